@@ -1,0 +1,54 @@
+"""Content-addressed store: text that belongs to the record but not into a log line, named by its sha256.
+
+A file is one codec byte (`z`: zlib) and the compressed content. Blobs are written durably before the event that
+names them, and verified when read.
+"""
+
+import zlib
+from hashlib import sha256
+
+from .errors import LogDamaged
+from .log.disk import Disk, write_whole
+
+DIRECTORY = "blobs"
+_ZLIB = b"z"
+
+
+class BlobStore:
+    """The blobs of one data directory. `put` belongs to the writer thread; `get` to any."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        disk.make_directory(DIRECTORY)
+
+    def put(self, content: bytes) -> str:
+        """Keeps `content` and returns its name, its sha256 in lower-case hex. Keeping it again costs nothing.
+
+        Raises:
+            OSError: it was not kept.
+        """
+        name = sha256(content).hexdigest()
+        directory = f"{DIRECTORY}/{name[:2]}"
+        if name not in self._disk.names(directory):
+            self._disk.make_directory(directory)
+            write_whole(self._disk, f"{directory}/{name}", _ZLIB + zlib.compress(content, 6))
+        return name
+
+    def get(self, name: str) -> bytes | None:
+        """The content called `name`, or None if it is not kept.
+
+        Raises:
+            LogDamaged: the file does not hold what its name says.
+        """
+        path = f"{DIRECTORY}/{name[:2]}/{name}"
+        try:
+            data = self._disk.read(path)
+        except FileNotFoundError:
+            return None
+        try:
+            content = zlib.decompress(data[1:]) if data[:1] == _ZLIB else b""
+        except zlib.error:
+            content = b""
+        if sha256(content).hexdigest() != name:
+            raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
+        return content

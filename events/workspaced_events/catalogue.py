@@ -1,0 +1,336 @@
+"""The catalogue: every type of action and event, one data struct each.
+
+An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, which adds `seq`, `time` and
+`source` and always has `id` and `vault`. Both share the data structs below, registered under their wire name
+with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
+a line of the log at once.
+
+Evolution is additive: a new type or a new optional field raises CATALOGUE_VERSION, which starts a new segment.
+Readers keep what they do not know as `UnknownEvent`.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from .ids import EventId, NoteId, TabId, VaultId
+from .limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, TITLE_CHARS_MAX
+
+CATALOGUE_VERSION: Final = 1
+
+TabSource = Literal["search", "wikilink", "navigation", "history"]
+Line = Annotated[int, Meta(ge=1, description="1-based line of the raw file")]
+Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Publisher(StrEnum):
+    """Who may publish a type."""
+
+    UI = "U"
+    DAEMON = "D"
+    BOTH = "UD"
+
+
+class Data(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The `data` of an action or event."""
+
+
+class NoteData(Data, frozen=True, gc=False, kw_only=True):
+    """Data about one note."""
+
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
+    """A hint for people who read logs; never folded, since stored titles rot."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One row of the catalogue."""
+
+    name: str
+    data: type[Data]
+    publisher: Publisher
+    changes_state: bool
+    """Whether an event of this type could change the state, and so moves `asOfSeq`."""
+    event: Callable[..., Any]
+    """Makes the `Event`: (seq, id, time, source, vault, data)."""
+    fields: frozenset[str]
+    """Wire names of the data's fields."""
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
+    """What was appended. `time` is UTC with six fractional digits and `Z`, never decreasing along `seq`."""
+
+    seq: int
+    id: EventId
+    time: str
+    source: str
+    vault: VaultId | None
+
+    # The subclasses made from the registry narrow this one; it is no field of the base.
+    if False:  # pragma: no cover
+        data: Any
+
+    @property
+    def type(self) -> str:
+        """The type's name on the wire."""
+        return str(self.__struct_config__.tag)
+
+
+class UnknownEvent(Event, frozen=True, tag=False, tag_field=None, rename={"kind": "type"}):
+    """An event of a type, or with data, that only a newer version knows: kept, counted, folded as a no-op."""
+
+    kind: str
+    data: msgspec.Raw
+
+    @property
+    def type(self) -> str:
+        return self.kind
+
+
+CATALOGUE: dict[str, Entry] = {}
+_D = TypeVar("_D", bound=type[Data])
+
+
+def _entry(name: str, publisher: Publisher, *, changes_state: bool = True) -> Callable[[_D], _D]:
+    def register(data: _D) -> _D:
+        event = msgspec.defstruct(
+            f"{data.__name__}Event",
+            [("data", data)],
+            bases=(Event,),
+            module=__name__,
+            tag=name,
+            frozen=True,
+            rename="camel",
+        )
+        fields = frozenset(field.encode_name for field in msgspec.structs.fields(data))
+        CATALOGUE[name] = Entry(name, data, publisher, changes_state, event, fields)
+        return data
+
+    return register
+
+
+# -- vaults --
+
+
+@_entry("vault_opened", Publisher.DAEMON)
+class VaultOpened(Data, frozen=True, gc=False):
+    """Registers the vault; it becomes current when none is."""
+
+    vault_id: VaultId
+    name: str
+    path: str
+
+
+@_entry("vault_closed", Publisher.DAEMON)
+class VaultClosed(Data, frozen=True, gc=False):
+    """Hides the vault; its state stays for a later reopening."""
+
+    vault_id: VaultId
+
+
+@_entry("vault_switched", Publisher.BOTH)
+class VaultSwitched(Data, frozen=True, gc=False):
+    """Makes another open vault the current one; its active note is null until the next set."""
+
+    vault_id: VaultId
+
+
+# -- the active note --
+
+
+@_entry("active_note_set", Publisher.UI)
+class ActiveNoteSet(NoteData, frozen=True, gc=False):
+    """The user looks at this note. With null it becomes `active_note_cleared` before it is appended."""
+
+    note: NoteId | None
+
+
+@_entry("active_note_cleared", Publisher.UI)
+class ActiveNoteCleared(Data, frozen=True, gc=False):
+    """The user looks at no note."""
+
+
+@_entry("selection_changed", Publisher.UI)
+class SelectionChanged(NoteData, frozen=True, gc=False):
+    """What is selected in the active note; of another note it changes nothing."""
+
+    note: NoteId
+    start_line: Line
+    end_line: Line
+    text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX)] | None = None
+    text_sha256: Sha256 | None = None
+    """Set instead of a long `text` by the daemon, which keeps the text as a blob of this name."""
+
+    def __post_init__(self) -> None:
+        if self.end_line < self.start_line:
+            raise ValueError(f"Expected endLine >= startLine, got {self.end_line} < {self.start_line}")
+
+
+# -- pins --
+
+
+@_entry("note_pinned", Publisher.UI)
+class NotePinned(NoteData, frozen=True, gc=False):
+    """Appended to the pins, or inserted at `index`; a temporary tab of that note goes."""
+
+    note: NoteId
+    index: Annotated[int, Meta(ge=0)] | None = None
+
+
+@_entry("note_unpinned", Publisher.UI)
+class NoteUnpinned(NoteData, frozen=True, gc=False):
+    """Removed from the pins, and becomes the last temporary tab."""
+
+    note: NoteId
+
+
+@_entry("pinned_notes_reordered", Publisher.UI)
+class PinnedNotesReordered(Data, frozen=True, gc=False):
+    """The new order of the pins: a permutation of them."""
+
+    notes: Notes
+
+
+# -- temporary tabs --
+
+
+@_entry("temporary_tab_opened", Publisher.UI)
+class TemporaryTabOpened(NoteData, frozen=True, gc=False):
+    """A preview of a note. An existing tab is only touched; a pinned note gets none."""
+
+    note: NoteId
+    source: TabSource
+
+
+@_entry("temporary_tab_closed", Publisher.UI)
+class TemporaryTabClosed(Data, frozen=True, gc=False):
+    """Closes one tab, named by its id or by its note."""
+
+    tab_id: TabId | None = None
+    note: NoteId | None = None
+
+    def __post_init__(self) -> None:
+        if (self.tab_id is None) == (self.note is None):
+            raise ValueError("Expected exactly one of `tabId` and `note`")
+
+
+@_entry("temporary_tabs_reordered", Publisher.UI)
+class TemporaryTabsReordered(Data, frozen=True, gc=False):
+    """The new order of the tabs: a permutation of their ids."""
+
+    tab_ids: Annotated[tuple[TabId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
+
+
+@_entry("temporary_tabs_cleared", Publisher.UI)
+class TemporaryTabsCleared(Data, frozen=True, gc=False):
+    """All temporary tabs go; pins stay."""
+
+
+@_entry("temporary_tabs_expired", Publisher.DAEMON)
+class TemporaryTabsExpired(Data, frozen=True, gc=False):
+    """Tabs not accessed for 24 h go."""
+
+    tab_ids: tuple[TabId, ...]
+
+
+# -- notes --
+
+
+class NoteFile(NoteData, frozen=True, gc=False):
+    """A note's file as the daemon saw it."""
+
+    note: NoteId
+    size: Annotated[int, Meta(ge=0)]
+    mtime_ns: Annotated[str, Meta(pattern="^-?[0-9]+$", description="decimal nanoseconds since the epoch")]
+    sha256: Sha256 | None = None
+
+
+@_entry("note_created", Publisher.DAEMON, changes_state=False)
+class NoteCreated(NoteFile, frozen=True, gc=False):
+    """The file of a note of the workspace appeared."""
+
+
+@_entry("note_changed", Publisher.DAEMON, changes_state=False)
+class NoteChanged(NoteFile, frozen=True, gc=False):
+    """The file of a note of the workspace has other bytes."""
+
+
+@_entry("note_renamed", Publisher.BOTH)
+class NoteRenamed(Data, frozen=True, gc=False):
+    """The note moved; every mention follows, and the old path still resolves."""
+
+    from_: NoteId = msgspec.field(name="from")
+    to: NoteId
+
+
+@_entry("note_deleted", Publisher.UI)
+class NoteDeleted(NoteData, frozen=True, gc=False):
+    """The user deleted the note: it leaves active, pins and tabs."""
+
+    note: NoteId
+
+
+@_entry("note_archived", Publisher.UI)
+class NoteArchived(NoteData, frozen=True, gc=False):
+    """Flags the note; its entries stay."""
+
+    note: NoteId
+
+
+@_entry("note_unarchived", Publisher.UI)
+class NoteUnarchived(NoteData, frozen=True, gc=False):
+    """Takes the flag away."""
+
+    note: NoteId
+
+
+# -- the daemon's own record --
+
+
+@_entry("tool_called", Publisher.DAEMON, changes_state=False)
+class ToolCalled(Data, frozen=True):
+    """What an agent asked and was shown. The hashes name blobs where recording is on."""
+
+    tool: str
+    caller: str
+    arguments: dict[str, Any]
+    as_of_seq: int
+    result_sha256: str
+    bytes: int
+    duration_us: int
+    ok: bool
+    inputs_sha256: str | None = None
+
+
+@_entry("log_recovered", Publisher.DAEMON, changes_state=False)
+class LogRecovered(Data, frozen=True, gc=False):
+    """Opening the log after an unclean stop found a torn tail and quarantined it."""
+
+    segment: str
+    offset: int
+    bytes: int
+    last_seq: int
+    quarantined: str
+
+
+@_entry("daemon_started", Publisher.DAEMON, changes_state=False)
+class DaemonStarted(Data, frozen=True, gc=False):
+    """A daemon opened the log."""
+
+    version: str
+    pid: int
+    vaults: tuple[VaultId, ...]
+
+
+@_entry("daemon_stopped", Publisher.DAEMON, changes_state=False)
+class DaemonStopped(Data, frozen=True, gc=False):
+    """A daemon closed the log in good order."""
+
+    reason: str
+
+
+STATE_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if entry.changes_state)
+ENTRY_OF: Final[dict[type[Data], Entry]] = {entry.data: entry for entry in CATALOGUE.values()}

@@ -1,0 +1,18 @@
+"""Time as events carry it: UTC, exactly six fractional digits, `Z`. Such texts sort as the times they name."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], str]
+
+
+def system_clock() -> str:
+    """The present time."""
+    return event_time(time.time_ns())
+
+
+def event_time(ns: int) -> str:
+    """`ns` since the epoch in an event's form."""
+    seconds, rest = divmod(ns, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{rest // 1000:06d}Z"

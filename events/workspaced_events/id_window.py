@@ -1,0 +1,81 @@
+"""The latest event ids: a publisher that retries after a lost answer is recognised and gets the first answer.
+
+What was sent with an id is kept as a hash of its type and data, good for
+this process only; the window is rebuilt from the log when it is opened.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .catalogue import ENTRY_OF, Data, Event, Publisher, UnknownEvent
+from .errors import Conflict
+from .ids import EventId, VaultId
+from .limits import ID_WINDOW_EVENTS
+
+_DAEMONS_OWN = 0
+
+
+def fingerprint(data: Data) -> int:
+    """What tells one action from another with the same id; what no UI may publish is equal to nothing."""
+    if ENTRY_OF[type(data)].publisher is Publisher.DAEMON:
+        return _DAEMONS_OWN
+    return hash((type(data).__name__, data)) or 1
+
+
+class Seen(NamedTuple):
+    """Where an id was used first, and for what."""
+
+    seq: int
+    print: int
+    vault: VaultId | None
+
+
+def seen_in(event: Event) -> Seen:
+    """What the window keeps of an event."""
+    known = type(event) is not UnknownEvent
+    return Seen(event.seq, fingerprint(event.data) if known else _DAEMONS_OWN, event.vault)
+
+
+class IdWindow:
+    """The ids of at least the last `size` events, and of fewer than twice as many.
+
+    Two generations: when the young one is full it becomes the old one, which is forgotten whole.
+    """
+
+    def __init__(self, size: int = ID_WINDOW_EVENTS) -> None:
+        self.size = size
+        self._young: dict[EventId, Seen] = {}
+        self._old: dict[EventId, Seen] = {}
+
+    def get(self, event_id: EventId) -> Seen | None:
+        """Where the id was used, as far back as the window reaches."""
+        return self._young.get(event_id) or self._old.get(event_id)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Remembers appended events."""
+        for event in events:
+            if len(self._young) >= self.size:
+                self._old, self._young = self._young, {}
+            self._young[event.id] = seen_in(event)
+
+
+def first_seq(seen: Seen, event_id: EventId, data: Data, vault: VaultId | None) -> int:
+    """The sequence at which the very same action was appended.
+
+    Args:
+        seen: what is known of the id.
+        event_id: the publisher's.
+        data: of the action that came now.
+        vault: the one it names; None fits every vault, since the current one may have changed since.
+
+    Raises:
+        Conflict: the id was used for something else.
+    """
+    same = seen.print != _DAEMONS_OWN and seen.print == fingerprint(data) and vault in (None, seen.vault)
+    if not same:
+        raise Conflict(
+            f"The id {event_id!r} already names another event, number {seen.seq}.",
+            hint="Give each action an id of its own; repeat an id only to retry the very same action.",
+            seq=seen.seq,
+        )
+    return seen.seq

@@ -1,0 +1,47 @@
+"""The identifiers events carry, and the form a note's path must have."""
+
+import unicodedata
+from typing import NewType
+
+from .errors import InvalidArgument, OutsideVault
+from .limits import NOTE_ID_CHARS_MAX
+
+NoteId = NewType("NoteId", str)
+"""A note: its path in the vault, POSIX separators, NFC."""
+VaultId = NewType("VaultId", str)
+TabId = NewType("TabId", str)
+EventId = NewType("EventId", str)
+
+COMPONENT_BYTES_MAX = 255
+_ECHO_CHARS_MAX = 200
+
+
+def note_id(path: str) -> NoteId:
+    """The id of the note at `path`, a vault-relative path; checks the form only, touches no file.
+
+    Raises:
+        OutsideVault: absolute, with `..` as a component, or with a NUL.
+        InvalidArgument: empty, too long, not ending in `.md`, in a dot folder, or with empty components.
+    """
+    shown = repr(path[:_ECHO_CHARS_MAX])
+    if "\0" in path:
+        raise OutsideVault(f"The path {shown} holds a NUL byte.", hint="Give a path inside the vault.")
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts:
+        raise OutsideVault(
+            f"The path {shown} leads out of the vault.",
+            hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
+        )
+    if len(path) > NOTE_ID_CHARS_MAX or any(len(part.encode()) > COMPONENT_BYTES_MAX for part in parts):
+        raise InvalidArgument(
+            f"The path {shown} is too long.",
+            hint=f"At most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for one name.",
+        )
+    if not path.lower().endswith(".md"):
+        raise InvalidArgument(f"Expected the path of a Markdown note (*.md), got {shown}.")
+    if any(part == "" or part.startswith(".") for part in parts):
+        raise InvalidArgument(
+            f"The path {shown} has an empty or hidden component.",
+            hint="Files in dot folders are no notes; write 'folder/note.md'.",
+        )
+    return NoteId(unicodedata.normalize("NFC", path))

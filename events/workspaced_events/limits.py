@@ -1,0 +1,39 @@
+"""Every bound of the recording floor, in one place. Units are the last word of a name."""
+
+from typing import Final
+
+# What one workspace remembers of each vault (../ARCHITECTURE.md, "The fold").
+TEMPORARY_TABS_MAX: Final = 10
+RECENT_NOTES_MAX: Final = 50
+FORMER_PATHS_MAX: Final = 10_000
+TAB_LIFETIME_HOURS: Final = 24
+
+# What one action may carry.
+NOTE_ID_CHARS_MAX: Final = 1_024
+ID_CHARS_MAX: Final = 128
+SOURCE_CHARS_MAX: Final = 64
+TITLE_CHARS_MAX: Final = 512
+SELECTION_INLINE_CHARS_MAX: Final = 4_096
+SELECTION_CHARS_MAX: Final = 200_000
+NOTES_PER_ACTION_MAX: Final = 1_000
+
+# What one publish may carry. A batch is one line of the log, so its bytes stay under a line's.
+BATCH_ACTIONS_MAX: Final = 1_000
+BATCH_BYTES_MAX: Final = 768 * 1024
+LINE_BYTES_MAX: Final = 1024 * 1024
+SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
+
+# A publisher that retries is recognised among this many latest events.
+ID_WINDOW_EVENTS: Final = 16_384
+
+# The writer: how much one group commit takes, and how much may wait for it.
+GROUP_BYTES_MAX: Final = 4 * 1024 * 1024
+QUEUE_BATCHES_MAX: Final = 4_096
+HEAD_SYNC_INTERVAL_S: Final = 1.0
+SLOW_SYNC_S: Final = 1.0
+BUFFERED_DELAY_S: Final = 0.2
+
+READ_EVENTS_MAX: Final = 10_000
+READ_BYTES_MAX: Final = 512 * 1024
+# One remembered offset per this many bytes of log lets a read start near its sequence.
+INDEX_STRIDE_BYTES: Final = 64 * 1024

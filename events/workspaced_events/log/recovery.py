@@ -1,0 +1,103 @@
+"""Opening a log for appending: scan it, put aside what was torn, and go on where it ends.
+
+After an unclean stop the open segment's good part is copied to a new file, because the page cache may hold what
+the platter does not. A torn tail is kept in `quarantine/`, never deleted. Every step is durable before the next,
+so that dying in between leaves a log that opens.
+"""
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b
+
+import msgspec
+
+from ..catalogue import LogRecovered
+from ..limits import SEGMENT_BYTES_MAX
+from .disk import Disk, write_whole
+from .format import chain_text
+from .head import Head, HeadFile
+from .scan import DIRECTORY, Scan, Sink, Torn, scan_log
+from .segments import SegmentLog, Writable, create_segment
+
+QUARANTINE = "quarantine"
+
+
+class OpenedLog(msgspec.Struct, frozen=True):
+    """An open log and what opening it found."""
+
+    log: SegmentLog
+    recovered: LogRecovered | None
+    """To be appended, if a torn tail was put aside."""
+    warnings: list[str]
+
+
+def open_log(
+    disk: Disk,
+    sink: Sink,
+    *,
+    version: str,
+    now: Callable[[], str],
+    new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
+    segment_bytes_max: int = SEGMENT_BYTES_MAX,
+) -> OpenedLog:
+    """Opens the log, handing every event to `sink`. A log with damage opens read-only, up to the damage.
+
+    Args:
+        disk: the data directory; its `log` and `quarantine` are made where they are missing.
+        sink: gets each batch in order.
+        version: of the program, for the headers of new segments.
+        now: the clock, in an event's time form.
+        new_id: makes the id of a new log.
+        segment_bytes_max: a segment that would grow larger is sealed.
+
+    Raises:
+        OSError: the directory cannot be read or written.
+    """
+    disk.make_directory(DIRECTORY)
+    disk.make_directory(QUARANTINE)
+    scan = scan_log(disk, sink)
+    if scan.damage is not None:
+        log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None, damage=scan.damage)
+        return OpenedLog(log, None, scan.warnings)
+    recovered = _put_aside(disk, scan, scan.torn) if scan.torn is not None else None
+    if scan.segments == 0:
+        scan.log_id = new_id()
+        file, scan.tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
+    else:
+        name = f"{DIRECTORY}/{scan.tail.segment}"
+        content = disk.read(name, 0, scan.tail.offset)
+        if scan.torn is not None or not scan.clean:
+            write_whole(disk, name, content)
+        file = disk.open(name)
+    tail = scan.tail
+    stamp = scan.head.stamp + 1 if scan.head else 0
+    head = HeadFile(disk, Head(scan.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), stamp))
+    writable = Writable(file, blake2b(content, digest_size=32), head, version, now)
+    log = SegmentLog(
+        disk,
+        scan.log_id,
+        tail,
+        scan.positions,
+        writable=writable,
+        segment_bytes_max=segment_bytes_max,
+    )
+    return OpenedLog(log, recovered, scan.warnings)
+
+
+def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
+    """Copies the torn bytes to `quarantine/`; a segment that never got its header goes there whole."""
+    content = disk.read(f"{DIRECTORY}/{torn.segment}", torn.offset)
+    taken = set(disk.names(QUARANTINE))
+    stem = f"{torn.segment}.{torn.offset}"
+    kept = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)
+    write_whole(disk, f"{QUARANTINE}/{kept}", content)
+    if torn.offset == 0:
+        disk.remove(f"{DIRECTORY}/{torn.segment}")
+        disk.sync_directory(DIRECTORY)
+    return LogRecovered(
+        segment=torn.segment,
+        offset=torn.offset,
+        bytes=torn.bytes,
+        last_seq=scan.tail.seq,
+        quarantined=f"{QUARANTINE}/{kept}",
+    )

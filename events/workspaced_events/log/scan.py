@@ -1,0 +1,230 @@
+"""Reading a whole log: verify the chain from the first header on, hand out the events, find where it ends.
+
+Opening, `log verify` and a replay of a data directory all go through `scan_log`; it writes nothing.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from ..catalogue import Event
+from ..errors import LogDamaged
+from ..limits import INDEX_STRIDE_BYTES
+from ..record import decode_batch
+from .disk import Disk
+from .format import (
+    BadLine,
+    Header,
+    chain_text,
+    digest,
+    parse_header,
+    parse_seal,
+    segment_first,
+    valid_line_after,
+    verified_lines,
+)
+from .head import Head, read_head
+
+DIRECTORY: Final = "log"
+
+Sink = Callable[[list[Event]], None]
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A place in the log where reading may start: the line that begins with `seq`."""
+
+    seq: int
+    segment: str
+    offset: int
+    chain: int
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """The end of the log: the last good line of its last segment."""
+
+    seq: int = 0
+    segment: str = ""
+    offset: int = 0
+    chain: int = 0
+    events: int = 0
+    """How many events the last segment holds."""
+    chain_before: int = 0
+    """The chain's value before the last segment's header."""
+    catalogue: int = 0
+    sealed: bool = False
+
+
+class Torn(msgspec.Struct, frozen=True):
+    """A last line that never was completed, and so was never acknowledged."""
+
+    segment: str
+    offset: int
+    bytes: int
+
+
+class Scan(msgspec.Struct):
+    """What a log holds. With `damage` set, all else speaks of the part before it."""
+
+    log_id: str = ""
+    tail: Tail = Tail()
+    positions: list[Position] = []
+    damage: LogDamaged | None = None
+    torn: Torn | None = None
+    head: Head | None = None
+    warnings: list[str] = []
+    segments: int = 0
+
+    @property
+    def clean(self) -> bool:
+        """Whether an orderly shutdown wrote HEAD last of all, and nothing after it."""
+        head, tail = self.head, self.tail
+        return bool(
+            head and head.clean and (head.seq, head.segment, head.offset) == (tail.seq, tail.segment, tail.offset)
+        )
+
+
+def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:
+    """Verifies the log and hands its events to `sink`, a line at a time, in order.
+
+    Args:
+        disk: its directory `log` is read.
+        sink: gets each verified batch; never one behind damage.
+        progress: told (segments done, of how many).
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    scan = Scan(head=read_head(disk))
+    names = disk.names(DIRECTORY)
+    segments = [name for name in names if segment_first(name) is not None]
+    stray = [name for name in names if segment_first(name) is None and name not in ("HEAD", "HEAD.tmp")]
+    scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)
+    for number, name in enumerate(segments, start=1):
+        following = segments[number] if number < len(segments) else None
+        _scan_segment(disk, name, following, scan, sink)
+        if scan.damage or scan.torn:
+            break
+        if progress:
+            progress(number, len(segments))
+    _compare_with_head(scan)
+    return scan
+
+
+def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink: Sink) -> None:
+    data = disk.read(f"{DIRECTORY}/{name}")
+    header, bad = _read_header(data, name, scan)
+    if header is None:
+        assert bad is not None
+        # The last file without a header: the daemon died while it made the segment; nothing was in it yet.
+        if following is None and not valid_line_after(data, bad, scan.tail.chain):
+            scan.torn = Torn(name, 0, len(data))
+        else:
+            _damaged(scan, name, bad.offset, following, f"the header does not verify ({bad.reason})")
+        return
+    scan.segments += 1
+    scan.log_id = header.log
+    start = data.index(b"\n") + 1
+    scan.tail = Tail(scan.tail.seq, name, start, int(data[:8], 16), 0, scan.tail.chain, header.catalogue)
+    problem = _scan_lines(data, following, scan, sink)
+    if problem is None and scan.torn is None and following is not None:
+        if not scan.tail.sealed:
+            problem = "the segment ends without its seal"
+        elif segment_first(following) != scan.tail.seq + 1:
+            problem = f"the next segment, log/{following}, does not begin with sequence {scan.tail.seq + 1}"
+    if problem is not None:
+        _damaged(scan, name, scan.tail.offset, following, problem)
+
+
+def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> str | None:
+    """Moves the scan's tail over the segment's lines; says what is wrong with the first one that is not good."""
+    tail = scan.tail
+    seq, offset, chain, events, sealed = tail.seq, tail.offset, tail.chain, 0, False
+    indexed = -INDEX_STRIDE_BYTES
+    problem = None
+    for line in verified_lines(data, offset, chain):
+        if isinstance(line, BadLine):
+            if following is not None or sealed or valid_line_after(data, line, chain):
+                problem = f"a line does not verify ({line.reason})"
+            else:
+                scan.torn = Torn(tail.segment, line.offset, len(data) - line.offset)
+            break
+        if sealed:
+            problem = "there is a line behind the seal"
+            break
+        if line.is_batch:
+            batch = _consecutive(line.payload, seq + 1)
+            if not batch:
+                problem = f"expected an array of events from sequence {seq + 1} on"
+                break
+            if offset - indexed >= INDEX_STRIDE_BYTES:
+                scan.positions.append(Position(seq + 1, tail.segment, offset, chain))
+                indexed = offset
+            sink(batch)
+            seq, events = seq + len(batch), events + len(batch)
+        else:
+            seal = parse_seal(line.payload)
+            if seal is None or (seal.count, seal.last, seal.blake2b) != (events, seq, digest(data[:offset])):
+                problem = "the seal does not fit the segment"
+                break
+            sealed = True
+        offset, chain = line.end, line.chain
+    scan.tail = msgspec.structs.replace(tail, seq=seq, offset=offset, chain=chain, events=events, sealed=sealed)
+    return problem
+
+
+def _consecutive(payload: bytes, first: int) -> list[Event] | None:
+    try:
+        batch = decode_batch(payload)
+    except msgspec.MsgspecError:
+        return None
+    return batch if [event.seq for event in batch] == list(range(first, first + len(batch))) else None
+
+
+def _read_header(data: bytes, name: str, scan: Scan) -> tuple[Header | None, BadLine | None]:
+    line = next(verified_lines(data, 0, scan.tail.chain), BadLine(0, "incomplete"))
+    if isinstance(line, BadLine):
+        return None, line
+    header = parse_header(line.payload)
+    fits = (
+        header is not None
+        and header.first == segment_first(name) == scan.tail.seq + 1
+        and header.chain == chain_text(scan.tail.chain)
+        and header.log == (scan.log_id or header.log)
+    )
+    return (header, None) if fits else (None, BadLine(0, "framing"))
+
+
+def _compare_with_head(scan: Scan) -> None:
+    head, tail = scan.head, scan.tail
+    if head is None:
+        if scan.segments:
+            scan.warnings.append("log/HEAD is missing or unreadable; opened from the segments alone.")
+        return
+    if scan.damage is not None:
+        return
+    if scan.log_id and head.log != scan.log_id:
+        scan.warnings.append("log/HEAD belongs to another log; ignored.")
+    elif tail.seq < head.seq:
+        name = scan.torn.segment if scan.torn else tail.segment or head.segment
+        offset = scan.torn.offset if scan.torn else tail.offset
+        scan.torn = None
+        _damaged(scan, name, offset, None, "acknowledged events are missing")
+
+
+def _damaged(scan: Scan, name: str, offset: int, following: str | None, problem: str) -> None:
+    first = scan.tail.seq + 1
+    last: int | None = None
+    if following is not None and (begins := segment_first(following)) is not None and begins > first:
+        last = begins - 1
+    elif scan.head is not None and scan.head.seq >= first:
+        last = scan.head.seq
+    span = f"sequences {first} to {last}" if last is not None else f"sequences from {first} on"
+    scan.damage = LogDamaged(
+        f"log/{name} is damaged at offset {offset}: {problem}. Affected: {span}.",
+        hint="The log opens read-only up to there; restore the file from a backup, or export what is good.",
+        file=f"log/{name}",
+        offset=offset,
+        first_seq=first,
+        last_seq=last,
+    )

@@ -1,0 +1,336 @@
+"""`SegmentLog`: the open log. Appends a batch durably or not at all; reads from any sequence.
+
+Rules (ARCHITECTURE.md, "The log"): a batch is one line, written whole and synced before `append` returns. What
+cannot be written whole is cut off again. A failed sync poisons the log: nothing is appended until it is opened
+again, because the kernel may have dropped the unsynced pages and a second sync would succeed without them.
+"""
+
+import errno
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ..catalogue import CATALOGUE_VERSION, Event
+from ..errors import DiskFull, LogDamaged, LogError, LogFailed, LogReadOnly
+from ..limits import (
+    HEAD_SYNC_INTERVAL_S,
+    INDEX_STRIDE_BYTES,
+    LINE_BYTES_MAX,
+    READ_BYTES_MAX,
+    SEGMENT_BYTES_MAX,
+)
+from ..record import decode_batch
+from .disk import Disk, DiskFile, write_all
+from .format import (
+    FORMAT_VERSION,
+    PREFIX_BYTES,
+    BadLine,
+    Header,
+    Line,
+    Seal,
+    chain_text,
+    frame_line,
+    segment_name,
+    verified_lines,
+)
+from .head import Head, HeadFile
+from .scan import DIRECTORY, Position, Tail
+
+NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_CHUNK_BYTES: Final = 256 * 1024
+
+
+class Batch(NamedTuple):
+    """Consecutive events, encoded: `payload` is their JSON array."""
+
+    first: int
+    last: int
+    payload: bytes
+
+
+class Writable(msgspec.Struct):
+    """What only a log that may be appended to has."""
+
+    file: DiskFile
+    hasher: blake2b
+    """Of the open segment's bytes, for its seal."""
+    head: HeadFile
+    version: str
+    now: Callable[[], str]
+
+
+class SegmentLog:
+    """One log. `append` and `close` belong to one thread; `read` and the attributes to any.
+
+    Attributes:
+        log_id: names this log in clocks.
+        tail: its synced end.
+        damage: why it is read-only, if it is.
+        failure: why it is poisoned, if it is.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        log_id: str,
+        tail: Tail,
+        positions: list[Position],
+        *,
+        writable: Writable | None,
+        damage: LogDamaged | None = None,
+        segment_bytes_max: int = SEGMENT_BYTES_MAX,
+    ) -> None:
+        self.log_id = log_id
+        self.tail = tail
+        self.damage = damage
+        self.failure: LogFailed | None = None
+        self._disk = disk
+        self._positions = positions
+        self._writable = writable
+        self._segment_bytes_max = segment_bytes_max
+        self._head_synced_at = time.monotonic()
+
+    # -- appending --
+
+    def append(self, batch: Batch, expected: int) -> None:
+        """Appends `batch` as one line and syncs it.
+
+        Args:
+            batch: its first sequence must be `expected` + 1.
+            expected: the tail's sequence as the caller believes it.
+
+        Raises:
+            DiskFull: nothing was kept; works again once there is space.
+            LogFailed: the log is poisoned, now or before.
+            LogReadOnly: the log was opened over damage.
+        """
+        writable = self._ready()
+        assert batch.first == expected + 1 == self.tail.seq + 1, (batch.first, expected, self.tail.seq)
+        assert len(batch.payload) <= LINE_BYTES_MAX
+        size = PREFIX_BYTES + len(batch.payload) + 1
+        if self._must_rotate(size):
+            self._rotate(writable)
+        tail = self.tail
+        line, chain = frame_line(batch.payload, tail.chain)
+        self._write_synced(writable, tail.offset, line)
+        writable.hasher.update(line)
+        if not self._positions or self._is_stride(tail):
+            self._positions.append(Position(batch.first, tail.segment, tail.offset, tail.chain))
+        self.tail = msgspec.structs.replace(
+            tail,
+            seq=batch.last,
+            offset=tail.offset + len(line),
+            chain=chain,
+            events=tail.events + batch.last - batch.first + 1,
+        )
+        self._write_head(writable)
+
+    def close(self) -> None:
+        """Writes HEAD last of all, saying that the shutdown was orderly, and gives the descriptors back."""
+        writable, self._writable = self._writable, None
+        if writable is None:
+            return
+        try:
+            if self.failure is None:
+                writable.head.write(self._head(clean=True))
+                writable.head.sync()
+        finally:
+            writable.head.close()
+            writable.file.close()
+
+    def _ready(self) -> Writable:
+        if self.failure is not None:
+            raise self.failure
+        if self._writable is None:
+            raise LogReadOnly(
+                "The log is read-only." if self.damage is None else f"The log is read-only: {self.damage.message}",
+                hint="See `workspaced log verify`.",
+            )
+        return self._writable
+
+    def _write_synced(self, writable: Writable, offset: int, data: bytes) -> None:
+        """Writes and syncs, or leaves the file as it was, or poisons the log."""
+        try:
+            write_all(writable.file, offset, data)
+        except OSError as error:
+            self._cut_back(writable, offset, error)
+        try:
+            writable.file.sync()
+        except OSError as error:
+            self._poison(f"Syncing log/{self.tail.segment} failed: {error.strerror}.")
+
+    def _cut_back(self, writable: Writable, offset: int, error: OSError) -> None:
+        try:
+            writable.file.truncate(offset)
+        except OSError as second:
+            self._poison(f"Cutting log/{self.tail.segment} back to offset {offset} failed: {second.strerror}.")
+        if error.errno in NO_SPACE:
+            raise DiskFull(
+                f"The disk refused an append to log/{self.tail.segment}: {error.strerror}.",
+                hint="Nothing was kept of it. Free some space and publish again; no restart is needed.",
+            ) from error
+        self._poison(f"Writing log/{self.tail.segment} failed: {error.strerror}.")
+
+    def _poison(self, problem: str) -> None:
+        self.failure = LogFailed(
+            f"{problem} Nothing more is appended; reading goes on.",
+            hint="Check the disk, then restart the daemon: it recovers everything acknowledged.",
+            file=f"log/{self.tail.segment}",
+            offset=self.tail.offset,
+            seq=self.tail.seq,
+        )
+        raise self.failure
+
+    # -- rotation --
+
+    def _must_rotate(self, line_bytes: int) -> bool:
+        tail = self.tail
+        return (
+            tail.sealed
+            or tail.catalogue != CATALOGUE_VERSION
+            or (tail.events > 0 and tail.offset + line_bytes > self._segment_bytes_max)
+        )
+
+    def _rotate(self, writable: Writable) -> None:
+        """Seals the segment and begins the next one. Either step may fail and is taken up at the next append."""
+        if not self.tail.sealed and self.tail.events > 0:
+            seal = Seal(self.tail.events, self.tail.seq, writable.hasher.hexdigest())
+            line, chain = frame_line(msgspec.json.encode(seal), self.tail.chain)
+            self._write_synced(writable, self.tail.offset, line)
+            self.tail = msgspec.structs.replace(
+                self.tail, offset=self.tail.offset + len(line), chain=chain, sealed=True
+            )
+        chain_before = self.tail.chain if self.tail.sealed else self.tail.chain_before
+        try:
+            file, tail, header = create_segment(
+                self._disk, self.log_id, self.tail.seq, chain_before, writable.version, writable.now()
+            )
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                raise DiskFull(
+                    f"The disk refused a new log segment: {error.strerror}.",
+                    hint="Nothing was kept. Free some space and publish again; no restart is needed.",
+                ) from error
+            self._poison(f"Making a new log segment failed: {error.strerror}.")
+            raise AssertionError("unreachable") from error
+        writable.file.close()
+        writable.file, writable.hasher = file, blake2b(header, digest_size=32)
+        self.tail = tail
+        self._write_head(writable, sync=True)
+
+    # -- HEAD --
+
+    def _head(self, *, clean: bool) -> Head:
+        tail = self.tail
+        return Head(self.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), clean=clean)
+
+    def _write_head(self, writable: Writable, *, sync: bool = False) -> None:
+        """HEAD only helps to notice what is missing: if it cannot be written the log goes on without it."""
+        now = time.monotonic()
+        try:
+            writable.head.write(self._head(clean=False))
+            if sync or now - self._head_synced_at >= HEAD_SYNC_INTERVAL_S:
+                self._head_synced_at = now
+                writable.head.sync()
+        except OSError:
+            return
+
+    # -- reading --
+
+    def read(self, first: int, limit: int, bytes_max: int = READ_BYTES_MAX) -> list[Event]:
+        """Up to `limit` synced events from sequence `first` on, whole ones of about `bytes_max`; [] past the tail.
+
+        At least one event is returned where there is one.
+
+        Raises:
+            LogDamaged: what lies on the disk no longer verifies.
+        """
+        events: list[Event] = []
+        taken = 0
+        for batch, size in self._batches(max(first, 1), self.tail):
+            share = size / len(batch)
+            for event in batch:
+                if event.seq < first:
+                    continue
+                if len(events) >= limit or (events and taken + share > bytes_max):
+                    return events
+                events.append(event)
+                taken += int(share)
+        return events
+
+    def _batches(self, first: int, tail: Tail) -> Iterator[tuple[list[Event], int]]:
+        if first > tail.seq:
+            return
+        index = bisect_right(self._positions, first, key=lambda position: position.seq) - 1
+        while index < len(self._positions):
+            position = self._positions[index]
+            at_tail = position.segment == tail.segment
+            for line in self._lines(position, tail.offset if at_tail else None):
+                if line.is_batch:
+                    batch = decode_batch(line.payload)
+                    if batch[-1].seq >= first:
+                        yield batch, len(line.payload)
+            if at_tail:
+                return
+            index = bisect_right(self._positions, position.segment, key=lambda each: each.segment)
+
+    def _lines(self, position: Position, end: int | None) -> Iterator[Line]:
+        offset, chain, chunk = position.offset, position.chain, _CHUNK_BYTES
+        while end is None or offset < end:
+            size = chunk if end is None else min(chunk, end - offset)
+            data = self._disk.read(f"{DIRECTORY}/{position.segment}", offset, size)
+            if not data:
+                return
+            consumed = 0
+            for line in verified_lines(data, 0, chain):
+                if isinstance(line, BadLine):
+                    if line.reason == "incomplete" and len(data) == size and size == chunk:
+                        break
+                    raise _damaged_since(position.segment, offset + line.offset, line)
+                consumed, chain = line.end, line.chain
+                yield line
+            if consumed == 0:
+                chunk *= 2
+            offset += consumed
+
+    def _is_stride(self, tail: Tail) -> bool:
+        last = self._positions[-1]
+        return last.segment != tail.segment or tail.offset - last.offset >= INDEX_STRIDE_BYTES
+
+
+def create_segment(
+    disk: Disk, log_id: str, seq: int, chain: int, version: str, now: str
+) -> tuple[DiskFile, Tail, bytes]:
+    """Makes the segment that follows `seq`, with its header, durably: bytes first, then its name.
+
+    Returns the open file, the log's new tail, and the header's line.
+
+    Raises:
+        OSError: the segment may be there in part; making it again starts over.
+    """
+    name = segment_name(seq + 1)
+    header = Header(FORMAT_VERSION, CATALOGUE_VERSION, version, log_id, seq + 1, chain_text(chain), now)
+    line, after = frame_line(msgspec.json.encode(header), chain)
+    file = disk.open(f"{DIRECTORY}/{name}", create=True)
+    try:
+        file.truncate(0)
+        write_all(file, 0, line)
+        file.sync()
+        disk.sync_directory(DIRECTORY)
+    except BaseException:
+        file.close()
+        raise
+    return file, Tail(seq, name, len(line), after, 0, chain, CATALOGUE_VERSION), line
+
+
+def _damaged_since(segment: str, offset: int, bad: BadLine) -> LogError:
+    return LogDamaged(
+        f"log/{segment} no longer verifies at offset {offset} ({bad.reason}).",
+        hint="The file was changed or the disk is failing; see `workspaced log verify`.",
+        file=f"log/{segment}",
+        offset=offset,
+    )

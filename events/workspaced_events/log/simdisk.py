@@ -1,0 +1,190 @@
+"""A disk that keeps only what was synced: for tests of everything that must survive a power cut.
+
+Between syncs every written sector, every size change and every name change may or may not have reached the
+platter; `crash` decides from a seed. `fail_at` raises an error at the n-th operation, `crash_at` stops the
+program there, so that a test can be cut at every I/O call.
+"""
+
+import errno
+import random
+from collections.abc import Callable
+from typing import Final
+
+SECTOR_BYTES: Final = 512
+
+
+class PowerCut(BaseException):
+    """The simulated machine lost its power; not an Exception, so that no handler survives it."""
+
+
+class _Inode:
+    """A file's bytes: what programs see, and the sectors and sizes that may be on the platter."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.durable = b""
+        self.unsynced: list[tuple[int, bytes]] = []
+        self.sizes: list[int] = []
+
+    def sync(self) -> None:
+        self.durable = bytes(self.data)
+        self.unsynced.clear()
+        self.sizes.clear()
+
+    def survive(self, chance: random.Random) -> bytes:
+        """What is on the platter after a cut: some of the unsynced sectors, one of the sizes it had."""
+        size = chance.choice([len(self.durable), *self.sizes])
+        kept = bytearray(self.durable)
+        for offset, sector in self.unsynced:
+            if chance.random() < 0.5:
+                kept.extend(bytes(max(0, offset + len(sector) - len(kept))))
+                kept[offset : offset + len(sector)] = sector
+        kept.extend(bytes(max(0, size - len(kept))))
+        return bytes(kept[:size])
+
+
+class SimDisk:
+    """A `Disk` in memory. Names without a directory entry on the platter are lost at a crash."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, _Inode] = {}
+        self._durable: dict[str, _Inode] = {}
+        self.operations = 0
+        self.crash_at: int | None = None
+        self.faults: Callable[[str, str], OSError | None] = lambda _operation, _name: None
+        """Asked before every operation (its name, the file's): an error to raise instead."""
+        self.free_bytes: int | None = None
+
+    # -- the port --
+
+    def names(self, directory: str) -> list[str]:
+        prefix = f"{directory}/"
+        return sorted(name[len(prefix) :] for name in self._live if name.startswith(prefix))
+
+    def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
+        data = self._inode(name).data
+        return bytes(data[offset:] if size < 0 else data[offset : offset + size])
+
+    def open(self, name: str, *, create: bool = False) -> "SimFile":
+        self._step("open", name)
+        if create and name not in self._live:
+            self._live[name] = _Inode()
+        return SimFile(self, name, self._inode(name))
+
+    def make_directory(self, directory: str) -> None:
+        self._step("make_directory", directory)
+
+    def rename(self, old: str, new: str) -> None:
+        self._step("rename", old)
+        self._live[new] = self._inode(old)
+        del self._live[old]
+
+    def remove(self, name: str) -> None:
+        self._step("remove", name)
+        self._inode(name)
+        del self._live[name]
+
+    def sync_directory(self, directory: str) -> None:
+        self._step("sync_directory", directory)
+        for name in {*self._live, *self._durable}:
+            if name.rpartition("/")[0] == directory:
+                self._settle(name)
+
+    # -- what tests do to it --
+
+    def crash(self, seed: int) -> "SimDisk":
+        """The disk after a power cut: what was synced, and a choice by `seed` of what was not."""
+        chance = random.Random(seed)
+        for name in sorted({*self._live, *self._durable}):
+            if chance.random() < 0.5:
+                self._settle(name)
+        survivor = SimDisk()
+        for name, inode in self._durable.items():
+            copy = _Inode()
+            copy.data = bytearray(inode.survive(chance))
+            copy.sync()
+            survivor._live[name] = survivor._durable[name] = copy
+        return survivor
+
+    def overwrite(self, name: str, data: bytes) -> None:
+        """Replaces a file's bytes durably behind the program's back."""
+        inode = self._live.setdefault(name, _Inode())
+        inode.data = bytearray(data)
+        inode.sync()
+        self._durable[name] = inode
+
+    def discard(self, name: str) -> None:
+        """Removes a file durably behind the program's back."""
+        self._live.pop(name, None)
+        self._durable.pop(name, None)
+
+    # -- inside --
+
+    def _step(self, operation: str, name: str) -> None:
+        self.operations += 1
+        if self.crash_at is not None and self.operations >= self.crash_at:
+            raise PowerCut(f"power cut at operation {self.operations}: {operation} {name}")
+        if (error := self.faults(operation, name)) is not None:
+            raise error
+
+    def _settle(self, name: str) -> None:
+        if name in self._live:
+            self._durable[name] = self._live[name]
+        else:
+            self._durable.pop(name, None)
+
+    def _inode(self, name: str) -> _Inode:
+        try:
+            return self._live[name]
+        except KeyError:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", name) from None
+
+
+class SimFile:
+    """A file of the simulated disk."""
+
+    def __init__(self, disk: SimDisk, name: str, inode: _Inode) -> None:
+        self._disk = disk
+        self._name = name
+        self._inode = inode
+
+    def write_at(self, offset: int, data: bytes) -> int:
+        try:
+            self._disk._step("write", self._name)
+        except PowerCut:
+            self._put(offset, data)  # it may have reached the platter, in part
+            raise
+        growth = max(0, offset + len(data) - len(self._inode.data))
+        free = self._disk.free_bytes
+        if free is not None:
+            data = data[: len(data) - max(0, growth - free)]
+            self._disk.free_bytes = free - min(growth, free)
+            if not data:
+                raise OSError(errno.ENOSPC, "No space left on device")
+        self._put(offset, data)
+        return len(data)
+
+    def sync(self) -> None:
+        self._disk._step("sync", self._name)
+        self._inode.sync()
+
+    def truncate(self, size: int) -> None:
+        self._disk._step("truncate", self._name)
+        if self._disk.free_bytes is not None:
+            self._disk.free_bytes += max(0, len(self._inode.data) - size)
+        self._inode.data = self._inode.data[:size].ljust(size, b"\0")
+        self._inode.sizes.append(size)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _put(self, offset: int, data: bytes) -> None:
+        inode = self._inode
+        inode.data.extend(bytes(max(0, offset + len(data) - len(inode.data))))
+        inode.data[offset : offset + len(data)] = data
+        inode.sizes.append(len(inode.data))
+        position = offset
+        while position < offset + len(data):
+            stop = min(offset + len(data), (position // SECTOR_BYTES + 1) * SECTOR_BYTES)
+            inode.unsynced.append((position, data[position - offset : stop - offset]))
+            position = stop

@@ -1,0 +1,279 @@
+"""`Recorder`: the one place where actions become events.
+
+Any thread submits; one writer thread takes what waits, gives it sequence, time and id against the state of that
+very moment, appends it all as one line, folds it, and only then tells the submitters. A failed append therefore
+leaves no trace: state, ids and sequence are those before it, and everybody in the group gets the error.
+
+The work of one group is `commit`, a plain function of the queue: tests and simulations call it without a thread.
+"""
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from .actions import Action, admit
+from .blobs import BlobStore
+from .catalogue import ENTRY_OF, Event
+from .clock import Clock
+from .errors import ActionError, BatchTooLarge, Busy, DiskFull, LogError, WorkspacedError
+from .fold import apply
+from .id_window import IdWindow, Seen, first_seq, seen_in
+from .ids import EventId
+from .limits import (
+    BATCH_BYTES_MAX,
+    BUFFERED_DELAY_S,
+    LINE_BYTES_MAX,
+    QUEUE_BATCHES_MAX,
+    SLOW_SYNC_S,
+)
+from .log.segments import NO_SPACE, Batch, SegmentLog
+from .record import encode_batch
+from .state import WorkspaceState
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """Where an action went. `duplicate`: it was there before, at `seq`."""
+
+    seq: int
+    id: EventId
+    duplicate: bool
+
+
+Outcome = list[Receipt] | WorkspacedError
+Done = Callable[[Outcome], None]
+
+
+class Submission(NamedTuple):
+    """A batch of actions on its way: all of it is appended, or nothing."""
+
+    actions: Sequence[Action]
+    source: str
+    done: Done
+    buffered: bool
+
+
+class Committed(NamedTuple):
+    """What one group commit did: whom to tell what, and the events it appended (synced)."""
+
+    outcomes: list[tuple[Done, Outcome]]
+    events: list[Event]
+
+
+class _Draft:
+    """What the group would make true; dropped whole if the append fails."""
+
+    def __init__(self, state: WorkspaceState, seq: int, time: str) -> None:
+        self.state = state
+        self.seq = seq
+        self.time = time
+        self.events: list[Event] = []
+        self.added: dict[EventId, Seen] = {}
+        self.parts: list[bytes] = []
+        self.bytes = 2
+
+
+class Recorder:
+    """Owns the log's writing end.
+
+    Attributes:
+        state: the fold of everything synced; replaced whole, so any thread may keep one it read.
+        slow_syncs: how many appends took longer than SLOW_SYNC_S.
+    """
+
+    def __init__(
+        self,
+        log: SegmentLog,
+        state: WorkspaceState,
+        window: IdWindow,
+        blobs: BlobStore,
+        *,
+        clock: Clock,
+        last_time: str = "",
+        deliver: Callable[[Committed], None] | None = None,
+    ) -> None:
+        """`deliver` is called on the writer thread once a group; by default it calls each `done`."""
+        self.state = state
+        self.log = log
+        self.slow_syncs = 0
+        self._window = window
+        self._blobs = blobs
+        self._clock = clock
+        self._last_time = last_time
+        self._deliver = deliver or deliver_here
+        self._queue: deque[Submission] = deque()
+        self._changed = threading.Condition()
+        self._urgent = 0
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    # -- any thread --
+
+    def submit(self, actions: Sequence[Action], source: str, done: Done, *, buffered: bool = False) -> None:
+        """Queues a batch; `done` gets its receipts once they are synced, or the error.
+
+        Args:
+            actions: checked ones.
+            source: the publisher's name.
+            done: called exactly once, through `deliver`.
+            buffered: may wait up to BUFFERED_DELAY_S for company; otherwise it is written as soon as possible.
+
+        Raises:
+            Busy: too much waits for the disk already.
+        """
+        with self._changed:
+            if len(self._queue) >= QUEUE_BATCHES_MAX or self._closing:
+                raise Busy(
+                    "The log is closing." if self._closing else f"{len(self._queue)} batches wait for the disk.",
+                    hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
+                    retry_after_ms=100,
+                )
+            self._queue.append(Submission(actions, source, done, buffered))
+            self._urgent += not buffered
+            self._changed.notify()
+
+    @property
+    def queued(self) -> int:
+        """How many batches wait."""
+        return len(self._queue)
+
+    def start(self) -> None:
+        """Starts the writer thread."""
+        self._thread = threading.Thread(target=self._run, name="workspaced-writer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Writes what waits, then closes the log. Later submissions are refused."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+        while self._queue:
+            self._deliver(self.commit())
+        self.log.close()
+
+    # -- the writer thread --
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._queue and not self._closing:
+                    self._changed.wait()
+                if not self._urgent and not self._closing:
+                    self._changed.wait_for(lambda: self._urgent > 0 or self._closing, BUFFERED_DELAY_S)
+                if self._closing:
+                    return
+            self._deliver(self.commit())
+
+    def commit(self) -> Committed:
+        """Appends what waits, as much as fits one line, and says what became of it."""
+        draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
+        outcomes: list[tuple[Done, Outcome]] = []
+        accepted: list[tuple[Done, list[Receipt]]] = []
+        while (submission := self._take(draft)) is not None:
+            try:
+                receipts = self._sequence(submission, draft)
+            except WorkspacedError as error:
+                outcomes.append((submission.done, error))
+            else:
+                accepted.append((submission.done, receipts))
+        try:
+            self._append(draft)
+        except LogError as error:
+            outcomes.extend((done, error) for done, _receipts in accepted)
+            return Committed(outcomes, [])
+        outcomes.extend(accepted)
+        return Committed(outcomes, draft.events)
+
+    def _take(self, draft: _Draft) -> Submission | None:
+        """The next submission, as long as even the largest one would still fit the line."""
+        with self._changed:
+            if not self._queue or draft.bytes + BATCH_BYTES_MAX > LINE_BYTES_MAX:
+                return None
+            submission = self._queue.popleft()
+            self._urgent -= not submission.buffered
+            return submission
+
+    def _sequence(self, submission: Submission, draft: _Draft) -> list[Receipt]:
+        """Makes the submission's events part of the draft, or raises and leaves the draft as it was."""
+        state, seq = draft.state, draft.seq
+        events: list[Event] = []
+        receipts = []
+        added: dict[EventId, Seen] = {}
+        for index, action in enumerate(submission.actions):
+            event_id = action.id if action.id is not None else EventId(uuid7())
+            try:
+                if (first := self._first_seq(action, draft, added)) is not None:
+                    receipts.append(Receipt(first, event_id, True))
+                    continue
+                vault = admit(state, action)
+            except ActionError as error:
+                raise error.at_index(index) from None
+            if action.blob is not None:
+                self._keep(action.blob)
+            seq += 1
+            entry = ENTRY_OF[type(action.data)]
+            event = entry.event(seq, event_id, draft.time, submission.source, vault, action.data)
+            state = apply(state, event)
+            events.append(event)
+            receipts.append(Receipt(seq, event_id, False))
+            added[event_id] = seen_in(event)
+        if events:
+            part = encode_batch(events)[1:-1]
+            if len(part) > BATCH_BYTES_MAX:
+                raise BatchTooLarge(
+                    f"The batch makes {len(part)} bytes of events; at most {BATCH_BYTES_MAX} are taken.",
+                    hint="Publish it in parts.",
+                )
+            draft.parts.append(part)
+            draft.bytes += len(part) + 1
+        draft.state, draft.seq = state, seq
+        draft.events.extend(events)
+        draft.added.update(added)
+        return receipts
+
+    def _first_seq(self, action: Action, draft: _Draft, added: dict[EventId, Seen]) -> int | None:
+        """Where the very same action was appended before, in this group included; None if its id is new."""
+        if action.id is None:
+            return None
+        seen = added.get(action.id) or draft.added.get(action.id) or self._window.get(action.id)
+        return first_seq(seen, action.id, action.data, action.vault) if seen is not None else None
+
+    def _keep(self, blob: bytes) -> None:
+        try:
+            self._blobs.put(blob)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise LogError(f"A blob could not be written: {error.strerror}.") from error
+            raise DiskFull(f"The disk refused a blob: {error.strerror}.", hint="Free some space.") from error
+
+    def _append(self, draft: _Draft) -> None:
+        if not draft.events:
+            return
+        started = time.monotonic()
+        payload = b"[" + b",".join(draft.parts) + b"]"
+        self.log.append(Batch(draft.events[0].seq, draft.seq, payload), draft.events[0].seq - 1)
+        if time.monotonic() - started > SLOW_SYNC_S:
+            self.slow_syncs += 1
+        self._window.add(draft.events)
+        self._last_time = draft.time
+        self.state = draft.state
+
+
+def deliver_here(committed: Committed) -> None:
+    """Tells the submitters on the calling thread."""
+    for done, outcome in committed.outcomes:
+        done(outcome)
+
+
+def uuid7() -> str:
+    """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Ours need be unique, not unguessable."""
+    value = (time.time_ns() // 1_000_000) << 80 | 7 << 76 | random.getrandbits(12) << 64
+    value |= 2 << 62 | random.getrandbits(62)
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

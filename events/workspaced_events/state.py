@@ -1,0 +1,158 @@
+"""`WorkspaceState`: what the log folds to, and its JSON form.
+
+Values are frozen and shared between states. The mappings inside are treated as values too: the fold copies one
+before it changes it, so that a state once handed out never moves. Their order is the lists' order.
+"""
+
+import msgspec
+
+from .catalogue import TabSource
+from .ids import NoteId, TabId, VaultId
+
+
+class ActiveNote(msgspec.Struct, frozen=True, rename="camel"):
+    id: NoteId
+    since: str
+
+
+class Pin(msgspec.Struct, frozen=True, rename="camel"):
+    id: NoteId
+    pinned_at: str
+    publisher: str
+    """The event's source that made it (workspaced/snapshot touches only its own)."""
+
+
+class Tab(msgspec.Struct, frozen=True, rename="camel"):
+    id: TabId
+    note_id: NoteId
+    source: TabSource
+    opened_at: str
+    last_accessed: str
+    publisher: str
+
+
+class Selection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    note: NoteId
+    start_line: int
+    end_line: int
+    at: str
+    text: str | None = None
+    text_sha256: str | None = None
+
+
+class Vault(msgspec.Struct, frozen=True, rename="camel"):
+    id: VaultId
+    name: str
+    path: str
+    open: bool
+
+
+class VaultState(msgspec.Struct, frozen=True):
+    """What is folded for one vault."""
+
+    active: ActiveNote | None = None
+    pins: dict[NoteId, Pin] = {}
+    tabs: dict[NoteId, Tab] = {}
+    recents: dict[NoteId, str] = {}
+    """Note to the time it was last active, oldest first."""
+    selection: Selection | None = None
+    archived: dict[NoteId, None] = {}
+    former: dict[NoteId, NoteId] = {}
+    """Former path to the path that took its place; follow with `current_path`."""
+    last_updated: str | None = None
+
+    def current_path(self, note: NoteId) -> NoteId | None:
+        """Where a note that was once at `note` is now, or None if no rename is remembered."""
+        seen = {note}
+        target = self.former.get(note)
+        while target is not None and (following := self.former.get(target)) is not None and following not in seen:
+            seen.add(target)
+            target = following
+        return target
+
+    @property
+    def active_tab_id(self) -> TabId | None:
+        tab = self.tabs.get(self.active.id) if self.active else None
+        return tab.id if tab else None
+
+
+class WorkspaceState(msgspec.Struct, frozen=True):
+    """The fold of a log up to `seq`, the last sequence that could change it (`asOfSeq`)."""
+
+    seq: int = 0
+    current: VaultId | None = None
+    vaults: dict[VaultId, Vault] = {}
+    """Every vault ever registered, closed ones included."""
+    by_vault: dict[VaultId, VaultState] = {}
+    unknown_events: int = 0
+
+    def of(self, vault: VaultId | None) -> VaultState:
+        """The state of `vault`; of none, or of one nothing happened in, the empty state."""
+        return self.by_vault.get(vault, EMPTY_VAULT) if vault is not None else EMPTY_VAULT
+
+
+EMPTY_VAULT = VaultState()
+EMPTY = WorkspaceState()
+
+
+# -- the JSON form --
+
+
+class PinJson(msgspec.Struct, frozen=True, rename="camel"):
+    id: NoteId
+    pinned_at: str
+
+
+class TabJson(msgspec.Struct, frozen=True, rename="camel"):
+    id: TabId
+    note_id: NoteId
+    source: TabSource
+    opened_at: str
+    last_accessed: str
+
+
+class RecentJson(msgspec.Struct, frozen=True, rename="camel"):
+    id: NoteId
+    at: str
+
+
+class VaultJson(msgspec.Struct, frozen=True, rename="camel"):
+    id: VaultId
+    name: str
+    path: str
+
+
+class StateJson(msgspec.Struct, frozen=True, rename="camel"):
+    """The state of one vault as `workspaced/state` and `workspaced replay --json` give it."""
+
+    seq: int
+    current_vault_id: VaultId | None
+    vaults: list[VaultJson]
+    active_note: ActiveNote | None
+    active_tab_id: TabId | None
+    pinned_notes: list[PinJson]
+    temporary_tabs: list[TabJson]
+    recent_notes: list[RecentJson]
+    selection: Selection | None
+    archived: list[NoteId]
+    last_updated: str | None
+
+
+def to_json(state: WorkspaceState, vault: VaultId | None = None) -> StateJson:
+    """The JSON form of `state` for `vault` (default: the current one). Open vaults only, newest recents first."""
+    sub = state.of(vault if vault is not None else state.current)
+    return StateJson(
+        seq=state.seq,
+        current_vault_id=state.current,
+        vaults=[VaultJson(v.id, v.name, v.path) for v in state.vaults.values() if v.open],
+        active_note=sub.active,
+        active_tab_id=sub.active_tab_id,
+        pinned_notes=[PinJson(pin.id, pin.pinned_at) for pin in sub.pins.values()],
+        temporary_tabs=[
+            TabJson(tab.id, tab.note_id, tab.source, tab.opened_at, tab.last_accessed) for tab in sub.tabs.values()
+        ],
+        recent_notes=[RecentJson(note, at) for note, at in reversed(sub.recents.items())],
+        selection=sub.selection,
+        archived=list(sub.archived),
+        last_updated=sub.last_updated,
+    )

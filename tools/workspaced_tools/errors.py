@@ -1,0 +1,48 @@
+"""Errors of the reading floor.
+
+    WorkspacedError                (workspaced_events.errors: code, message, hint, details)
+      ToolError                    a tool cannot answer; becomes a result with success: false
+        NoActiveNote               NO_ACTIVE_NOTE
+        NoActiveVault              NO_ACTIVE_VAULT
+        NoteNotFound               NOTE_NOT_FOUND
+        AmbiguousReference         AMBIGUOUS_REFERENCE
+        ReferenceOutsideVault      OUTSIDE_VAULT
+        ArgumentInvalid            INVALID_ARGUMENT
+        ReadFailed                 READ_ERROR
+
+`message` is the short sentence of a result's `error`, `hint` the one of its `message`: what to try next.
+"""
+
+from workspaced_events.errors import WorkspacedError
+
+
+class ToolError(WorkspacedError):
+    """A tool cannot answer; the caller sees a result with `success: false` in the usual shape."""
+
+
+class NoActiveNote(ToolError):
+    code = "NO_ACTIVE_NOTE"
+
+
+class NoActiveVault(ToolError):
+    code = "NO_ACTIVE_VAULT"
+
+
+class NoteNotFound(ToolError):
+    code = "NOTE_NOT_FOUND"
+
+
+class AmbiguousReference(ToolError):
+    code = "AMBIGUOUS_REFERENCE"
+
+
+class ReferenceOutsideVault(ToolError):
+    code = "OUTSIDE_VAULT"
+
+
+class ArgumentInvalid(ToolError):
+    code = "INVALID_ARGUMENT"
+
+
+class ReadFailed(ToolError):
+    code = "READ_ERROR"

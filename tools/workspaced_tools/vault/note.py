@@ -1,0 +1,76 @@
+"""A note as read from disk: the value every tool works on.
+
+`Note` holds what one read gave. What follows from its text (outline, links, tags, title, counts) is computed
+when first asked for and kept with the value, which the content cache keeps per file version.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from .frontmatter import FrontMatter, split_front_matter
+from .markdown import Heading, Link, Markdown, parse_markdown
+
+
+class StatKey(msgspec.Struct, frozen=True, rename="camel"):
+    """What identifies one version of a file's bytes."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+class Note(msgspec.Struct, frozen=True, dict=True):
+    """One version of a note."""
+
+    id: NoteId
+    stat: StatKey
+    birth_ns: int | None
+    """When the file was made, where the system knows it."""
+    sha256: str
+    """Of the file's bytes."""
+    text: str
+    """The whole file, decoded; the BOM dropped."""
+    warnings: tuple[str, ...] = ()
+    """What reading had to mend, such as bytes that were not UTF-8 or a file cut at its limit."""
+
+    @cached_property
+    def front_matter(self) -> FrontMatter:
+        """Front matter and where the body begins."""
+        return split_front_matter(self.text)
+
+    @cached_property
+    def body(self) -> str:
+        """The text after the front matter."""
+        return self.text[self.front_matter.body_offset :]
+
+    @cached_property
+    def markdown(self) -> Markdown:
+        """Outline, links and inline tags; lines are 1-based lines of the raw file."""
+        return parse_markdown(self.body, first_line=self.front_matter.body_line)
+
+    @cached_property
+    def title(self) -> str:
+        """Front-matter `title`, else the first level-one heading, else the file's stem."""
+        raise NotImplementedError
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The front matter's values, JSON-shaped; empty when there is none or it cannot be read."""
+        return self.front_matter.fields
+
+
+class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a note could not be read. `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT or READ_ERROR."""
+
+    id: NoteId
+    code: str
+    message: str
+
+
+__all__ = ["Heading", "Link", "Note", "NoteFailure", "StatKey"]
