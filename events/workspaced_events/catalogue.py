@@ -11,7 +11,7 @@ Readers keep what they do not know as `UnknownEvent`.
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -28,7 +28,7 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Publisher(StrEnum):
-    """Who may publish a type."""
+    """Who publishes a type. What is a UI's the daemon may append too; what is the daemon's no UI may."""
 
     UI = "U"
     DAEMON = "D"
@@ -69,9 +69,11 @@ class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
     source: str
     vault: VaultId | None
 
-    # The subclasses made from the registry narrow this one; it is no field of the base.
-    if False:  # pragma: no cover
-        data: Any
+    if TYPE_CHECKING:
+
+        @property
+        def data(self) -> Any:
+            """A field of the subclasses made from the registry, each of its own type."""
 
     @property
     def type(self) -> str:
@@ -131,7 +133,7 @@ class VaultClosed(Data, frozen=True, gc=False):
     vault_id: VaultId
 
 
-@_entry("vault_switched", Publisher.BOTH)
+@_entry("vault_switched", Publisher.UI)
 class VaultSwitched(Data, frozen=True, gc=False):
     """Makes another open vault the current one; its active note is null until the next set."""
 

@@ -80,7 +80,10 @@ def _vault_closed(state: WorkspaceState, data: c.VaultClosed) -> WorkspaceState:
 
 
 def _vault_switched(state: WorkspaceState, data: c.VaultSwitched) -> WorkspaceState:
-    return state if state.current == data.vault_id else _switch(state, data.vault_id)
+    vault = state.vaults.get(data.vault_id)
+    if vault is None or not vault.open or state.current == vault.id:
+        return state
+    return _switch(state, vault.id)
 
 
 def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
@@ -205,8 +208,8 @@ def _note_renamed(state: VaultState, _event: Event, data: c.NoteRenamed) -> Vaul
     # Recents lie oldest first, so the entry nearer the front of the list is the later one here.
     newest_first = dict(reversed(state.recents.items()))
     recents = dict(reversed(_renamed(newest_first, old, new, lambda at, _other: at).items()))
-    former = {path: to for path, to in state.former.items() if path != new}
-    former.pop(old, None)
+    # Rewritten now, not followed later: a path in between may by then belong to another note.
+    former = {path: new if to == old else to for path, to in state.former.items() if path not in (old, new)}
     former[old] = new
     if len(former) > FORMER_PATHS_MAX:
         del former[next(iter(former))]

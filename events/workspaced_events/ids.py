@@ -1,5 +1,7 @@
 """The identifiers events carry, and the form a note's path must have."""
 
+import random
+import time
 import unicodedata
 from typing import NewType
 
@@ -26,12 +28,15 @@ def note_id(path: str) -> NoteId:
     shown = repr(path[:_ECHO_CHARS_MAX])
     if "\0" in path:
         raise OutsideVault(f"The path {shown} holds a NUL byte.", hint="Give a path inside the vault.")
+    path = unicodedata.normalize("NFC", path)
     parts = path.split("/")
     if path.startswith("/") or ".." in parts:
         raise OutsideVault(
             f"The path {shown} leads out of the vault.",
             hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
         )
+    if not path.isprintable() and any("\ud800" <= ch <= "\udfff" for ch in path):
+        raise InvalidArgument(f"The path {shown} is not valid Unicode.", hint="Notes have UTF-8 names.")
     if len(path) > NOTE_ID_CHARS_MAX or any(len(part.encode()) > COMPONENT_BYTES_MAX for part in parts):
         raise InvalidArgument(
             f"The path {shown} is too long.",
@@ -44,4 +49,12 @@ def note_id(path: str) -> NoteId:
             f"The path {shown} has an empty or hidden component.",
             hint="Files in dot folders are no notes; write 'folder/note.md'.",
         )
-    return NoteId(unicodedata.normalize("NFC", path))
+    return NoteId(path)
+
+
+def uuid7() -> str:
+    """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Ours need be unique, not unguessable."""
+    value = (time.time_ns() // 1_000_000) << 80 | 7 << 76 | random.getrandbits(12) << 64
+    value |= 2 << 62 | random.getrandbits(62)
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -7,7 +7,6 @@ leaves no trace: state, ids and sequence are those before it, and everybody in t
 The work of one group is `commit`, a plain function of the queue: tests and simulations call it without a thread.
 """
 
-import random
 import threading
 import time
 from collections import deque
@@ -23,7 +22,7 @@ from .clock import Clock
 from .errors import ActionError, BatchTooLarge, Busy, DiskFull, LogError, WorkspacedError
 from .fold import apply
 from .id_window import IdWindow, Seen, first_seq, seen_in
-from .ids import EventId
+from .ids import EventId, uuid7
 from .limits import (
     BATCH_BYTES_MAX,
     BUFFERED_DELAY_S,
@@ -48,10 +47,14 @@ Outcome = list[Receipt] | WorkspacedError
 Done = Callable[[Outcome], None]
 
 
+Plan = Callable[[WorkspaceState], Sequence[Action]]
+"""Decides at the moment of appending what to append."""
+
+
 class Submission(NamedTuple):
     """A batch of actions on its way: all of it is appended, or nothing."""
 
-    actions: Sequence[Action]
+    actions: Sequence[Action] | Plan
     source: str
     done: Done
     buffered: bool
@@ -113,11 +116,11 @@ class Recorder:
 
     # -- any thread --
 
-    def submit(self, actions: Sequence[Action], source: str, done: Done, *, buffered: bool = False) -> None:
+    def submit(self, actions: Sequence[Action] | Plan, source: str, done: Done, *, buffered: bool = False) -> None:
         """Queues a batch; `done` gets its receipts once they are synced, or the error.
 
         Args:
-            actions: checked ones.
+            actions: checked ones, or a plan that makes them from the state they will meet.
             source: the publisher's name.
             done: called exactly once, through `deliver`.
             buffered: may wait up to BUFFERED_DELAY_S for company; otherwise it is written as soon as possible.
@@ -205,7 +208,8 @@ class Recorder:
         events: list[Event] = []
         receipts = []
         added: dict[EventId, Seen] = {}
-        for index, action in enumerate(submission.actions):
+        actions = submission.actions(state) if callable(submission.actions) else submission.actions
+        for index, action in enumerate(actions):
             event_id = action.id if action.id is not None else EventId(uuid7())
             try:
                 if (first := self._first_seq(action, draft, added)) is not None:
@@ -269,11 +273,3 @@ def deliver_here(committed: Committed) -> None:
     """Tells the submitters on the calling thread."""
     for done, outcome in committed.outcomes:
         done(outcome)
-
-
-def uuid7() -> str:
-    """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Ours need be unique, not unguessable."""
-    value = (time.time_ns() // 1_000_000) << 80 | 7 << 76 | random.getrandbits(12) << 64
-    value |= 2 << 62 | random.getrandbits(62)
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

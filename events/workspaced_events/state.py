@@ -58,17 +58,12 @@ class VaultState(msgspec.Struct, frozen=True):
     selection: Selection | None = None
     archived: dict[NoteId, None] = {}
     former: dict[NoteId, NoteId] = {}
-    """Former path to the path that took its place; follow with `current_path`."""
+    """Former path to the present path of the note that was there."""
     last_updated: str | None = None
 
     def current_path(self, note: NoteId) -> NoteId | None:
-        """Where a note that was once at `note` is now, or None if no rename is remembered."""
-        seen = {note}
-        target = self.former.get(note)
-        while target is not None and (following := self.former.get(target)) is not None and following not in seen:
-            seen.add(target)
-            target = following
-        return target
+        """Where the note that was last renamed away from `note` is now, or None if no rename is remembered."""
+        return self.former.get(note)
 
     @property
     def active_tab_id(self) -> TabId | None:

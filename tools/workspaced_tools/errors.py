@@ -10,6 +10,8 @@
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
 
+An error's `details` become the failed result's `data`: candidates, near titles.
+
 `message` is the short sentence of a result's `error`, `hint` the one of its `message`: what to try next.
 """
 

@@ -17,3 +17,35 @@ CANDIDATES_MAX: Final = 20
 ECHO_CHARS_MAX: Final = 200
 INDEX_WAIT_S: Final = 2.0
 DIRECTORY_DEPTH_MAX: Final = 64
+
+FRONT_MATTER_CHARS_MAX: Final = 65_536
+FRONT_MATTER_ALIASES_MAX: Final = 8
+FRONT_MATTER_NODES_MAX: Final = 50_000
+"""What a text with few aliases may expand to; a list of the most characters has fewer values."""
+LINK_BYTES_MAX: Final = 4_096
+"""A longer thing in brackets is no link."""
+LINK_TARGET_CHARS_MAX: Final = 1_024
+LINKS_PER_NOTE_MAX: Final = 20_000
+HEADINGS_PER_NOTE_MAX: Final = 10_000
+HEADING_CHARS_MAX: Final = 1_000
+TAGS_PER_NOTE_MAX: Final = 2_000
+TAG_CHARS_MAX: Final = 200
+NOTE_TITLE_CHARS_MAX: Final = 512
+READ_ATTEMPTS_MAX: Final = 4
+"""How often a note that changes while it is read is read anew before it is served as it came."""
+SEPARATORS_MAX: Final = 8
+"""How many `#`, `^` and `|` of a reference are tried as the end of its name."""
+SCAN_REPORT_NAMES_MAX: Final = 100
+"""Of each kind of thing that is no note, a scan names this many and counts the rest."""
+
+# What an answer may hold beside content, so that its whole stays near CONTENT_CHARS_MAX.
+FRAME_CHARS_MAX: Final = 20_000
+"""Names and metadata of all notes of the workspace."""
+RECENT_NOTES_SHOWN_MAX: Final = 10
+CUSTOM_FIELDS_CHARS_MAX: Final = 8_000
+TAGS_CHARS_MAX: Final = 4_000
+NOTE_TYPE_CHARS_MAX: Final = 100
+LISTED_MAX: Final = 500
+"""Headings of an outline, outgoing links."""
+WARNINGS_MAX: Final = 20
+REFERENCE_CHARS_MAX: Final = 2_048

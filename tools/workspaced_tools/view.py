@@ -42,8 +42,16 @@ class Resolution(msgspec.Struct, frozen=True, rename="camel"):
     block: str | None = None
 
 
+class LinkName(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A link's target as written: without alias, heading and block, percent-decoded."""
+
+    target: str
+    wiki: bool
+    """`[[target]]`; else `[text](target)`."""
+
+
 class LinkTarget(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a link found in a note leads: `note` is None where nothing is there."""
+    """Where a link found in a note leads: `note` is None where nothing is there, or where several notes are."""
 
     note: NoteRef | None
     ambiguous: bool = False
@@ -67,8 +75,8 @@ class Incoming(msgspec.Struct, frozen=True, rename="camel"):
 class VaultPort(Protocol):
     """One vault as tools see it. Every method is safe from any thread.
 
-    Index answers (resolve, link_targets, incoming, note_count) wait for the index to be built only when they
-    cannot be right without it; a path that names an existing file never waits.
+    What needs the index (resolve, link_targets, incoming) waits for it to be built, at most INDEX_WAIT_S, and
+    then answers from what is there; `index_state` tells. A path that names an existing file never waits.
     """
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
@@ -76,24 +84,24 @@ class VaultPort(Protocol):
         ...
 
     def resolve(self, reference: str, state: VaultState) -> Resolution:
-        """What an agent's reference means (one resolver; ARCHITECTURE.md, "Names").
+        """What an agent's reference means: the one resolver's general order (vault/resolver.py).
 
         Raises:
-            OutsideVault: absolute, with `..` as a component, NUL, or through a symlink.
-            InvalidReference: empty after trimming.
+            ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
+            ArgumentInvalid: names nothing after trimming, or is no text.
         """
         ...
 
-    def link_targets(self, source: NoteId, targets: Sequence[str]) -> list[LinkTarget]:
-        """Where links written in `source` lead, by Obsidian's rule, in the order given."""
+    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+        """Where links written in `source` lead, by Obsidian's rule first, in the order given."""
         ...
 
-    def incoming(self, note: NoteId, limit: int) -> Incoming:
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
         """Links from other notes to `note`, ordered by source path and line."""
         ...
 
     def note_count(self) -> int:
-        """How many notes the vault holds."""
+        """How many notes the vault holds, as far as known; never waits."""
         ...
 
     def index_state(self) -> str:
@@ -129,6 +137,7 @@ class View(msgspec.Struct, frozen=True):
 __all__ = [
     "Incoming",
     "IncomingLink",
+    "LinkName",
     "LinkTarget",
     "NoteRef",
     "Resolution",

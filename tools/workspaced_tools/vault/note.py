@@ -11,6 +11,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
+from ..limits import NOTE_TITLE_CHARS_MAX
 from .frontmatter import FrontMatter, split_front_matter
 from .markdown import Heading, Link, Markdown, parse_markdown
 
@@ -33,7 +34,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     birth_ns: int | None
     """When the file was made, where the system knows it."""
     sha256: str
-    """Of the file's bytes."""
+    """Of the bytes read: the whole file, or its beginning where it is larger than the limit."""
     text: str
     """The whole file, decoded; the BOM dropped."""
     warnings: tuple[str, ...] = ()
@@ -56,8 +57,17 @@ class Note(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def title(self) -> str:
-        """Front-matter `title`, else the first level-one heading, else the file's stem."""
-        raise NotImplementedError
+        """Front-matter `title`, else the first level-one heading, else the file's stem. Never empty, one line."""
+        named = self.fields.get("title")
+        if isinstance(named, str | int | float) and not isinstance(named, bool):
+            text = " ".join(str(named).splitlines()).strip()
+            if text:
+                return text[:NOTE_TITLE_CHARS_MAX]
+        for heading in self.markdown.headings:
+            if heading.level == 1 and heading.text:
+                return heading.text[:NOTE_TITLE_CHARS_MAX]
+        name = self.id.rpartition("/")[2]
+        return name[:-3] if name[-3:].lower() == ".md" and len(name) > 3 else name
 
     @property
     def fields(self) -> dict[str, Any]:

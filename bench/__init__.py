@@ -1,0 +1,1 @@
+"""Benchmarks: each prints one JSON line per figure (`make bench`)."""

@@ -1,0 +1,119 @@
+"""Exports: a log as JSON Lines that grep, jq and other programs read.
+
+The first line is a header, `{"workspaced": "log", "version": 1, ...}` without a `type`; then one event a line, in
+order, batches flattened.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from .catalogue import CATALOGUE_VERSION, Event
+from .errors import InvalidArgument, LogDamaged
+from .log.disk import Disk
+from .log.recovery import open_log
+from .log.scan import scan_log
+from .log.segments import Batch
+from .record import decode_event, encode_batch, encode_event
+
+VERSION: Final = 1
+_IMPORT_EVENTS: Final = 1_000
+
+
+class ExportHeader(msgspec.Struct, frozen=True):
+    """First line of an export."""
+
+    workspaced: str
+    version: int
+    log: str = ""
+    catalogue: int = CATALOGUE_VERSION
+
+
+_HEADER: Final = msgspec.json.Decoder(ExportHeader)
+
+
+def export_lines(log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
+    """The lines of an export, each with its LF."""
+    yield msgspec.json.encode(ExportHeader("log", VERSION, log_id)) + b"\n"
+    for event in events:
+        yield encode_event(event) + b"\n"
+
+
+def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
+    """The events of an export.
+
+    Args:
+        lines: of the file.
+        name: what to call it in errors.
+
+    Raises:
+        InvalidArgument: it is no export, or one of a newer version.
+        LogDamaged: a line is no event, or a sequence is missing; names the line.
+    """
+    expected: int | None = None
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            _check_header(line, name)
+            continue
+        if not line.strip():
+            continue
+        try:
+            event = decode_event(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise LogDamaged(f"{name}, line {number}: no event: {error}.", line=number) from None
+        if expected is not None and event.seq != expected:
+            raise LogDamaged(f"{name}, line {number}: expected sequence {expected}, got {event.seq}.", line=number)
+        expected = event.seq + 1
+        yield event
+    if number == 0:
+        raise InvalidArgument(f"{name} is empty.", hint="Make an export with `workspaced log export`.")
+
+
+def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str) -> int:
+    """Makes a new log of exported events, which keep sequence, id, time and source. Returns the last sequence.
+
+    Raises:
+        InvalidArgument: there is a log already, or the events do not begin with sequence 1.
+        OSError, LogError: the disk refused.
+    """
+    found = scan_log(disk, lambda _events: None)
+    if found.segments or found.torn or found.damage:
+        raise InvalidArgument(
+            "The data directory already holds a log.", hint="Import into a new one; logs are not merged."
+        )
+    log = open_log(disk, lambda _events: None, version=version, now=lambda: now).log
+    try:
+        batch: list[Event] = []
+        for event in events:
+            if event.seq != log.tail.seq + len(batch) + 1:
+                raise InvalidArgument(
+                    f"Expected sequence {log.tail.seq + len(batch) + 1}, got {event.seq}.",
+                    hint="Only an export from sequence 1 on makes a log.",
+                )
+            batch.append(event)
+            if len(batch) >= _IMPORT_EVENTS:
+                log.append(Batch(batch[0].seq, event.seq, encode_batch(batch)), log.tail.seq)
+                batch = []
+        if batch:
+            log.append(Batch(batch[0].seq, batch[-1].seq, encode_batch(batch)), log.tail.seq)
+        return log.tail.seq
+    finally:
+        log.close()
+
+
+def _check_header(line: bytes, name: str) -> None:
+    try:
+        header = _HEADER.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        header = ExportHeader("", 0)
+    if header.workspaced != "log":
+        raise InvalidArgument(
+            f"{name} is no export of a workspaced log.", hint="Its first line must be the export's header."
+        )
+    if header.version > VERSION:
+        raise InvalidArgument(
+            f"{name} is an export of version {header.version}; this program reads up to {VERSION}.",
+            hint="Use a newer workspaced.",
+        )

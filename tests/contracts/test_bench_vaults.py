@@ -1,0 +1,104 @@
+"""Vaults for benchmarks: equal arguments make equal bytes, and what real vaults have is in them."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from workspaced_events.ids import note_id
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def vaults() -> ModuleType:
+    # bench/ is importable from the root only, and no part of an installed wheel.
+    spec = importlib.util.spec_from_file_location("bench_vaults", ROOT / "bench" / "vaults.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def vault(vaults: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    path = tmp_path_factory.mktemp("vault")
+    vaults.make_vault(path, 200)
+    return files(path)
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def test_the_same_seed_gives_the_same_bytes_in_another_process(vault, tmp_path):
+    command = [sys.executable, "-m", "bench.vaults", str(tmp_path / "again"), "--notes", "200"]
+    done = subprocess.run(
+        command, cwd=ROOT, env={"PYTHONHASHSEED": "7"}, capture_output=True, check=True, text=True
+    )
+
+    assert files(tmp_path / "again") == vault
+    counts = json.loads(done.stdout)
+    assert counts["notes"] == len(vault)
+    assert counts["bytes"] == sum(map(len, vault.values()))
+
+
+def test_another_seed_gives_another_vault(vaults, vault, tmp_path):
+    vaults.make_vault(tmp_path / "other", 200, seed=2)
+
+    assert files(tmp_path / "other") != vault
+
+
+def test_every_file_is_a_note_under_the_name_it_has(vault):
+    assert all(note_id(path) == path == unicodedata.normalize("NFC", path) for path in vault)
+
+
+def test_200_notes_show_every_feature(vault):
+    texts = {path: data.decode() for path, data in vault.items()}
+    whole = "\n".join(texts.values())
+    stems = Counter(Path(path).stem for path in texts)
+
+    assert len(texts) == 200
+    assert sum(len(data) >= 200_000 for data in vault.values()) == 1
+    assert max(stems.values()) > 1
+    assert any(not path.isascii() for path in texts)
+    assert len({path.rpartition("/")[0] for path in texts}) > 3
+    for feature in (
+        "---\ntitle: ",
+        "\naliases: [",
+        "\ntags: [",
+        '\ntags: "',
+        "```python\n",
+        "\n## ",
+        "](<",
+        "![[",
+        "|",
+    ):
+        assert feature in whole
+    assert "never written" in whole
+
+
+def test_a_note_is_about_2_kb_and_has_five_links(vaults, tmp_path):
+    counts = vaults.make_vault(tmp_path, 1_000)
+
+    assert 1_500 < (counts.bytes - counts.long_note_bytes) / counts.notes < 2_500
+    assert counts.links == 5 * counts.notes
+    assert 0.03 < counts.broken_links / counts.links < 0.1
+
+
+def test_a_directory_with_something_in_it_is_left_alone(vaults, tmp_path):
+    (tmp_path / "mine.md").write_text("mine")
+
+    with pytest.raises(FileExistsError):
+        vaults.make_vault(tmp_path, 1)
+    with pytest.raises(ValueError, match="at least 1"):
+        vaults.make_vault(tmp_path / "none", 0)
+
+    assert files(tmp_path) == {"mine.md": b"mine"}

@@ -1,0 +1,601 @@
+"""The fold against random sessions: what always holds, and an independent model of the spec.
+
+The model below is written from the workspace spec alone, with plain lists and no regard for speed. Where the spec
+leaves a value open (which of two merged entries gives its times, say), a model value is the set of what is
+allowed; the comparison checks that the fold is among them and narrows the set to what the fold chose.
+"""
+
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from hypothesis import example, given, note, settings
+from hypothesis import strategies as st
+
+from workspaced_events.catalogue import (
+    ENTRY_OF,
+    ActiveNoteCleared,
+    ActiveNoteSet,
+    DaemonStopped,
+    Data,
+    Event,
+    NoteArchived,
+    NoteChanged,
+    NoteDeleted,
+    NotePinned,
+    NoteRenamed,
+    NoteUnarchived,
+    NoteUnpinned,
+    PinnedNotesReordered,
+    SelectionChanged,
+    TemporaryTabClosed,
+    TemporaryTabOpened,
+    TemporaryTabsCleared,
+    TemporaryTabsExpired,
+    TemporaryTabsReordered,
+    UnknownEvent,
+    VaultClosed,
+    VaultOpened,
+    VaultSwitched,
+)
+from workspaced_events.fold import apply, expired_tabs, fold_all, visible_tabs
+from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
+
+VAULTS = (VaultId("v1"), VaultId("v2"))
+NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記"))
+TABS_MAX, RECENTS_MAX = 10, 50
+
+
+def time_at(hundredths: int, *, day: int = 1) -> str:
+    minutes, rest = divmod(hundredths, 6_000)
+    return f"2026-03-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{rest // 100:02}.{rest % 100:02}0000Z"
+
+
+def event_of(seq: int, data: Data, *, vault: VaultId, time: str) -> Event:
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "ui", vault, data)
+    return made
+
+
+# -- the model --
+
+Allowed = set[Any]
+
+
+@dataclass
+class ModelTab:
+    note: str
+    id: Allowed
+    source: Allowed
+    opened: Allowed
+    accessed: Allowed
+
+
+@dataclass
+class ModelVault:
+    active: str | None = None
+    since: Allowed = field(default_factory=set)
+    pins: list[tuple[str, Allowed]] = field(default_factory=list)
+    tabs: list[ModelTab] = field(default_factory=list)
+    recents: list[tuple[str, Allowed]] = field(default_factory=list)
+    """Newest first, as shown."""
+    selection: tuple[str, int, int, str | None] | None = None
+    archived: list[str] = field(default_factory=list)
+    updated: Allowed = field(default_factory=lambda: {None})
+    active_may_be_dropped: bool = False
+
+    def pinned(self, path: str) -> bool:
+        return any(entry[0] == path for entry in self.pins)
+
+    def tab_of(self, path: str) -> ModelTab | None:
+        return next((tab for tab in self.tabs if tab.note == path), None)
+
+    def set_active(self, path: str | None) -> None:
+        if path != self.active:
+            self.active, self.selection = path, None
+
+    def open_tab(self, path: str, source: str, seq: int, time: str) -> None:
+        self.tabs.append(ModelTab(path, {f"tab-{seq}"}, {source}, {time}, {time}))
+        if len(self.tabs) > TABS_MAX:
+            del self.tabs[0]
+
+    def drop_tab(self, path: str) -> None:
+        self.tabs = [tab for tab in self.tabs if tab.note != path]
+
+    def rename(self, old: str, new: str) -> None:
+        if self.active == old:
+            self.active = new
+        if self.selection and self.selection[0] == old:
+            self.selection = (new, *self.selection[1:])
+        self.pins = merged_pairs(self.pins, old, new)
+        self.recents = merged_pairs(self.recents, old, new)
+        self.archived = list(dict.fromkeys(new if path == old else path for path in self.archived))
+        tabs: list[ModelTab] = []
+        for tab in self.tabs:
+            tab.note = new if tab.note == old else tab.note
+            twin = next((earlier for earlier in tabs if earlier.note == tab.note), None)
+            if twin is None:
+                tabs.append(tab)
+            else:
+                for name in ("id", "source", "opened", "accessed"):
+                    getattr(twin, name).update(getattr(tab, name))
+        self.tabs = [tab for tab in tabs if not self.pinned(tab.note)]
+
+    def visible(self) -> tuple[Any, ...]:
+        return copy.deepcopy((self.active, self.pins, self.tabs, self.recents, self.selection, self.archived))
+
+
+def merged_pairs(entries: list[tuple[str, Allowed]], old: str, new: str) -> list[tuple[str, Allowed]]:
+    result: list[tuple[str, Allowed]] = []
+    for path, allowed in entries:
+        path = new if path == old else path
+        twin = next((entry for entry in result if entry[0] == path), None)
+        if twin is None:
+            result.append((path, allowed))
+        else:
+            twin[1].update(allowed)
+    return result
+
+
+class Model:
+    """The whole workspace, one method for each kind of event."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.unknown = 0
+        self.current: str | None = None
+        self.registered: dict[str, tuple[str, str]] = {}
+        self.hidden: set[str] = set()
+        self.vaults: dict[str, ModelVault] = {vault: ModelVault() for vault in VAULTS}
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, UnknownEvent):
+            self.unknown += 1
+            return
+        data: Data = event.data
+        if isinstance(data, NoteChanged | DaemonStopped):
+            return
+        self.seq = event.seq
+        assert event.vault is not None
+        vault = self.vaults[event.vault]
+        if isinstance(data, VaultOpened | VaultClosed | VaultSwitched):
+            self.take_vault_event(data, event.time)
+            return
+        before = vault.visible()
+        for part in (take_active, take_pins, take_tabs, take_notes):
+            part(vault, data, event.seq, event.time)
+        active_in_pin = isinstance(data, TemporaryTabOpened) and vault.pinned(data.note)
+        if vault.visible() != before or active_in_pin:
+            vault.updated = {event.time}
+        else:
+            vault.updated = vault.updated | {event.time}
+
+    def take_vault_event(self, data: VaultOpened | VaultClosed | VaultSwitched, time: str) -> None:
+        target = data.vault_id
+        for vault in self.vaults.values():
+            vault.updated = vault.updated | {time}
+        if isinstance(data, VaultOpened):
+            self.registered[target] = (data.name, data.path)
+            self.hidden.discard(target)
+            if self.current is None:
+                self.current = target
+                self.vaults[target].active_may_be_dropped = True
+        elif isinstance(data, VaultClosed):
+            self.hidden.add(target)
+            if self.current == target:
+                self.current = None
+                self.vaults[target].active_may_be_dropped = True
+        elif target != self.current:
+            if self.current is not None:
+                self.vaults[self.current].active_may_be_dropped = True
+            self.current = target
+            self.vaults[target].set_active(None)
+
+    def open_vaults(self) -> list[VaultId]:
+        return [VaultId(vault) for vault in self.registered if vault not in self.hidden]
+
+
+def take_active(vault: ModelVault, data: Data, seq: int, time: str) -> None:
+    if isinstance(data, ActiveNoteCleared) or (isinstance(data, ActiveNoteSet) and data.note is None):
+        vault.set_active(None)
+    elif isinstance(data, ActiveNoteSet) and data.note is not None:
+        vault.since = vault.since | {time} if vault.active == data.note else {time}
+        vault.set_active(data.note)
+        vault.recents = [(data.note, {time}), *(entry for entry in vault.recents if entry[0] != data.note)]
+        del vault.recents[RECENTS_MAX:]
+        tab = vault.tab_of(data.note)
+        if tab:
+            tab.accessed = {time}
+    elif isinstance(data, SelectionChanged) and data.note == vault.active:
+        vault.selection = (data.note, data.start_line, data.end_line, data.text)
+
+
+def take_pins(vault: ModelVault, data: Data, seq: int, time: str) -> None:
+    if isinstance(data, NotePinned) and not vault.pinned(data.note):
+        vault.pins.insert(len(vault.pins) if data.index is None else data.index, (data.note, {time}))
+        vault.drop_tab(data.note)
+    elif isinstance(data, NoteUnpinned) and vault.pinned(data.note):
+        vault.pins = [entry for entry in vault.pins if entry[0] != data.note]
+        vault.open_tab(data.note, "navigation", seq, time)
+    elif isinstance(data, PinnedNotesReordered) and sorted(data.notes) == sorted(entry[0] for entry in vault.pins):
+        vault.pins = [entry for path in data.notes for entry in vault.pins if entry[0] == path]
+
+
+def take_tabs(vault: ModelVault, data: Data, seq: int, time: str) -> None:
+    if isinstance(data, TemporaryTabOpened) and not vault.pinned(data.note):
+        tab = vault.tab_of(data.note)
+        if tab:
+            tab.accessed = {time}
+        else:
+            vault.open_tab(data.note, data.source, seq, time)
+    elif isinstance(data, TemporaryTabClosed):
+        vault.tabs = [tab for tab in vault.tabs if tab.note != data.note and data.tab_id not in tab.id]
+    elif isinstance(data, TemporaryTabsReordered):
+        ids = [next(iter(tab.id)) for tab in vault.tabs]
+        if sorted(ids) == sorted(data.tab_ids):
+            vault.tabs = [tab for tab_id in data.tab_ids for tab in vault.tabs if tab_id in tab.id]
+    elif isinstance(data, TemporaryTabsCleared):
+        vault.tabs = []
+    elif isinstance(data, TemporaryTabsExpired):
+        vault.tabs = [tab for tab in vault.tabs if not tab.id & set(data.tab_ids)]
+
+
+def take_notes(vault: ModelVault, data: Data, seq: int, time: str) -> None:
+    if isinstance(data, NoteRenamed):
+        vault.rename(data.from_, data.to)
+    elif isinstance(data, NoteDeleted):
+        vault.pins = [entry for entry in vault.pins if entry[0] != data.note]
+        vault.drop_tab(data.note)
+        if vault.active == data.note:
+            vault.set_active(None)
+    elif isinstance(data, NoteArchived) and data.note not in vault.archived:
+        vault.archived.append(data.note)
+    elif isinstance(data, NoteUnarchived) and data.note in vault.archived:
+        vault.archived.remove(data.note)
+
+
+def chosen(allowed: Allowed, real: Any) -> Allowed:
+    assert real in allowed
+    return {real}
+
+
+def compare_vault(model: ModelVault, real: StateJson) -> None:
+    """Checks `real` against the model and settles what the spec left open."""
+    if model.active_may_be_dropped and real.active_note is None:
+        model.set_active(None)
+    model.active_may_be_dropped = False
+    assert (real.active_note.id if real.active_note else None) == model.active
+    if real.active_note:
+        model.since = chosen(model.since, real.active_note.since)
+    assert [pin.id for pin in real.pinned_notes] == [path for path, _ in model.pins]
+    model.pins = [
+        (path, chosen(times, pin.pinned_at))
+        for (path, times), pin in zip(model.pins, real.pinned_notes, strict=True)
+    ]
+    assert [tab.note_id for tab in real.temporary_tabs] == [tab.note for tab in model.tabs]
+    for tab, shown in zip(model.tabs, real.temporary_tabs, strict=True):
+        tab.id, tab.source = chosen(tab.id, shown.id), chosen(tab.source, shown.source)
+        tab.opened, tab.accessed = chosen(tab.opened, shown.opened_at), chosen(tab.accessed, shown.last_accessed)
+    assert [recent.id for recent in real.recent_notes] == [path for path, _ in model.recents]
+    model.recents = [
+        (path, chosen(times, recent.at))
+        for (path, times), recent in zip(model.recents, real.recent_notes, strict=True)
+    ]
+    kept = real.selection
+    assert (kept and (kept.note, kept.start_line, kept.end_line, kept.text)) == model.selection
+    assert real.archived == model.archived
+    model.updated = chosen(model.updated, real.last_updated)
+
+
+def compare(model: Model, state: WorkspaceState) -> None:
+    assert (state.seq, state.current, state.unknown_events) == (model.seq, model.current, model.unknown)
+    shown = {(vault.id, vault.name, vault.path) for vault in to_json(state).vaults}
+    assert shown == {(vault, *model.registered[vault]) for vault in model.open_vaults()}
+    for vault in VAULTS:
+        compare_vault(model.vaults[vault], to_json(state, vault))
+
+
+# -- random sessions --
+
+
+@dataclass(frozen=True)
+class Here:
+    """What an action finds in its vault, so that it can fit: the pins to permute, a tab that exists."""
+
+    vault: VaultId
+    active: NoteId
+    pins: list[NoteId]
+    tab_ids: list[TabId]
+    archived: list[NoteId]
+    open_vaults: list[VaultId]
+
+
+def here(state: WorkspaceState, vault: VaultId) -> Here:
+    shown = to_json(state, vault)
+    return Here(
+        vault,
+        shown.active_note.id if shown.active_note else NOTES[0],
+        [pin.id for pin in shown.pinned_notes],
+        [tab.id for tab in shown.temporary_tabs],
+        shown.archived,
+        [entry.id for entry in shown.vaults],
+    )
+
+
+Recipe = Callable[[Here], Data]
+
+a_note = st.sampled_from(NOTES)
+a_number = st.integers(0, 12)
+a_flaw = st.integers(0, 6)
+a_source = st.sampled_from(["search", "wikilink", "navigation", "history"])
+
+
+def shuffled(items: list[Any], turn: int, flaw: int) -> tuple[Any, ...]:
+    """`items` in another order; with a flaw of 1 to 3 no permutation of them."""
+    cut = turn % (len(items) or 1)
+    turned = [*items[cut:], *items[:cut]][:: -1 if turn % 2 else 1]
+    return tuple({1: turned[1:], 2: [*turned, *turned[:1]], 3: [*turned, "tab-0"]}.get(flaw, turned))
+
+
+def switched(at: Here, which: int) -> Data:
+    if not at.open_vaults:
+        return VaultOpened(at.vault, "name", "/path")
+    return VaultSwitched(at.open_vaults[which % len(at.open_vaults)])
+
+
+def selected(at: Here, start: int, length: int, text: str | None) -> Data:
+    return SelectionChanged(note=at.active, start_line=start, end_line=start + length, text=text)
+
+
+FITTED: dict[str, Callable[[Here, int, int], Data]] = {
+    "reorder pins": lambda at, turn, flaw: PinnedNotesReordered(shuffled(at.pins, turn, flaw)),
+    "reorder tabs": lambda at, turn, flaw: TemporaryTabsReordered(shuffled(at.tab_ids, turn, flaw)),
+    "expire tabs": lambda at, turn, keep: TemporaryTabsExpired(shuffled(at.tab_ids, turn, 3)[keep:]),
+    "close a tab": lambda at, turn, _: TemporaryTabClosed(tab_id=shuffled(at.tab_ids, turn, 3)[0]),
+    "unpin": lambda at, turn, _: NoteUnpinned(note=shuffled(at.pins, turn, 0)[0] if at.pins else NOTES[0]),
+    "unarchive": lambda at, turn, _: NoteUnarchived(note=shuffled([*at.archived, NOTES[0]], turn, 0)[0]),
+    "select": lambda at, start, length: selected(at, start + 1, length, None),
+    "select text": lambda at, start, length: selected(at, start + 1, length, "text"),
+    "switch": lambda at, which, _: switched(at, which),
+    "clear tabs": lambda _, __, ___: TemporaryTabsCleared(),
+    "open": lambda at, which, _: VaultOpened(at.vault, f"name {which % 2}", "/path"),
+    "close": lambda at, _, __: VaultClosed(at.vault),
+}
+
+
+def plain(data: Data) -> Recipe:
+    return lambda _: data
+
+
+def fitted(name: str, first: int, second: int) -> Recipe:
+    return lambda at: FITTED[name](at, first, second)
+
+
+a_plain_action: st.SearchStrategy[Data] = st.one_of(
+    st.builds(ActiveNoteSet, note=a_note | st.none()),
+    st.builds(ActiveNoteSet, note=a_note),
+    st.just(ActiveNoteCleared()),
+    st.builds(SelectionChanged, note=a_note, start_line=st.just(1), end_line=st.integers(1, 9)),
+    st.builds(NotePinned, note=a_note, index=st.none() | a_number),
+    st.builds(NotePinned, note=a_note),
+    st.builds(NoteUnpinned, note=a_note),
+    st.builds(TemporaryTabOpened, note=a_note, source=a_source),
+    st.builds(TemporaryTabOpened, note=a_note, source=a_source),
+    st.builds(TemporaryTabClosed, note=a_note),
+    st.builds(NoteRenamed, from_=a_note, to=a_note),
+    st.builds(NoteDeleted, note=a_note),
+    st.builds(NoteArchived, note=a_note),
+    st.builds(NoteUnarchived, note=a_note),
+    st.just(NoteChanged(note=NOTES[0], size=1, mtime_ns="1")),
+    st.just(DaemonStopped("SIGTERM")),
+)
+FITTED_ACTIONS: list[st.SearchStrategy[Recipe]] = [
+    st.builds(fitted, st.just(name), a_number, a_flaw) for name in sorted(FITTED)
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    recipe: Recipe | None
+    """None stands for an event of an unknown type."""
+    vault: VaultId
+    wait: int
+    """Hundredths of a second since the step before; none for two events of one batch."""
+
+
+# `one_of` picks evenly among branches that differ, so each fitted kind is a branch of its own.
+a_step = st.builds(
+    Step,
+    st.one_of(a_plain_action.map(plain), *FITTED_ACTIONS, st.none()),
+    st.sampled_from([VAULTS[0], VAULTS[0], VAULTS[0], VAULTS[1]]),
+    st.sampled_from([0, 1, 100]),
+)
+# A list without a lower bound has five elements on average, too few for states with much in them.
+some_steps = st.integers(0, 50).flatmap(lambda length: st.lists(a_step, min_size=length, max_size=length))
+notes_before = st.sampled_from([0, 0, 0, 9, 10, 49, 50])
+"""How many other notes were opened in tabs and looked at before, so that limits are near."""
+
+
+@functools.cache
+def opening(before: int) -> tuple[list[Event], WorkspaceState]:
+    filler = [NoteId(f"filler {number}.md") for number in range(before)]
+    actions: list[Data] = [VaultOpened(vault, "name", f"/{vault}") for vault in VAULTS]
+    actions += [TemporaryTabOpened(note=path, source="search") for path in filler]
+    actions += [ActiveNoteSet(note=path) for path in filler]
+    events = [
+        event_of(seq, data, vault=getattr(data, "vault_id", VAULTS[0]), time=time_at(seq))
+        for seq, data in enumerate(actions, start=1)
+    ]
+    return events, fold_all(events, EMPTY)
+
+
+def play(steps: list[Step], before: int) -> Iterator[tuple[WorkspaceState, Event, WorkspaceState]]:
+    """Folds `steps` after the opening, one at a time: the state before, the event, the state after."""
+    events, state = opening(before)
+    clock = len(events)
+    for seq, step in enumerate(steps, start=len(events) + 1):
+        clock += step.wait
+        time = time_at(clock)
+        if step.recipe is None:
+            raw = msgspec.Raw(b'{"note":"a.md"}')
+            event: Event = UnknownEvent(
+                seq, EventId(f"id-{seq}"), time, "ui", step.vault, kind="zoom_set", data=raw
+            )
+        else:
+            data = step.recipe(here(state, step.vault))
+            event = event_of(seq, data, vault=getattr(data, "vault_id", step.vault), time=time)
+        note(f"{event.seq} {event.time} {event.vault} {getattr(event, 'data', None)}")
+        after = apply(state, event)
+        yield state, event, after
+        state = after
+
+
+def check_invariants(state: WorkspaceState) -> None:
+    for vault, sub in state.by_vault.items():
+        shown = to_json(state, vault)
+        for paths in (
+            [pin.id for pin in shown.pinned_notes],
+            [tab.note_id for tab in shown.temporary_tabs],
+            [tab.id for tab in shown.temporary_tabs],
+            [recent.id for recent in shown.recent_notes],
+            shown.archived,
+            [entry.id for entry in shown.vaults],
+        ):
+            assert len(paths) == len(set(paths))
+        assert not {pin.id for pin in shown.pinned_notes} & {tab.note_id for tab in shown.temporary_tabs}
+        assert len(shown.temporary_tabs) <= TABS_MAX
+        assert len(shown.recent_notes) <= RECENTS_MAX
+        active = shown.active_note.id if shown.active_note else None
+        assert shown.active_tab_id == next((t.id for t in shown.temporary_tabs if t.note_id == active), None)
+        assert shown.selection is None or shown.selection.note == active
+        assert all(path == pin.id for path, pin in sub.pins.items())
+        assert all(path == tab.note_id for path, tab in sub.tabs.items())
+        assert not any(path == target for path, target in sub.former.items())
+    assert state.current is None or state.current in {entry.id for entry in to_json(state).vaults}
+
+
+@settings(max_examples=200, deadline=None)
+@given(some_steps, notes_before)
+def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before: int) -> None:
+    events, state = opening(before)
+    model = Model()
+    for event in events:
+        model.take(event)
+    compare(model, state)
+    for _, event, after in play(steps, before):
+        model.take(event)
+        compare(model, after)
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, notes_before)
+def test_every_state_keeps_the_invariants(steps: list[Step], before: int) -> None:
+    for _, _, after in play(steps, before):
+        check_invariants(after)
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, notes_before)
+def test_applying_moves_no_state_that_was_handed_out(steps: list[Step], before: int) -> None:
+    handed_out: list[tuple[WorkspaceState, bytes]] = []
+    for state, event, after in play(steps, before):
+        again = apply(state, event)
+        assert again == after
+        assert msgspec.json.encode(again) == msgspec.json.encode(after)
+        handed_out.append((after, msgspec.json.encode(after)))
+    assert all(msgspec.json.encode(state) == frozen for state, frozen in handed_out)
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, notes_before, st.integers(0, 40))
+def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, cut: int) -> None:
+    events, first = opening(before)
+    played = list(play(steps, before))
+    tail = [event for _, event, _ in played]
+    states = [first, *(after for _, _, after in played)]
+    cut = min(cut, len(tail))
+    snapshot = msgspec.json.decode(msgspec.json.encode(states[cut]), type=WorkspaceState)
+    assert msgspec.json.encode(fold_all(tail[cut:], snapshot)) == msgspec.json.encode(states[-1])
+    assert fold_all([*events, *tail], EMPTY) == states[-1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, notes_before)
+def test_an_event_changes_its_own_vaults_sub_state_only(steps: list[Step], before: int) -> None:
+    for state, event, after in play(steps, before):
+        if isinstance(event, UnknownEvent):
+            assert after.unknown_events == state.unknown_events + 1
+            assert msgspec.structs.replace(after, unknown_events=state.unknown_events) == state
+        elif not isinstance(event.data, VaultOpened | VaultClosed | VaultSwitched):
+            assert (after.current, after.vaults) == (state.current, state.vaults)
+            assert all(after.of(vault) == state.of(vault) for vault in VAULTS if vault != event.vault)
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, notes_before)
+def test_the_json_form_of_every_state_encodes_and_reads_back(steps: list[Step], before: int) -> None:
+    for _, _, after in play(steps, before):
+        shown = to_json(after)
+        assert msgspec.json.decode(msgspec.json.encode(shown), type=StateJson) == shown
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_steps, st.integers(-5, 30 * 100))
+def test_a_tab_is_expired_from_a_day_on_and_visible_before(steps: list[Step], past_a_day: int) -> None:
+    state = opening(9)[1]
+    for _, _, after in play(steps, 9):
+        state = after
+    # Hundredths of a second: sessions last less than a minute, so that `now` falls among the tabs' ages.
+    a_day_before, now = time_at(past_a_day + 5), time_at(past_a_day + 5, day=2)
+    for sub in state.by_vault.values():
+        tabs = list(sub.tabs.values())
+        assert expired_tabs(sub, now) == [tab for tab in tabs if tab.last_accessed <= a_day_before]
+        assert visible_tabs(sub, now) == [tab for tab in tabs if tab.last_accessed > a_day_before]
+
+
+# -- renames, followed note by note --
+
+
+@dataclass
+class Traveller:
+    """A note, wherever it goes."""
+
+    at: str
+    left: set[str] = field(default_factory=set)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(a_note, a_note), max_size=12))
+@example([(NOTES[0], NOTES[1]), (NOTES[1], NOTES[0]), (NOTES[0], NOTES[2])])
+def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple[NoteId, NoteId]]) -> None:
+    travellers = [Traveller(path) for path in NOTES]
+    state = apply(EMPTY, event_of(1, VaultOpened(VAULTS[0], "name", "/path"), vault=VAULTS[0], time=time_at(0)))
+    for seq, (source, to) in enumerate(moves, start=2):
+        state = apply(state, event_of(seq, NoteRenamed(from_=source, to=to), vault=VAULTS[0], time=time_at(seq)))
+        if source == to:
+            continue
+        if not any(one.at == source for one in travellers):
+            travellers.append(Traveller(source))
+        for one in [one for one in travellers if one.at == source]:
+            one.left.add(source)
+            one.at = to
+    sub = state.of(VAULTS[0])
+    for path in NOTES:
+        resolved = sub.current_path(path)
+        homes = {one.at for one in travellers if path in one.left}
+        assert resolved is None or resolved in homes
+        if homes and not any(one.at == path for one in travellers):
+            assert resolved is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.permutations(NOTES), st.integers(1, len(NOTES) - 1))
+def test_a_chain_to_fresh_paths_resolves_from_all_of_them(path: list[NoteId], length: int) -> None:
+    state = EMPTY
+    for seq in range(length):
+        data = NoteRenamed(from_=path[seq], to=path[seq + 1])
+        state = apply(state, event_of(seq + 1, data, vault=VAULTS[0], time=time_at(seq)))
+    assert {state.of(VAULTS[0]).current_path(former) for former in path[:length]} == {path[length]}

@@ -1,0 +1,204 @@
+"""Pages of a text: where they end, what they add, and that together they are the whole."""
+
+import time
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_tools.truncation import LIMIT_MARKED_MIN, MARKER, truncate
+
+ROOM = 100
+LIMIT_AT_SPACE = ROOM + len(MARKER) + 1
+LIMIT_AT_PARAGRAPH = ROOM + len(MARKER) + 2
+
+pieces = st.sampled_from(
+    [
+        *["word ", "Sentence. ", "Ende! ", "好。", "もし？", "\n", "\n\n", "\r\n", "\r\n\r\n", " ", "\t", "1. ", "- ", "> "],
+        *["```\n", "```py\n", "\n```\n", "\n~~~~\n", "```", "````", "~~~", "  ```\n", "> ```\n> x\n", "``` x", "`", "a`b"],
+        *["e\u0301", "\u0301\u0302", "👨\u200d👩\u200d👧", "🇩🇪", "🇫", "\u0600", "。\ufe00", "각", "क्ष", "\u200d", "x" * 30],
+    ]
+)
+texts = st.lists(pieces, max_size=120).map("".join)
+
+
+def pages(text: str, limit: int) -> list[tuple[str, str, int]]:
+    """(shown, the text's own, offset) of each page."""
+    found, offset = [], 0
+    while True:
+        page = truncate(text, limit, offset)
+        length = page.truncation.returned_length
+        found.append((page.text, page.text[page.lead : page.lead + length], offset))
+        if page.truncation.next_offset is None:
+            return found
+        assert page.truncation.next_offset > offset
+        offset = page.truncation.next_offset
+
+
+def open_fence(text: str) -> bool:
+    """A plain second opinion: line by line, indented and quoted fences included."""
+    run, quoted = "", False
+    for line in text.split("\n"):
+        if run and quoted and not line.lstrip(" \t").startswith(">"):
+            run = ""
+        lead = regex.match(r"[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t][ \t>]*){0,4}", line)[0]
+        marked = regex.search(r"[-*+.)]", lead) is not None
+        tick = regex.match(r"`{3,}|~{3,}", line[len(lead) :])
+        if tick is None:
+            continue
+        rest = line[len(lead) + len(tick[0]) :]
+        if not run:
+            if tick[0][0] == "~" or "`" not in rest:
+                run, quoted = tick[0], ">" in lead
+        elif not marked and not rest.strip() and tick[0][0] == run[0] and len(tick[0]) >= len(run):
+            run = ""
+    return bool(run)
+
+
+def test_a_text_within_the_limit_is_returned_as_it_is() -> None:
+    page = truncate("a" * 100, 100)
+    assert page.text == "a" * 100
+    assert (page.truncation.truncated, page.truncation.next_offset) == (False, None)
+    assert (page.truncation.original_length, page.truncation.returned_length) == (100, 100)
+
+
+def test_the_hard_cut_fills_the_limit_to_the_last_character() -> None:
+    page = truncate("a" * 1000, 100)
+    assert page.text == "a" * 77 + " " + MARKER
+    assert len(page.text) == 100
+    assert (page.truncation.returned_length, page.truncation.next_offset) == (77, 77)
+    assert page.truncation.original_length == 1000
+
+
+@pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
+def test_a_sentence_end_counts_only_beyond_seventy_percent_of_the_room(at: int, counts: bool) -> None:
+    text = "a" * (at - 1) + ". " + "b" * 500
+    assert truncate(text, LIMIT_AT_SPACE).text == (text[:at] if counts else text[:ROOM]) + " " + MARKER
+
+
+@pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
+def test_a_paragraph_break_counts_only_beyond_seventy_percent_of_the_room(at: int, counts: bool) -> None:
+    text = "a" * at + "\n\n" + "b" * 500
+    page = truncate(text, LIMIT_AT_PARAGRAPH)
+    assert page.text.startswith(text[:at] + "\n\n" + MARKER) == counts
+    assert not counts or page.truncation.next_offset == at
+
+
+def test_a_paragraph_break_goes_before_a_later_sentence_end_and_that_before_a_later_word() -> None:
+    text = "a" * 75 + "\n\n" + "b" * 9 + ". ccc dd " + "e" * 500
+    assert truncate(text, LIMIT_AT_PARAGRAPH).text == "a" * 75 + "\n\n" + MARKER
+    assert truncate(text.replace("\n\n", "xx"), LIMIT_AT_SPACE).text == "a" * 75 + "xx" + "b" * 9 + ". " + MARKER
+    assert truncate(text.replace("\n\n", "x").replace(".", "x"), LIMIT_AT_SPACE).text.endswith("dd " + MARKER)
+
+
+@pytest.mark.parametrize("end", ["。", "！", "？", ".\n", "!\r\n", '." ', "?) "])
+def test_sentences_end_in_every_script_and_before_line_breaks(end: str) -> None:
+    text = "x " * 40 + "end" + end + "z" * 500
+    assert truncate(text, LIMIT_AT_SPACE).text == "x " * 40 + "end" + end.rstrip() + " " + MARKER
+
+
+def test_a_list_marker_is_no_sentence_end() -> None:
+    text = "w " * 38 + "done.\n1. item " + "z" * 500
+    assert truncate(text, LIMIT_AT_SPACE).truncation.returned_length == len("w " * 38 + "done.")
+
+
+def test_a_crlf_is_never_split_and_crlf_paragraphs_count() -> None:
+    text = "a" * 80 + "\r\n\r\n" + "b" * 500
+    assert truncate(text, LIMIT_AT_PARAGRAPH).text == "a" * 80 + "\n\n" + MARKER
+    assert truncate("a" * 99 + "\r\n" * 300, LIMIT_AT_SPACE).truncation.returned_length == 99
+
+
+@pytest.mark.parametrize("cluster", ["e\u0301", "👨\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽", "각"])
+def test_a_grapheme_cluster_is_never_split(cluster: str) -> None:
+    for lead in range(8):
+        page = truncate("a" * lead + cluster * 300, 100)
+        assert (page.truncation.returned_length - lead) % len(cluster) == 0
+
+
+def test_a_cut_in_code_goes_before_the_fence_if_that_keeps_seventy_percent() -> None:
+    text = "p" * 80 + "\n\n```py\n" + "code\n" * 100 + "```\n"
+    page = truncate(text, LIMIT_AT_PARAGRAPH)
+    assert page.text == "p" * 80 + "\n\n" + MARKER
+    assert text[page.truncation.next_offset :].lstrip().startswith("```py")
+
+
+def test_else_the_fence_is_closed_within_the_limit_and_opened_anew_on_the_next_page() -> None:
+    text = "intro\n\n```py\n" + "code = 1\n" * 100 + "```\nend\n"
+    page = truncate(text, 100)
+    assert page.text.endswith("code = 1\n```\n\n" + MARKER)
+    assert len(page.text) <= 100
+    second = truncate(text, 100, page.truncation.next_offset)
+    assert second.text.startswith("```\n\ncode = 1\n")
+    assert second.lead == len("```\n")
+
+
+def test_an_indented_fence_in_a_list_is_closed_with_its_indent() -> None:
+    text = "- item\n\n  ~~~~sh\n" + "  run it\n" * 100 + "  ~~~~\n"
+    assert truncate(text, 100).text.endswith("\n  ~~~~\n\n" + MARKER)
+
+
+def test_the_marker_never_stands_on_a_fences_closing_line() -> None:
+    text = "```\n" + "c " * 40 + "\n```\n" + "w " * 200
+    page = truncate(text, LIMIT_AT_SPACE)
+    assert not open_fence(page.text)
+    assert "```\n\n" + MARKER in page.text
+
+
+def test_an_offset_at_or_beyond_the_end_gives_an_empty_last_page() -> None:
+    for offset in (10, 11, 1000):
+        page = truncate("a" * 10, 100, offset)
+        assert (page.text, page.truncation.truncated, page.truncation.next_offset) == ("", False, None)
+
+
+@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (100, -1)])
+def test_a_limit_without_room_and_a_negative_offset_are_refused(limit: int, offset: int) -> None:
+    with pytest.raises(ValueError, match="Expected limit"):
+        truncate("text", limit, offset)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, st.integers(1, 300))
+def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str, limit: int) -> None:
+    found = pages(text, limit)
+    assert all(len(shown) <= limit for shown, _, _ in found)
+    assert "".join(own for _, own, _ in found) == text
+    assert all(MARKER in shown for shown, _, _ in found[:-1]) or limit < LIMIT_MARKED_MIN
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, st.integers(60, 300))
+def test_no_cut_page_leaves_a_fence_open(text: str, limit: int) -> None:
+    for shown, _, _ in pages(text, limit)[:-1]:
+        assert not open_fence(shown), shown
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, st.integers(60, 300))
+def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit: int) -> None:
+    offset = 0
+    while (end := truncate(text, limit, offset).truncation.next_offset) is not None:
+        clusters = {hit.start() for hit in regex.finditer(r"\X", text, offset)}
+        longest = max(len(hit) for hit in regex.findall(r"\X", text[offset:]))
+        assert end in clusters or longest > limit // 4
+        offset = end
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *["\u0301", "🇩", "👨\u200d", "。\ufe00", "क्", "\u0600", "ᄀ", "\u200d", "a.\u0301 "],
+        *["\n", " ", "```\n", "``` ", "> ```\n", "- ", "\r\n", "`", ". ", "~~~", "é\n \n"],
+    ],
+)
+def test_hostile_texts_take_linear_time_and_end(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = "a" + unit * (length // len(unit))
+        best = 10.0
+        for _ in range(3):
+            begun = time.perf_counter()
+            truncate(text, length // 2)
+            best = min(best, time.perf_counter() - begun)
+        return best
+
+    assert seconds(100_000) < 3 * seconds(50_000) + 0.005

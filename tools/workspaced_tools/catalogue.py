@@ -1,0 +1,15 @@
+"""Every tool, in the order agents see them: what a fresh agent needs first comes first."""
+
+from typing import Any, Final
+
+from . import get_current_note, get_note_by_reference, get_workspace_context
+from .tool import Tool
+
+TOOLS: Final[dict[str, Tool[Any]]] = {
+    tool.name: tool
+    for tool in (
+        get_workspace_context.TOOL,
+        get_current_note.TOOL,
+        get_note_by_reference.TOOL,
+    )
+}

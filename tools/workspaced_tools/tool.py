@@ -1,0 +1,282 @@
+"""A tool is a value: name, description, argument and data model, and a function `(View, arguments) -> Answer`.
+
+The published schema is the check: arguments are validated against the very JSON Schema that clients are shown,
+and only then read, defaults applied, into the argument model. Answers are built as plain JSON-shaped dictionaries
+without validation on the way; tests hold every one of them against the published output schema.
+
+In the models a field that defaults to None may be left out and is never null; a field without default that allows
+None is always there and may be null.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from workspaced_events.errors import WorkspacedError
+
+from .errors import ArgumentInvalid, ToolError
+from .limits import ECHO_CHARS_MAX, WARNINGS_MAX
+from .view import View
+
+Json = dict[str, Any]
+Result = dict[str, Any]
+"""`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
+shared with other results: a caller does not change it."""
+
+_log = logging.getLogger(__name__)
+_SEQ_MAX: Final = 2**53 - 1
+
+
+class Model(BaseModel):
+    """A part of a tool's schema: camelCase on the wire, snake_case in Python."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Arguments(Model):
+    """What every tool takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    min_seq: int = Field(0, ge=0, le=_SEQ_MAX, description="Wait until the state has reached this sequence.")
+
+
+class Truncation(Model):
+    """What of a text was returned; lengths in characters."""
+
+    truncated: bool
+    original_length: int
+    returned_length: int
+    next_offset: int | None = Field(description="`offset` to go on with; null at the end")
+
+
+A = TypeVar("A", bound=Arguments)
+D = TypeVar("D")
+
+
+class ResultModel(Model, Generic[D]):
+    """The shape of every result, success or failure."""
+
+    success: bool
+    message: str
+    as_of_seq: int
+    data: D | None = None
+    error: str | None = None
+    code: str | None = None
+    warnings: list[str] | None = None
+    truncation: Truncation | None = None
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a tool's function gives; `run` makes a result of it."""
+
+    data: Json
+    message: str
+    warnings: list[str] = field(default_factory=list)
+    truncation: Json | None = None
+
+
+@dataclass(frozen=True)
+class Tool(Generic[A]):
+    """One tool. Compared by identity of its parts; its schemas are made once, when first asked for."""
+
+    name: str
+    description: str
+    arguments: type[A]
+    data: Any
+    """The model of a success's `data`, or a union with the models of what failures carry there."""
+    function: Callable[[View, A], Answer]
+
+    @cached_property
+    def input_schema(self) -> Json:
+        """JSON Schema 2020-12 of the arguments."""
+        schema = _tidy(self.arguments.model_json_schema(by_alias=True))
+        properties = schema["properties"]
+        properties["minSeq"] = properties.pop("minSeq")
+        return schema
+
+    @cached_property
+    def output_schema(self) -> Json:
+        """JSON Schema 2020-12 of the result."""
+        result: type[BaseModel] = ResultModel.__class_getitem__(self.data)
+        return _tidy(result.model_json_schema(by_alias=True))
+
+    @cached_property
+    def definition(self) -> Json:
+        """The tool as it is listed to agents."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        }
+
+    @cached_property
+    def _gate(self) -> Draft202012Validator:
+        return Draft202012Validator(self.input_schema)
+
+    @cached_property
+    def _defaults(self) -> A | None:
+        """The arguments of a call without any; None where one is required."""
+        return None if self.input_schema.get("required") else self.arguments.model_validate({})
+
+    def check(self, arguments: Json) -> A:
+        """The arguments, checked against the published schema, defaults applied.
+
+        Raises:
+            ArgumentInvalid: names the argument, what is allowed and what came. Nothing is clamped.
+        """
+        if not arguments and type(arguments) is dict and self._defaults is not None:
+            return self._defaults
+        errors = sorted(self._gate.iter_errors(arguments), key=_order)
+        if errors:
+            raise _argument_invalid(self, errors[0], arguments)
+        return self.arguments.model_validate(arguments)
+
+
+def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
+    """The result of one call; never raises. `minSeq` is the caller's to have waited for."""
+    try:
+        answer = tool.function(view, tool.check(arguments))
+    except WorkspacedError as error:
+        return _failure(error, view)
+    except Exception:
+        _log.exception("tool %s failed", tool.name)
+        return {
+            "success": False,
+            "error": "The tool failed unexpectedly.",
+            "code": "INTERNAL",
+            "message": "Try again, or another tool; what went wrong is in the daemon's own log.",
+            "asOfSeq": view.as_of_seq,
+        }
+    result: Result = {
+        "success": True,
+        "data": answer.data,
+        "message": answer.message,
+        "asOfSeq": view.as_of_seq,
+    }
+    if answer.warnings:
+        result["warnings"] = _capped(answer.warnings)
+    if answer.truncation is not None:
+        result["truncation"] = answer.truncation
+    return result
+
+
+def _capped(warnings: list[str]) -> list[str]:
+    warnings = list(dict.fromkeys(warnings))
+    if len(warnings) > WARNINGS_MAX:
+        warnings[WARNINGS_MAX - 1 :] = [f"{len(warnings) - WARNINGS_MAX + 1} more warnings are left out."]
+    return warnings
+
+
+def _failure(error: WorkspacedError, view: View) -> Result:
+    result: Result = {"success": False}
+    if isinstance(error, ToolError) and error.details:
+        result["data"] = error.details
+    result["error"] = error.message
+    result["code"] = error.code
+    result["message"] = error.hint or "Check the arguments against the tool's schema and try again."
+    result["asOfSeq"] = view.as_of_seq
+    return result
+
+
+# -- saying what is wrong with an argument --
+
+
+def _order(error: ValidationError) -> tuple[bool, str, str]:
+    """Unknown and missing arguments first, then by name: the same input always gets the same message."""
+    path = [str(part) for part in error.absolute_path]
+    return bool(path), "/".join(path), str(error.validator)
+
+
+def _argument_invalid(tool: Tool[Any], error: ValidationError, arguments: Any) -> ArgumentInvalid:
+    properties: Json = tool.input_schema["properties"]
+    hint = f"Arguments of {tool.name}: {', '.join(properties)}."
+    if not isinstance(arguments, dict):
+        return ArgumentInvalid(f"Expected an object of arguments, got {_echo(arguments)}.", hint=hint)
+    if error.validator == "additionalProperties":
+        unknown = sorted(set(arguments) - set(properties))[0]
+        return ArgumentInvalid(f"Unknown argument {_echo(unknown)}.", hint=hint)
+    if error.validator == "required":
+        missing = next(name for name in tool.input_schema["required"] if name not in arguments)
+        return ArgumentInvalid(
+            f"Missing argument '{missing}'.", hint=f"{missing}: {_allowed(properties[missing])}."
+        )
+    name = str(error.absolute_path[0])
+    allowed = _allowed(properties[name])
+    return ArgumentInvalid(
+        f"Argument '{name}': expected {allowed}, got {_echo(arguments[name])}.",
+        hint=f"Give {name} as {allowed}, or leave it out for its default."
+        if name not in tool.input_schema.get("required", ())
+        else f"Give {name} as {allowed}.",
+    )
+
+
+_KINDS: Final = {
+    "integer": "an integer",
+    "boolean": "true or false",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+def _allowed(schema: Json) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    words = _KINDS.get(schema.get("type", ""), "a value of the schema")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{words} from {low} to {high}"
+    if "maxLength" in schema:
+        return f"{words} of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+    return words
+
+
+def _echo(value: Any) -> str:
+    """`value` as JSON, at most ECHO_CHARS_MAX characters; of containers only the kind."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
+    return text if len(text) <= ECHO_CHARS_MAX else text[: ECHO_CHARS_MAX - 1] + "…"
+
+
+# -- schemas without pydantic's noise --
+
+
+def _tidy(schema: Json) -> Json:
+    """The schema without titles, class docstrings and nulls that are never sent."""
+    return {
+        key: _tidy_part(key, value)
+        for key, value in _unwrapped(schema).items()
+        if key != "title" and not (key == "description" and "properties" in schema)
+    }
+
+
+def _tidy_part(key: str, value: Any) -> Any:
+    if key in ("properties", "$defs"):
+        return {name: _tidy(part) for name, part in value.items()}
+    if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):
+        return _tidy(value)
+    if key == "anyOf":
+        return [_tidy(part) for part in value]
+    return value
+
+
+def _unwrapped(schema: Json) -> Json:
+    """A field that defaults to None as the schema of its other type."""
+    if "default" not in schema or schema["default"] is not None:
+        return schema
+    kinds = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}

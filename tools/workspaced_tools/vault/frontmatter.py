@@ -1,0 +1,130 @@
+"""Front matter: the YAML between `---` lines at the head of a note.
+
+Whatever it holds, the note is served: what cannot be read leaves `fields` empty and says why in `error`. Values
+are JSON-shaped, so that they can be sent, hashed and recorded as they are.
+
+The YAML is version 1.2 without merge keys (`<<` stays an ordinary key). The loader refuses deep nesting, duplicate
+keys and recursive aliases itself, but lets a small text expand to many nodes by repeating one long list; so a
+text with many aliases is refused before it is loaded, and what came out is counted.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import ryaml
+
+from ..limits import ECHO_CHARS_MAX, FRONT_MATTER_ALIASES_MAX, FRONT_MATTER_CHARS_MAX, FRONT_MATTER_NODES_MAX
+
+_OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n|\Z)")
+_CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
+_LINE_END = re.compile(r"\r\n?|\n")
+_ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
+_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])\*(?=[^\s\[\]{},*])", re.MULTILINE)
+_INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**64 - 1
+
+
+class FrontMatter(msgspec.Struct, frozen=True):
+    """The head of a note and where its body begins."""
+
+    fields: dict[str, Any]
+    """Its values, JSON-shaped; empty when there are none or they cannot be read."""
+    error: str | None
+    """Why the fields cannot be read; lines are those of the raw file."""
+    body_offset: int
+    """Where the body begins, in code points."""
+    body_line: int
+    """The 1-based raw line where the body begins."""
+    raw: str
+    """The text between the lines of dashes; where the closing one is missing, what follows the opening one,
+    up to the limit: a reader who must be careful (share policy) can search it although it is no front matter."""
+
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Separates front matter from the body; never fails.
+
+    The opening line is `---` at the very start, the closing one `---` or `...`; either may end in blanks, the
+    closing one also at the end of the text. Unclosed, all the text is body. Linear in the length of the text.
+    """
+    opening = _OPENING.match(text) if text.startswith("---") else None
+    if opening is None:
+        return FrontMatter({}, None, 0, 1, "")
+    start = opening.end()
+    line = 2
+    for line_start in _line_starts(text, start):
+        closing = _CLOSING.match(text, line_start)
+        if closing is not None:
+            raw = text[start:line_start]
+            fields, error = _load(raw)
+            return FrontMatter(fields, error, closing.end(), line + 1, raw)
+        line += 1
+    error = "Front matter opens on line 1 and is never closed; expected a line `---` after it."
+    return FrontMatter({}, error, 0, 1, text[start : start + FRONT_MATTER_CHARS_MAX])
+
+
+def _line_starts(text: str, start: int) -> Iterator[int]:
+    yield start
+    for end in _LINE_END.finditer(text, start):
+        yield end.end()
+
+
+def _load(raw: str) -> tuple[dict[str, Any], str | None]:
+    if len(raw) > FRONT_MATTER_CHARS_MAX:
+        return {}, f"Front matter has {len(raw)} characters; at most {FRONT_MATTER_CHARS_MAX} are read."
+    if "&" in raw and "*" in raw and _aliases(raw) > FRONT_MATTER_ALIASES_MAX:
+        return {}, f"Front matter has more than {FRONT_MATTER_ALIASES_MAX} aliases."
+    try:
+        # The added line makes the loader's line numbers those of the file.
+        value = ryaml.loads("\n" + raw)  # type: ignore[attr-defined]  # its package re-exports by a star
+        if value is None:
+            return {}, None
+        if not isinstance(value, dict):
+            return {}, f"Expected front matter to be a mapping of names to values, got {_name(value)}."
+        return _Shaper().mapping(value), None
+    except (ValueError, TypeError, OverflowError) as reason:
+        return {}, f"Front matter cannot be read: {str(reason)[:ECHO_CHARS_MAX]}."
+
+
+def _aliases(raw: str) -> int:
+    return sum(1 for _ in _ALIAS.finditer(raw)) if _ANCHOR.search(raw) else 0
+
+
+def _name(value: object) -> str:
+    return "a list" if isinstance(value, list) else "a single value"
+
+
+class _Shaper:
+    """Makes values JSON-shaped. Recursion is bounded by the loader's own limit of 128 levels."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
+        return {self.key(key): self.value(item) for key, item in value.items()}
+
+    def key(self, key: object) -> str:
+        if isinstance(key, str):
+            return key
+        if key is None:
+            return "null"
+        if isinstance(key, bool):
+            return "true" if key else "false"
+        return str(key)
+
+    def value(self, value: Any) -> Any:
+        self.nodes += 1
+        if self.nodes > FRONT_MATTER_NODES_MAX:
+            raise ValueError(f"it holds more than {FRONT_MATTER_NODES_MAX} values")
+        if value is None or isinstance(value, str | bool):
+            return value
+        if isinstance(value, int):
+            return value if _INTEGER_MIN <= value <= _INTEGER_MAX else str(value)
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, dict):
+            return self.mapping(value)
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.value(item) for item in value]
+        return str(value)

@@ -1,0 +1,314 @@
+"""Outline, links and inline tags of a note's body, and its counts.
+
+pulldown-cmark (through pyromark) reads the Markdown, wikilinks included, in linear time whatever the input; what
+it says is text, code, HTML or math is believed. Its offsets are bytes of the UTF-8 form, so this module works on
+bytes and decodes only what it keeps.
+"""
+
+import re
+from bisect import bisect_right
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+import pyromark
+from pyromark import Options
+
+from ..limits import (
+    HEADING_CHARS_MAX,
+    HEADINGS_PER_NOTE_MAX,
+    LINK_BYTES_MAX,
+    LINK_CONTEXT_CHARS_MAX,
+    LINK_TARGET_CHARS_MAX,
+    LINKS_PER_NOTE_MAX,
+    TAG_CHARS_MAX,
+    TAGS_PER_NOTE_MAX,
+)
+
+_PARSER: Final = pyromark.Markdown(
+    options=Options.ENABLE_TABLES
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_MATH
+    | Options.ENABLE_WIKILINKS
+)
+_LINE_END = re.compile(rb"\r\n?|\n")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Obsidian's tags: anything but blanks, ASCII punctuation (save _ - /) and general punctuation.
+_TAG = re.compile(r"(?<!\S)#([^\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,1000})")
+_IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:['’-][^\W{_IDEOGRAPH}]+)*")
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """An ATX or setext heading. `text` is without markup; `line` is the 1-based raw line where it begins."""
+
+    level: int
+    text: str
+    line: int
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One link, or embed, to a note.
+
+    A wikilink's target is as written, without heading, block and alias. A Markdown link's target is its
+    percent-decoded path, relative to the linking note's folder, or to the vault's root when it begins with `/`.
+    """
+
+    target: str
+    raw: str
+    """The link as it stands in the source."""
+    heading: str | None
+    block: str | None
+    alias: str | None
+    embed: bool
+    wiki: bool
+    line: int
+    """The 1-based raw line where it begins."""
+    context: str
+    """Its source line, trimmed; of a long one at most 240 characters around the link."""
+
+
+class Markdown(msgspec.Struct, frozen=True):
+    """What a body holds, in document order."""
+
+    headings: tuple[Heading, ...]
+    links: tuple[Link, ...]
+    """Every occurrence. Links within the same note (`[[#heading]]`) and to sites or attachments are left out."""
+    tags: tuple[str, ...]
+    """Distinct inline tags without `#`."""
+    complete: bool = True
+    """Whether nothing was left out for the limits on headings, links and tags per note."""
+
+
+def parse_markdown(body: str, first_line: int = 1) -> Markdown:
+    """Reads a body whose first line is line `first_line` of the raw file. Linear in the length of the body."""
+    try:
+        source = body.encode()
+    except UnicodeEncodeError:  # Lone surrogates; decoding a file never makes them.
+        source = body.encode(errors="replace")
+        body = source.decode()
+    return _Reader(source, first_line).read(body)
+
+
+def word_count(text: str) -> int:
+    """Words: runs of letters and digits, joined by apostrophe or hyphen; each ideograph or kana counts as one."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def character_count(text: str) -> int:
+    """Code points."""
+    return len(text)
+
+
+class _Lines:
+    """Line numbers and trimmed source lines by byte offset."""
+
+    def __init__(self, source: bytes, first_line: int) -> None:
+        self.source = source
+        self.first_line = first_line
+        self.starts = [0, *(end.end() for end in _LINE_END.finditer(source))]
+        self.kept: tuple[int, str] = (-1, "")
+
+    def number(self, offset: int) -> int:
+        return bisect_right(self.starts, offset) - 1 + self.first_line
+
+    def context(self, start: int, end: int) -> str:
+        """The trimmed line around the bytes [start, end), cut to the limit so that the link is in its middle."""
+        index = bisect_right(self.starts, start) - 1
+        if self.kept[0] == index:
+            return self.kept[1]
+        line_start = self.starts[index]
+        line_end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.source)
+        if line_end - line_start <= LINK_CONTEXT_CHARS_MAX:
+            line = self.source[line_start:line_end].decode().strip()
+            self.kept = (index, line)
+            return line
+        # At most four bytes a character: a window of the line, however long that is.
+        reach = LINK_CONTEXT_CHARS_MAX * 4
+        end = min(end, line_end)
+        before = self.source[max(line_start, start - reach) : start].decode(errors="ignore").lstrip()
+        link = self.source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
+        after = self.source[end : min(line_end, end + reach)].decode(errors="ignore").rstrip()
+        spare = LINK_CONTEXT_CHARS_MAX - len(link)
+        left = min(len(before), max(spare // 2, spare - len(after)))
+        return (before[len(before) - left :] + link + after[: spare - left]).strip()
+
+
+class _Opened(msgspec.Struct):
+    """A link whose end has not come yet. `slot` is its place among the links, -1 when it is none."""
+
+    slot: int
+    parts: int
+
+
+class _Reader:
+    """Folds the parser's events. One instance reads one body."""
+
+    def __init__(self, source: bytes, first_line: int) -> None:
+        self.source = source
+        self.lines = _Lines(source, first_line)
+        self.headings: list[Heading] = []
+        self.links: list[Link] = []
+        self.tags: dict[str, None] = {}
+        self.complete = True
+        self.opened: list[_Opened] = []
+        self.parts: list[str] = []
+        self.heading: tuple[int, int] | None = None
+        self.in_code = False
+        self.fresh = True
+        """Whether a text beginning here begins a block, a line or a span, as a tag must."""
+
+    def read(self, body: str) -> Markdown:
+        for event, place in _PARSER.events_with_range(body, merge_text=True):
+            if isinstance(event, str):  # SoftBreak, HardBreak, Rule
+                self.text(" ")
+                self.fresh = True
+                continue
+            kind: str
+            value: Any
+            ((kind, value),) = event.items()
+            if kind == "Text":
+                if not self.in_code:
+                    self.text(value)
+                    if not self.opened:
+                        self.find_tags(place["start"], place["end"])
+                self.fresh = False
+            elif kind == "Start":
+                self.start(value, place["start"], place["end"])
+            elif kind == "End":
+                self.end(value)
+            else:
+                if kind in ("Code", "InlineMath", "DisplayMath"):
+                    self.text(value)
+                self.fresh = kind == "TaskListMarker"
+        return Markdown(tuple(self.headings), tuple(self.links), tuple(self.tags), self.complete)
+
+    def text(self, value: str) -> None:
+        if self.opened or self.heading is not None:
+            self.parts.append(value)
+
+    def start(self, value: Any, start: int, end: int) -> None:
+        self.fresh = True
+        if isinstance(value, str):
+            return
+        ((kind, data),) = value.items()
+        if kind == "Link" or kind == "Image":
+            self.fresh = False
+            slot = -1
+            if end - start <= LINK_BYTES_MAX:
+                link = self.link(data, kind == "Image", start, end)
+                if link is not None and len(self.links) < LINKS_PER_NOTE_MAX:
+                    slot = len(self.links)
+                    self.links.append(link)
+                elif link is not None:
+                    self.complete = False
+            self.opened.append(_Opened(slot, len(self.parts)))
+        elif kind == "Heading":
+            self.heading = (int(data["level"][1:]), start)
+        elif kind == "CodeBlock":
+            self.in_code = True
+
+    def end(self, value: Any) -> None:
+        self.fresh = False
+        kind = value if isinstance(value, str) else next(iter(value))
+        if kind == "Link" or kind == "Image":
+            opened = self.opened.pop()
+            if opened.slot >= 0 and not self.links[opened.slot].wiki:
+                alias = "".join(self.parts[opened.parts :]).strip() or None
+                self.links[opened.slot] = msgspec.structs.replace(self.links[opened.slot], alias=alias)
+        elif kind == "Heading" and self.heading is not None:
+            level, start = self.heading
+            text = " ".join("".join(self.parts).split())[:HEADING_CHARS_MAX]
+            if len(self.headings) < HEADINGS_PER_NOTE_MAX:
+                self.headings.append(Heading(level, text, self.lines.number(start)))
+            else:
+                self.complete = False
+            self.heading = None
+        elif kind == "CodeBlock":
+            self.in_code = False
+        if not self.opened and self.heading is None:
+            self.parts.clear()
+
+    def link(self, data: dict[str, Any], embed: bool, start: int, end: int) -> Link | None:
+        """The link these bytes are, or None where it leads to no note."""
+        written = data["link_type"]
+        raw = self.source[start:end].decode()
+        wiki = isinstance(written, dict) and "WikiLink" in written
+        if wiki:
+            named = _wiki_target(data["dest_url"])
+            _, bar, alias = raw[: -len("]]")].partition("|")
+            label = alias.strip() if bar else ""
+        elif written in ("Autolink", "Email"):
+            return None
+        else:
+            named = _path_target(data["dest_url"], embed)
+            label = ""
+        if named is None:
+            return None
+        target, heading, block = named
+        line, context = self.lines.number(start), self.lines.context(start, end)
+        return Link(target, raw, heading, block, label or None, embed, wiki, line, context)
+
+    def find_tags(self, start: int, end: int) -> None:
+        """Tags in a text, looked for in its source: escapes and entities make no tags."""
+        if self.source.find(b"#", start, end) < 0:
+            return
+        for found in _TAG.finditer(self.source[start:end].decode()):
+            if found.start() == 0 and not self.may_begin(start):
+                continue
+            tag = found[1].rstrip("/")
+            if not tag or tag.isdecimal() or len(tag) > TAG_CHARS_MAX:
+                continue
+            if len(self.tags) < TAGS_PER_NOTE_MAX:
+                self.tags[tag] = None
+            elif tag not in self.tags:
+                self.complete = False
+
+    def may_begin(self, start: int) -> bool:
+        before = self.source[start - 1 : start]
+        return before != b"\\" and (self.fresh or before.isspace())
+
+
+def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
+    """(target, heading, block) of `target#heading`, `target#^block` or `target^block`."""
+    if "\n" in written or "\r" in written or "://" in written:
+        return None
+    # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
+    written = written.removesuffix("\\")
+    name, mark, rest = written.partition("#")
+    heading = block = None
+    if "^" in name:
+        name, _, block = name.partition("^")
+    elif mark and rest.startswith("^"):
+        block = rest[1:]
+    elif mark:
+        heading = rest
+    return _checked(name, heading, block)
+
+
+def _path_target(url: str, embed: bool) -> tuple[str, str | None, str | None] | None:
+    """(target, heading, block) of a Markdown link's address, or None for another site, an attachment, nothing."""
+    if _SCHEME.match(url) or url.startswith("//"):
+        return None
+    path, _, fragment = url.partition("#")
+    asked, mark, _ = path.partition("?")
+    if mark and asked.lower().endswith(".md"):
+        path = asked
+    path = unquote(path)
+    if not path.lower().endswith(".md") and (embed or path.endswith("/") or _SUFFIX.search(path)):
+        return None
+    fragment = unquote(fragment)
+    if fragment.startswith("^"):
+        return _checked(path, None, fragment[1:])
+    return _checked(path, fragment, None)
+
+
+def _checked(name: str, heading: str | None, block: str | None) -> tuple[str, str | None, str | None] | None:
+    name = name.strip()
+    if not name or len(name) > LINK_TARGET_CHARS_MAX or _CONTROL.search(name):
+        return None
+    return name, (heading or "").strip() or None, (block or "").strip() or None

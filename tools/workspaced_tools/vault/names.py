@@ -1,0 +1,51 @@
+"""How names are compared: folding, slugs, and the one key under which the index files a name.
+
+`key` is coarser than every comparison the resolver makes: names that are equal, equal when case-folded, or equal
+as slugs have equal keys. One map from key to notes therefore serves all its stages, and each stage then compares
+the few notes found there by its own rule.
+"""
+
+import re
+import unicodedata
+
+import regex
+
+_ASCII_WORDS = re.compile(r"[a-z0-9]+")
+_WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+# Accents of Latin, Greek and Cyrillic only: the marks of other scripts tell words apart.
+_ACCENTS = re.compile(r"[\u0300-\u036f]+")
+
+
+def fold(name: str) -> str:
+    """`name` for comparison without case: case-folded, NFC."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def slug(name: str) -> str:
+    """Words in lower case without accents, joined by hyphens; empty when `name` holds no letter or digit."""
+    return "-".join(_words(name))
+
+
+def key(name: str) -> str:
+    """The index key of a title, alias, id, file stem or link target."""
+    return "".join(_words(name)) or fold(name)
+
+
+def stem(path: str) -> str:
+    """The last component of `path`, without `.md` in any case."""
+    return without_ending(path.rpartition("/")[2])
+
+
+def without_ending(path: str) -> str:
+    """`path` without `.md` in any case."""
+    return path[:-3] if path[-3:].lower() == ".md" else path
+
+
+def _words(name: str) -> list[str]:
+    if name.isascii():
+        return _ASCII_WORDS.findall(name.lower())
+    plain = unicodedata.normalize("NFKD", fold(name))
+    words: list[str] = _WORDS.findall(_ACCENTS.sub("", plain).casefold())
+    return words

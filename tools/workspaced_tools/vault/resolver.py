@@ -1,0 +1,298 @@
+"""The one resolver: what a reference given by an agent means, and where a link found in a note leads.
+
+A reference passes through STAGES in their order and stops at the first with a hit; there, notes that are not
+archived win over archived ones, and several hits make it ambiguous. Nothing is ever guessed.
+
+Separators are ambiguous, since titles and file names may hold `#`, `^` and `|` as well. So the longest name is
+tried first: `C# notes#Setup` means the note called that, else `C# notes` at its heading `Setup`, else `C`. Only
+exact stages count for the longer names; a slug would swallow the separators.
+
+A link found in a note follows Obsidian's rule first (a file's name or path, the nearest on ties), then the general
+order. Markdown links (`[text](target)`) name files only, relative to the source's folder first.
+"""
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from workspaced_events.errors import InvalidArgument, OutsideVault
+from workspaced_events.ids import NoteId, note_id
+from workspaced_events.state import VaultState
+
+from ..errors import ArgumentInvalid, ReferenceOutsideVault
+from ..limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
+from ..view import LinkName, LinkTarget, NoteRef, Resolution
+from .index import Index, IndexEntry, target_keys
+from .names import fold, slug, stem, without_ending
+
+_SEPARATOR = re.compile(r"[#|]|\^(?=[A-Za-z0-9-]+$)")
+
+
+class Lookup(Protocol):
+    """The notes as the resolver sees them."""
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        """The note at exactly this path.
+
+        Raises:
+            ReferenceOutsideVault: the path leads through a symlink.
+        """
+        ...
+
+    def named(self, name_key: str) -> Sequence[IndexEntry]:
+        """See `Index.named`."""
+        ...
+
+    def near(self, name: str, limit: int) -> Sequence[IndexEntry]:
+        """See `Index.near`."""
+        ...
+
+
+class IndexLookup:
+    """The notes as an index knows them; touches no file."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self.named = index.named
+        self.near = index.near
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        entry = self._index.entry(path)
+        return entry.ref if entry is not None else None
+
+
+class Reading(NamedTuple):
+    """One way to read a reference."""
+
+    name: str
+    heading: str | None = None
+    block: str | None = None
+
+
+class _Wanted(NamedTuple):
+    """A name in the forms the stages compare."""
+
+    name: str
+    folded: str
+    path: str
+    """Without `.md`, with a leading slash: what a path must end with."""
+    slugs: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str) -> "_Wanted":
+        slugs = {slug(name)} if "/" in name else {slug(name), slug(stem(name))}
+        return cls(name, fold(name), f"/{without_ending(name)}", frozenset(slugs - {""}))
+
+
+_Matches = Callable[[IndexEntry, _Wanted], bool]
+
+
+def _ends_with(entry: IndexEntry, wanted: _Wanted) -> bool:
+    return f"/{without_ending(entry.id)}".endswith(wanted.path)
+
+
+def _ends_with_folded(entry: IndexEntry, wanted: _Wanted) -> bool:
+    return fold(f"/{without_ending(entry.id)}").endswith(fold(wanted.path))
+
+
+def _is_slug(entry: IndexEntry, wanted: _Wanted) -> bool:
+    return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
+
+
+# The stages that ask the index, after the exact path and before former paths. Within a stage the exact case wins.
+_EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
+    ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
+    ("title", lambda entry, wanted: entry.title == wanted.name),
+    ("alias", lambda entry, wanted: wanted.name in entry.aliases),
+    ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and _ends_with(entry, wanted)),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and _ends_with_folded(entry, wanted)),
+)
+_ALL: Final = (
+    *_EXACT,
+    ("pathSuffix", _ends_with),
+    ("pathSuffix", _ends_with_folded),
+    ("slug", _is_slug),
+)
+STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath")
+
+
+def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
+    """What an agent's `reference` means.
+
+    Raises:
+        ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
+        ArgumentInvalid: names nothing after trimming, or is no text.
+    """
+    ways = readings(reference)
+    for way in ways:
+        found = _resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
+        if found is not None:
+            return found
+    last = ways[-1]
+    near = lookup.near(stem(last.name) or ways[0].name, NEAR_TITLES_MAX)
+    return Resolution(near=tuple(entry.ref for entry in near), heading=last.heading, block=last.block)
+
+
+def resolve_link(source: NoteId, link: LinkName, lookup: Lookup, state: VaultState) -> LinkTarget:
+    """Where a link written in `source` leads."""
+    target = unicodedata.normalize("NFC", link.target.strip())
+    relative = target.startswith(("./", "../"))
+    if relative or not link.wiki:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        note = _at(() if target.startswith("/") else note_paths(path), lookup)
+        if note is not None or relative:
+            return LinkTarget(note)
+    name = target.lstrip("/")
+    note = _obsidian(source, name, lookup, state)
+    if note is not None or not link.wiki or not name or "\0" in name or ".." in name.split("/"):
+        return LinkTarget(note)
+    found = _resolve_reading(Reading(name), lookup, state, exact_only=False)
+    if found is None:
+        return LinkTarget(None)
+    return LinkTarget(found.note, ambiguous=found.note is None)
+
+
+# -- reading a reference --
+
+
+def readings(reference: str) -> list[Reading]:
+    """The ways to read `reference`, the longest name first; the last is the plain one.
+
+    Raises: as `resolve`.
+    """
+    text = _unwrapped(reference)
+    cuts = [match.start() for match in _SEPARATOR.finditer(text)][:SEPARATORS_MAX]
+    ways = [Reading(text), *(_cut(text, at) for at in reversed(cuts))]
+    ways = [way for way in ways if way.name]
+    if not ways:
+        raise ArgumentInvalid(
+            f"The reference {_shown(reference)} names no note.",
+            hint="Give a path such as 'work/plan.md', a title, an alias or a file name.",
+        )
+    plain = ways[-1].name
+    if plain.startswith("/") or ".." in plain.split("/"):
+        raise ReferenceOutsideVault(
+            f"The reference {_shown(reference)} leads out of the vault.",
+            hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
+        )
+    return ways
+
+
+def _unwrapped(reference: str) -> str:
+    """Trimmed, NFC, without `[[` `]]` and the alias inside them."""
+    text = reference.strip()
+    if "\0" in text:
+        raise ReferenceOutsideVault(
+            f"The reference {_shown(reference)} holds a NUL byte.", hint="Give a path, a title or a file name."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ArgumentInvalid(
+            f"The reference {_shown(reference)} is no Unicode text.", hint="Leave out lone surrogates."
+        ) from None
+    text = unicodedata.normalize("NFC", text)
+    if text.removeprefix("!").startswith("[[") and text.endswith("]]"):
+        text = text.removeprefix("!")[2:-2].partition("|")[0].rstrip("\\").strip()
+    return text
+
+
+def _cut(text: str, at: int) -> Reading:
+    name, fragment = text[:at].strip(), text[at + 1 :]
+    if text[at] == "|":
+        return Reading(name)
+    fragment = fragment.partition("|")[0].strip()
+    if text[at] == "^":
+        return Reading(name, block=fragment)
+    if fragment.startswith("^"):
+        return Reading(name, block=fragment[1:].strip() or None)
+    return Reading(name, heading=fragment or None)
+
+
+def _shown(reference: str) -> str:
+    return repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
+
+
+# -- stages --
+
+
+def _resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
+    if (note := _at(note_paths(way.name), lookup)) is not None:
+        return Resolution(note, "path", heading=way.heading, block=way.block)
+    wanted = _Wanted.of(way.name)
+    entries = {entry.id: entry for each in target_keys(way.name) for entry in lookup.named(each)}.values()
+    for stage, matches in _EXACT if exact_only else _ALL:
+        hits = [entry for entry in entries if matches(entry, wanted)]
+        if hits:
+            return _decided(stage, [entry.ref for entry in hits], way, state)
+    former = [now for path in note_paths(way.name) if (now := state.current_path(path)) is not None]
+    moved = [note for path in former if (note := lookup.at_path(path)) is not None]
+    return _decided("formerPath", moved[:1], way, state) if moved else None
+
+
+def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:
+    hits = _not_archived(hits, state)
+    if len(hits) == 1:
+        return Resolution(hits[0], stage, heading=way.heading, block=way.block)
+    members = {note: rank for rank, note in enumerate(_members(state))}
+    ordered = sorted(hits, key=lambda ref: (members.get(ref.id, len(members)), ref.id))
+    return Resolution(
+        resolved_by=stage, candidates=tuple(ordered[:CANDIDATES_MAX]), heading=way.heading, block=way.block
+    )
+
+
+def _not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
+    return [ref for ref in hits if ref.id not in state.archived] or hits
+
+
+def _members(state: VaultState) -> Iterable[NoteId]:
+    """The workspace's notes: active, pins, tabs, recents (newest first)."""
+    active = [state.active.id] if state.active is not None else []
+    return dict.fromkeys([*active, *state.pins, *state.tabs, *reversed(state.recents)])
+
+
+def note_paths(name: str) -> Iterator[NoteId]:
+    """The paths `name` could be: as it stands, then with `.md`."""
+    name = name.removeprefix("./")
+    for path in (name, f"{name}.md"):
+        try:
+            yield note_id(path)
+        except (InvalidArgument, OutsideVault):
+            continue
+
+
+def _at(paths: Iterable[NoteId], lookup: Lookup) -> NoteRef | None:
+    for path in paths:
+        if (note := lookup.at_path(path)) is not None:
+            return note
+    return None
+
+
+# -- Obsidian's rule --
+
+
+def _obsidian(source: NoteId, name: str, lookup: Lookup, state: VaultState) -> NoteRef | None:
+    """The file of this name, or whose path ends with it; of several the nearest to `source`."""
+    if "/" in name and (note := _at(note_paths(name), lookup)) is not None:
+        return note
+    wanted = _Wanted.of(name)
+    entries = lookup.named(target_keys(name)[-1])
+    hits = [entry.ref for entry in entries if _ends_with(entry, wanted)]
+    hits = hits or [entry.ref for entry in entries if _ends_with_folded(entry, wanted)]
+    if not hits:
+        return None
+    return min(_not_archived(hits, state), key=lambda ref: (_distance(source, ref.id), len(ref.id), ref.id))
+
+
+def _distance(one: NoteId, other: NoteId) -> int:
+    """How many folders lie between two notes: up from the one, down to the other."""
+    a, b = one.split("/")[:-1], other.split("/")[:-1]
+    shared = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        shared += 1
+    return len(a) + len(b) - 2 * shared

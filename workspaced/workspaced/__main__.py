@@ -1,0 +1,5 @@
+"""`python -m workspaced`."""
+
+from .cli import main
+
+main()

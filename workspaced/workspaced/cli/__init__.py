@@ -1,0 +1,91 @@
+"""The command line. Each command's module is loaded when the command is asked for, so that all start fast."""
+
+import importlib
+import os
+import sys
+from typing import Any, Final
+
+import click
+
+from workspaced_events.errors import WorkspacedError
+
+from ..__about__ import __version__
+from ..errors import wire
+
+COMMANDS: Final = {
+    "demo": ("demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
+    "serve": ("serve", "Run the daemon for one or more vaults."),
+    "status": ("status", "What the daemon is doing."),
+    "stop": ("status", "Stop the daemon in good order."),
+    "doctor": ("doctor", "Look for problems; say the fix for each."),
+    "publish": ("publish", "Publish an action, or actions from standard input."),
+    "state": ("state", "The folded state of the workspace."),
+    "watch": ("state", "Follow events as they are recorded."),
+    "tools": ("tools", "List the tools agents may call."),
+    "call": ("tools", "Call a tool as an agent would."),
+    "log": ("log", "Export, import, verify and show the event log."),
+    "replay": ("replay", "Fold a log without a daemon."),
+    "schema": ("schema", "Print or check the JSON Schemas."),
+}
+"""Command to its module and its line in --help, which is shown without loading the module."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported one by one."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{COMMANDS[name][0]}", __name__)
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_module, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="workspaced")
+def cli() -> None:
+    """What an editor's user is looking at, recorded as events, served to AI agents, replayable to the byte."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line; the exit code says what happened (see `workspaced.errors.CODES`)."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    try:
+        returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
+    except click.exceptions.Abort:
+        return 130
+    except KeyboardInterrupt:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except WorkspacedError as error:
+        _complain(error)
+        return wire(error.code).exit
+    except BrokenPipeError:
+        # The reader of our output left (`| head`): nothing is wrong. Keeps Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        click.echo(f"workspaced: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
+        return 1
+    return returned if isinstance(returned, int) else 0
+
+
+def _complain(error: WorkspacedError) -> None:
+    index = error.details.get("index")
+    where = f" (action {index})" if index is not None else ""
+    click.echo(f"{click.style('workspaced:', fg='red')} {error.message}{where} [{error.code}]", err=True)
+    if error.hint:
+        click.echo(f"  {error.hint}", err=True)

@@ -1,0 +1,180 @@
+"""`workspaced log`: export, import, verify, show."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from workspaced_events.catalogue import Event
+from workspaced_events.clock import system_clock
+from workspaced_events.errors import InvalidArgument, LogLocked
+from workspaced_events.export import export_lines, import_events, read_export
+from workspaced_events.journal import read_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
+from workspaced_events.log.scan import Scan, Sink
+from workspaced_events.record import decode_event, encode_event
+
+from ..__about__ import __version__
+from ..sync_client import SyncClient
+from .common import daemon, daemon_options, json_option, print_json, segment_progress
+
+PAGE_EVENTS = 5_000
+
+
+@click.group(name="log")
+def log_command() -> None:
+    """The event log: the only truth, as JSON Lines."""
+
+
+def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
+    """`--data-dir`: read the files of a log instead of asking a daemon."""
+    return click.option(
+        "--data-dir", type=click.Path(path_type=Path), metavar="D", help="Read this directory; no daemon needed."
+    )(function)
+
+
+@log_command.command("export")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
+@data_dir_option
+@daemon_options
+def export_command(
+    output: Path | None, data_dir: Path | None, socket_path: str | None, workspace: str | None
+) -> None:
+    """Print the log as JSON Lines: a header, then one event a line."""
+    if data_dir is not None:
+        events: list[Event] = []
+        scan = _scan(data_dir, events.extend)
+        _write(export_lines(scan.log_id, events), output)
+        if scan.damage is not None:
+            raise scan.damage
+        return
+    with daemon(socket_path, workspace) as client:
+        log_id = str(client.server["clock"]).rpartition(":")[0]
+        _write(export_lines(log_id, _from_daemon(client)), output)
+
+
+def _from_daemon(client: SyncClient) -> Iterator[Event]:
+    following, last = 1, int(str(client.server["clock"]).rpartition(":")[2])
+    while following <= last:
+        page = client.call("workspaced/log", {"from": following, "limit": PAGE_EVENTS})["events"]
+        for each in page:
+            if each["seq"] > last:
+                return
+            yield decode_event(msgspec.json.encode(each))
+        following = page[-1]["seq"] + 1
+
+
+def _write(lines: Iterator[bytes], output: Path | None) -> None:
+    if output is None:
+        sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
+        return
+    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        with aside.open("wb") as file:
+            file.writelines(lines)
+        aside.replace(output)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@log_command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--data-dir", type=click.Path(path_type=Path), required=True, metavar="D", help="A new directory.")
+def import_command(file: Path, data_dir: Path) -> None:
+    """Make a new log of an export. FILE may be - for standard input."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = LogLock(data_dir)
+    try:
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
+            last = import_events(
+                RealDisk(data_dir), read_export(lines, str(file)), version=__version__, now=system_clock()
+            )
+    finally:
+        lock.close()
+    click.echo(f"{last} events imported into {data_dir}", err=True)
+
+
+@log_command.command("verify")
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
+@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@json_option
+def verify_command(data_dir: Path | None, workspace: str | None, as_json: bool) -> int:
+    """Check every line of the log against its checksum chain; exit code 4 on damage. Works beside a daemon."""
+    directory = data_dir or _data_dir(workspace)
+    count = 0
+
+    def sink(events: list[Event]) -> None:
+        nonlocal count
+        count += len(events)
+
+    scan = _scan(directory, sink)
+    torn = scan.torn is not None and not _in_use(directory)
+    if as_json:
+        damage = scan.damage
+        print_json(
+            {
+                "ok": damage is None,
+                "log": scan.log_id,
+                "segments": scan.segments,
+                "events": count,
+                "lastSeq": scan.tail.seq,
+                "tornTail": torn,
+                "damage": {"message": damage.message, "hint": damage.hint, **damage.details} if damage else None,
+                "warnings": scan.warnings,
+            }
+        )
+        return 4 if damage else 0
+    for warning in scan.warnings:
+        click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
+    if scan.damage is not None:
+        raise scan.damage
+    if torn:
+        click.echo("The last line was never completed, so never acknowledged; the next start puts it aside.")
+    click.echo(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
+    return 0
+
+
+@log_command.command("show")
+@click.argument("seq", type=click.IntRange(min=1))
+@data_dir_option
+@daemon_options
+def show_command(seq: int, data_dir: Path | None, socket_path: str | None, workspace: str | None) -> None:
+    """Print one event whole."""
+    found: list[Any]
+    if data_dir is not None:
+        events: list[Event] = []
+        _scan(data_dir, lambda batch: events.extend(each for each in batch if each.seq == seq))
+        found = [msgspec.json.decode(encode_event(each)) for each in events]
+    else:
+        with daemon(socket_path, workspace) as client:
+            found = client.call("workspaced/log", {"from": seq, "limit": 1})["events"]
+    if not found:
+        raise InvalidArgument(f"The log holds no event {seq}.")
+    print_json(found[0])
+
+
+def _scan(directory: Path, sink: Sink) -> Scan:
+    if not (directory / "log").is_dir():
+        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
+    with segment_progress("verifying") as progress:
+        return read_journal(directory, sink, progress=progress)
+
+
+def _data_dir(workspace: str | None) -> Path:
+    from ..config import load_settings
+
+    return load_settings(workspace=workspace).data_path
+
+
+def _in_use(directory: Path) -> bool:
+    try:
+        LogLock(directory).close()
+    except (LogLocked, OSError):
+        return True
+    return False

@@ -1,0 +1,68 @@
+"""`workspaced state` and `workspaced watch`."""
+
+from typing import Any
+
+import click
+
+from .common import daemon, daemon_options, json_option, print_json
+
+
+@click.command()
+@click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="As it was after this event.")
+@click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
+@daemon_options
+@json_option
+def state_command(
+    at: int | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """What the user is looking at, folded from the log."""
+    with daemon(socket_path, workspace) as client:
+        state = client.state(at=at, vault=of_vault)
+    if as_json:
+        print_json(state)
+    else:
+        print_state(state)
+
+
+def print_state(state: dict[str, Any]) -> None:
+    """The state for a person."""
+    click.echo(f"after event  {state['seq']}")
+    click.echo(f"vault        {state['currentVaultId'] or 'none'}")
+    active = state["activeNote"]
+    click.echo(f"active       {active['id'] + '  since ' + active['since'] if active else 'none'}")
+    for pin in state["pinnedNotes"]:
+        click.echo(f"pinned       {pin['id']}")
+    for tab in state["temporaryTabs"]:
+        marker = "*" if tab["id"] == state["activeTabId"] else " "
+        click.echo(f"tab{marker}         {tab['noteId']}  ({tab['source']})")
+    for recent in state["recentNotes"][:10]:
+        click.echo(f"recent       {recent['id']}  {recent['at']}")
+
+
+@click.command()
+@click.option("--since", metavar="SEQ|CLOCK", help="Begin after this event; default: now.")
+@click.option("--type", "types", multiple=True, help="Only these types; may be given several times.")
+@daemon_options
+@json_option
+def watch_command(
+    since: str | None, types: tuple[str, ...], socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """Follow events as they are recorded, until Ctrl-C."""
+    with daemon(socket_path, workspace) as client:
+        start: str | int | None = int(since) if since and since.isdecimal() else since
+        for notice in client.events(since=start, types=types or None):
+            if notice.method == "workspaced/gap":
+                click.echo(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
+                continue
+            for event in notice.params["events"]:
+                print_event(event, as_json)
+
+
+def print_event(event: dict[str, Any], as_json: bool) -> None:
+    """One event on one line."""
+    if as_json:
+        print_json(event)
+        return
+    data = event["data"]
+    about = data.get("note") or data.get("to") or data.get("tool") or ""
+    click.echo(f"{event['seq']:>8} {event['time']} {event['source']:<12} {event['type']:<24} {about}")

@@ -1,0 +1,59 @@
+"""`workspaced status` and `workspaced stop`."""
+
+from typing import Any
+
+import click
+
+from ..errors import NoDaemon
+from .common import daemon, daemon_options, json_option, print_json
+
+
+@click.command()
+@daemon_options
+@json_option
+def status_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """What the daemon is doing, and what is degraded."""
+    with daemon(socket_path, workspace) as client:
+        status = client.call("workspaced/status")
+    if as_json:
+        print_json(status)
+        return
+    click.echo(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
+    log = status["log"]
+    click.echo(f"log        {log['id']} at event {status['seq']}, {log['durability']}")
+    click.echo(f"clients    {status['queues']['connections']}, {status['queues']['publish']} batches waiting")
+    for vault in status["vaults"]:
+        _print_vault(vault)
+    for name, tool in status["tools"].items():
+        if tool["calls"]:
+            click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
+    for problem in status["degraded"]:
+        click.echo(f"{click.style('degraded', fg='yellow')}   {problem}")
+    for warning in status["warnings"]:
+        click.echo(f"{click.style('warning', fg='yellow')}    {warning}")
+
+
+def _print_vault(vault: dict[str, Any]) -> None:
+    marker = " (current)" if vault["current"] else ""
+    index, cache = vault["index"], vault["cache"]
+    click.echo(f"vault      {vault['id']}{marker}: {vault['path']}")
+    click.echo(f"           {index['notes']} notes, index {index['state']}, watcher {vault['watcher']}")
+    click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+@click.command()
+@daemon_options
+def stop_command(socket_path: str | None, workspace: str | None) -> None:
+    """Stop the daemon in good order, and wait until it is gone."""
+    with daemon(socket_path, workspace) as client:
+        client.call("workspaced/shutdown")
+        try:
+            client.wait_until_gone()
+        except NoDaemon:
+            click.echo("stopped", err=True)

@@ -1,0 +1,258 @@
+"""The asynchronous client: one connection kept open, many requests in flight.
+
+For UI processes: it reconnects, resends the UI's last snapshot so that the daemon's state is right again, and
+gives every action an id, so that what was in flight when the connection broke is retried and recorded once.
+
+The pattern that works in real editors: on any editor event recompute the whole view, coalesce, and hand it to
+`show`; the daemon appends only what differs.
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import SocketStream, TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from workspaced_events.ids import uuid7
+
+from .errors import NoDaemon, TimedOut
+from .ipc.framing import LineSplitter
+from .limits import ANSWER_BYTES_MAX
+from .sync_client import socket_from_environment
+from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
+
+RETRY_FIRST_S = 0.05
+RETRY_MAX_S = 2.0
+NOTICES_MAX = 1_000
+
+
+class Client:
+    """A connection to a daemon, kept up for as long as the context lasts.
+
+        async with Client.open(name="my-editor") as client:
+            await client.publish([{"type": "active_note_set", "data": {"note": "plan.md"}}])
+
+    Attributes:
+        server: the daemon's answer to hello, of the present connection.
+    """
+
+    def __init__(self, path: Path, name: str, timeout_s: float) -> None:
+        self.path = path
+        self.server: dict[str, Any] = {}
+        self._name = name
+        self._timeout_s = timeout_s
+        self._ids = itertools.count(1)
+        self._stream: SocketStream | None = None
+        self._connected = anyio.Event()
+        self._pending: dict[int, _Pending] = {}
+        self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
+        self._unclaimed: list[Notice] = []
+        self._snapshot: dict[str, Any] | None = None
+        self._sending = anyio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        path: Path | str | None = None,
+        *,
+        workspace: str | None = None,
+        name: str = "python",
+        timeout_s: float = 10.0,
+    ) -> AsyncIterator["Client"]:
+        """A connected client; leaving the context ends it.
+
+        Raises:
+            NoDaemon: nobody listens at the first try. Later losses are mended, and calls wait for that.
+        """
+        client = cls(socket_from_environment(path, workspace), name, timeout_s)
+        failure: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            try:
+                await client._connect(tasks)
+                yield client
+            except Exception as error:  # raised again below, bare instead of in the task group's exception group
+                failure = error
+            tasks.cancel_scope.cancel()
+            if client._stream is not None:
+                with anyio.CancelScope(shield=True):
+                    await client._stream.aclose()
+        if failure is not None:
+            raise failure
+
+    # -- calls --
+
+    async def call(self, method: str, params: Any = None) -> Any:
+        """The result of any method, as JSON values.
+
+        Raises:
+            RemoteError: the daemon refused.
+            NoDaemon: the connection broke before the answer came.
+            TimedOut: no answer in time.
+        """
+        with anyio.move_on_after(self._timeout_s):
+            await self._connected.wait()
+            return await self._request(method, params or {})
+        raise TimedOut(f"The daemon did not answer {method} within {self._timeout_s:g} s.")
+
+    async def publish(
+        self, actions: Sequence[dict[str, Any]], *, source: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Publishes a batch and returns its receipts, once durable; retried across a reconnection."""
+        named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
+        params: dict[str, Any] = {"actions": named, "source": source or self._name}
+        while True:
+            try:
+                result = await self.call("workspaced/publish", params)
+            except NoDaemon:
+                continue
+            events: list[dict[str, Any]] = result["events"]
+            return events
+
+    async def show(
+        self, *, active: str | None, pins: Sequence[str] = (), tabs: Sequence[dict[str, str]] = ()
+    ) -> list[dict[str, Any]]:
+        """Tells the UI's whole view; the daemon appends what differs. Sent again after every reconnection."""
+        self._snapshot = {"source": self._name, "active": active, "pins": list(pins), "tabs": list(tabs)}
+        result = await self.call("workspaced/snapshot", self._snapshot)
+        events: list[dict[str, Any]] = result["events"]
+        return events
+
+    async def tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        """A tool's result: `{success, data?, error?, code?, message, asOfSeq, ...}`."""
+        result = await self.call("tools/call", {"name": name, "arguments": arguments or {}})
+        structured: dict[str, Any] = result["structuredContent"]
+        return structured
+
+    async def state(self, *, at: int | None = None, vault: str | None = None) -> dict[str, Any]:
+        """The folded state of a vault."""
+        params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
+        result = await self.call("workspaced/state", params)
+        state: dict[str, Any] = result["state"]
+        return state
+
+    @asynccontextmanager
+    async def subscribe(
+        self, *, since: str | int | None = None, types: Sequence[str] | None = None, coalesce: bool = False
+    ) -> AsyncIterator[MemoryObjectReceiveStream[Notice]]:
+        """The events from now on, or since a clock. The stream ends when the connection breaks: subscribe again
+        with the clock of the last notice and nothing is missed."""
+        params: dict[str, Any] = {"coalesce": coalesce}
+        if since is not None:
+            params["since"] = since
+        if types is not None:
+            params["types"] = list(types)
+        send, receive = anyio.create_memory_object_stream[Notice](NOTICES_MAX)
+        made = await self.call("workspaced/subscribe", params)
+        number = made["subscription"]
+        self._subscribers[number] = send
+        mine = [notice for notice in self._unclaimed if notice.params.get("subscription") == number]
+        self._unclaimed = [notice for notice in self._unclaimed if notice not in mine]
+        for notice in mine:
+            send.send_nowait(notice)
+        try:
+            with receive:
+                yield receive
+        finally:
+            if self._subscribers.pop(number, None) is not None:
+                send.close()
+                with anyio.move_on_after(1, shield=True), suppress(NoDaemon):
+                    await self.call("workspaced/unsubscribe", {"subscription": number})
+
+    # -- the connection --
+
+    async def _connect(self, tasks: TaskGroup) -> None:
+        try:
+            self._stream = await anyio.connect_unix(str(self.path))
+        except OSError as error:
+            raise NoDaemon(
+                f"No daemon listens on {self.path}: {error.strerror or error}.",
+                hint="Start one with `workspaced serve --vault DIR`, or name its socket.",
+            ) from None
+        tasks.start_soon(self._keep, self._stream, tasks)
+        with anyio.fail_after(self._timeout_s):
+            self.server = await self._request("workspaced/hello", hello_params(self._name))
+            if self._snapshot is not None:
+                await self._request("workspaced/snapshot", self._snapshot)
+        self._connected.set()
+
+    async def _keep(self, stream: SocketStream, tasks: TaskGroup) -> None:
+        """Reads until the connection breaks, then makes a new one."""
+        splitter = LineSplitter(ANSWER_BYTES_MAX)
+        try:
+            async for data in stream:
+                for line in splitter.feed(data):
+                    await self._take(line)
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass
+        self._lose()
+        delay_s = RETRY_FIRST_S
+        while True:
+            await anyio.sleep(delay_s)
+            try:
+                await self._connect(tasks)
+            except (NoDaemon, TimeoutError):
+                delay_s = min(delay_s * 2, RETRY_MAX_S)
+            else:
+                return
+
+    def _lose(self) -> None:
+        self._connected = anyio.Event()
+        self._stream = None
+        pending, self._pending = self._pending, {}
+        for waiting in pending.values():
+            waiting.lost = True
+            waiting.done.set()
+        subscribers, self._subscribers = self._subscribers, {}
+        for send in subscribers.values():
+            send.close()
+
+    async def _take(self, line: bytes) -> None:
+        message = parse_line(line)
+        if isinstance(message, Answer):
+            waiting = self._pending.pop(message.id, None) if isinstance(message.id, int) else None
+            if waiting is not None:
+                waiting.answer = message
+                waiting.done.set()
+            return
+        send = self._subscribers.get(str(message.params.get("subscription")))
+        if send is None:
+            # The notice overtook the task that asked for the subscription.
+            self._unclaimed = [*self._unclaimed[-99:], message]
+            return
+        try:
+            await send.send(message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+
+    async def _request(self, method: str, params: Any) -> Any:
+        number = next(self._ids)
+        waiting = self._pending[number] = _Pending()
+        try:
+            async with self._sending:
+                if self._stream is None:
+                    raise NoDaemon(
+                        f"The daemon on {self.path} is gone.", hint="The client connects again by itself."
+                    )
+                await self._stream.send(request_line(number, method, params))
+            await waiting.done.wait()
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            waiting.lost = True
+        finally:
+            self._pending.pop(number, None)
+        if waiting.lost or waiting.answer is None:
+            raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
+        return unwrap(waiting.answer)
+
+
+class _Pending:
+    """A request on its way."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.answer: Answer | None = None
+        self.lost = False

@@ -1,0 +1,158 @@
+"""The daemon's life on one screen: start, run, stop.
+
+One task group owns every task. Starting takes the lock first and opens the socket last, so that whoever can
+connect is served whole; stopping goes the other way round and writes HEAD last of all.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.clock import system_clock
+from workspaced_events.journal import open_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
+from workspaced_events.recorder import Committed
+
+from .__about__ import __version__
+from .config import Settings
+from .errors import SettingsInvalid
+from .ipc.address import bind_socket, inherited_socket
+from .ipc.server import Server
+from .limits import STOP_S, TAB_EXPIRY_INTERVAL_S
+from .service import Service
+from .vaults import ServedVault, registrations, usable_folder
+
+logger = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda _service: None) -> int:
+    """Serves until it is asked to stop; returns the exit code (4 where the log failed).
+
+    Raises:
+        WorkspacedError: it could not start.
+    """
+    options = {"use_uvloop": _has_uvloop()}
+    return anyio.run(_serve, settings, ready, backend="asyncio", backend_options=options)
+
+
+async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
+    folders = [usable_folder(path) for path in settings.vaults]
+    data = settings.data_path
+    _make_private(data)
+    lock = LogLock(data)
+    try:
+        service = await _open(settings, data)
+        inherited = inherited_socket()
+        listening = inherited or bind_socket(settings.socket_path)
+        try:
+            async with anyio.create_task_group() as tasks:
+                await _start(service, settings, folders, tasks)
+                server = Server(service, tasks)
+                await server.start(listening)
+                if settings.idle_exit_minutes is not None:
+                    tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
+                ready(service)
+                await service.stopping.wait()
+                await server.stop()
+                with anyio.move_on_after(STOP_S / 2, shield=True):
+                    await service.note([Action(c.DaemonStopped(service.stop_reason))])
+                tasks.cancel_scope.cancel()
+        finally:
+            if inherited is None:
+                settings.socket_path.unlink(missing_ok=True)
+            _close(service)
+        return 4 if service.log.failure is not None else 0
+    finally:
+        lock.close()
+
+
+async def _open(settings: Settings, data: Path) -> Service:
+    loop = asyncio.get_running_loop()
+    holder: list[Service] = []
+
+    def deliver(committed: Committed) -> None:
+        holder[0].deliver(committed)
+
+    journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
+    service = Service(journal, workspace=settings.workspace, loop=loop)
+    holder.append(service)
+    for warning in journal.warnings:
+        logger.warning("%s", warning)
+    service.recorder.start()
+    if journal.recovered is not None:
+        await service.note([Action(journal.recovered)])
+    return service
+
+
+async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
+    served, actions = registrations(service.state, folders)
+    await service.note([*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))])
+    for vault_id, path in served.items():
+        vault = ServedVault(vault_id, path, cache_bytes=settings.cache_bytes)
+        service.served[vault_id] = vault
+        vault.vault.start()
+        if settings.watch:
+            tasks.start_soon(vault.watch, lambda: service.state, service.note)
+        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
+    await service.expire_tabs()
+    tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
+    tasks.start_soon(_stop_on_signal, service)
+
+
+def _close(service: Service) -> None:
+    for vault in service.served.values():
+        vault.vault.close()
+    service.close_threads()
+    service.recorder.close()
+
+
+async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *args: object) -> None:
+    while True:
+        await anyio.sleep(interval_s)
+        await function(*args)
+
+
+async def _stop_on_signal(service: Service) -> None:
+    with anyio.open_signal_receiver(*SIGNALS) as received:
+        async for number in received:
+            service.stop(signal.Signals(number).name)
+
+
+async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
+    """Stops a daemon that was started on demand once nobody has been connected for `minutes`."""
+    while True:
+        idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
+        left_s = minutes * 60 - idle_s
+        if left_s <= 0:
+            service.stop("idle")
+            return
+        await anyio.sleep(left_s)
+
+
+def _make_private(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsInvalid(
+            f"Cannot use the data directory {directory}: {error.strerror}.", hint="Give another --data-dir."
+        ) from error
+
+
+def _has_uvloop() -> bool:
+    try:
+        import uvloop  # noqa: F401
+    except ImportError:
+        return False
+    return sys.platform != "win32"

@@ -1,0 +1,95 @@
+"""Errors of the process floor, and the one table from codes to JSON-RPC numbers and exit codes.
+
+WorkspacedError            (workspaced_events.errors)
+  NoDaemon                 NO_DAEMON: nobody listens, or the connection was refused or lost
+  SocketUnusable           SOCKET_UNUSABLE: the path or its directory cannot be trusted or used
+  SettingsInvalid          INVALID_ARGUMENT: a setting, by name
+  VaultUnusable            INVALID_ARGUMENT: a vault that is no directory
+  RequestError             a request that is none: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
+  RemoteError              what the daemon answered; `code` is the daemon's
+  TimedOut                 TIMEOUT
+"""
+
+from typing import Any, Final, NamedTuple
+
+from workspaced_events.errors import WorkspacedError
+
+
+class Wire(NamedTuple):
+    """How a code shows outside: the JSON-RPC error number and the command line's exit code."""
+
+    jsonrpc: int
+    exit: int
+
+
+CODES: Final[dict[str, Wire]] = {
+    "INVALID_ARGUMENT": Wire(-32602, 2),
+    "UNKNOWN_ACTION": Wire(-32602, 2),
+    "NOT_ALLOWED": Wire(-32602, 2),
+    "OUTSIDE_VAULT": Wire(-32602, 2),
+    "BATCH_TOO_LARGE": Wire(-32602, 2),
+    "UNKNOWN_TOOL": Wire(-32602, 2),
+    "CONFLICT": Wire(4001, 1),
+    "BUSY": Wire(4002, 5),
+    "DISK_FULL": Wire(4003, 4),
+    "LOG_FAILED": Wire(4003, 4),
+    "LOG_READ_ONLY": Wire(4003, 4),
+    "LOG_DAMAGED": Wire(4003, 4),
+    "TIMEOUT": Wire(4004, 5),
+    "INVALID_JSON": Wire(-32700, 2),
+    "INVALID_REQUEST": Wire(-32600, 2),
+    "LINE_TOO_LARGE": Wire(-32600, 2),
+    "UNKNOWN_METHOD": Wire(-32601, 2),
+    "INTERNAL": Wire(-32603, 1),
+    "NO_DAEMON": Wire(4005, 3),
+    "SOCKET_UNUSABLE": Wire(4005, 3),
+    "ALREADY_RUNNING": Wire(4005, 3),
+}
+"""Codes not listed, those of tools, come in results with `success: false`; their exit code is 1."""
+
+
+def wire(code: str) -> Wire:
+    """The numbers for `code`."""
+    return CODES.get(code, Wire(-32603, 1))
+
+
+class NoDaemon(WorkspacedError):
+    code = "NO_DAEMON"
+
+
+class SocketUnusable(WorkspacedError):
+    code = "SOCKET_UNUSABLE"
+
+
+class SettingsInvalid(WorkspacedError):
+    code = "INVALID_ARGUMENT"
+
+
+class VaultUnusable(WorkspacedError):
+    code = "INVALID_ARGUMENT"
+
+
+class TimedOut(WorkspacedError):
+    code = "TIMEOUT"
+
+
+class UnknownTool(WorkspacedError):
+    code = "UNKNOWN_TOOL"
+
+
+class RequestError(WorkspacedError):
+    """A line that is no request we know; carries the id where one could be read."""
+
+    code = "INVALID_REQUEST"
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.code = code  # type: ignore[misc]  # one class for four codes that differ in nothing else
+
+
+class RemoteError(WorkspacedError):
+    """The daemon refused a request."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.code = code  # type: ignore[misc]  # the daemon's code, whatever it is

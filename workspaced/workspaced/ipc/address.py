@@ -1,0 +1,122 @@
+"""Where the socket lies, and that nobody else can get at it.
+
+The directory belongs to us, is no symlink and is closed to others; the socket's mode is set before it has a name.
+Everything is checked with lstat and refused when it does not fit: nothing is repaired that somebody else made.
+"""
+
+import os
+import re
+import socket
+import stat
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from ..errors import SocketUnusable
+from ..limits import SOCKET_PATH_BYTES_MAX
+
+WORKSPACE_NAME: Final = re.compile(r"^[a-z0-9][a-z0-9._-]{0,31}$", re.ASCII)
+
+
+def default_socket(workspace: str) -> Path:
+    """The socket of a workspace, where neither flag nor setting says otherwise."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    directory = (
+        Path(runtime) / "workspaced" if runtime else Path(tempfile.gettempdir()) / f"workspaced-{os.getuid()}"
+    )
+    return directory / f"{workspace}.sock"
+
+
+def inherited_socket() -> socket.socket | None:
+    """The socket a service manager passed (systemd's LISTEN_FDS protocol), if there is one."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()) or os.environ.get("LISTEN_FDS") != "1":
+        return None
+    return socket.socket(fileno=3)
+
+
+def bind_socket(path: Path) -> socket.socket:
+    """A listening socket at `path`, closed to other users from its first moment.
+
+    Raises:
+        SocketUnusable: path too long, a directory that is not safely ours, another file or a live daemon there.
+    """
+    encoded = os.fsencode(path)
+    if len(encoded) > SOCKET_PATH_BYTES_MAX:
+        raise SocketUnusable(
+            f"The socket path is {len(encoded)} bytes long; the system takes {SOCKET_PATH_BYTES_MAX}.",
+            hint="Give a shorter one with --socket or WORKSPACED_SOCKET.",
+            path=str(path),
+        )
+    _ensure_private_directory(path.parent)
+    _remove_stale(path)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        before = os.umask(0o177)
+        try:
+            if sys.platform == "linux":
+                os.fchmod(server.fileno(), 0o600)
+            server.bind(str(path))
+        finally:
+            os.umask(before)
+        server.listen(128)
+        server.setblocking(False)
+    except OSError as error:
+        server.close()
+        raise SocketUnusable(
+            f"Cannot listen on {path}: {error.strerror}.", hint="Give another --socket."
+        ) from error
+    return server
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """The user at the other end, or None where the system does not say."""
+    if sys.platform == "linux":
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[1])
+    # LOCAL_PEERCRED of macOS and the BSDs: struct xucred {version, uid, ...}.
+    credentials = connection.getsockopt(0, 1, 76)  # pragma: no cover
+    return int(struct.unpack_from("=II", credentials)[1])  # pragma: no cover
+
+
+def _ensure_private_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = os.lstat(directory)
+    except OSError as error:
+        raise SocketUnusable(
+            f"Cannot make the socket's directory {directory}: {error.strerror}.", hint="Give another --socket."
+        ) from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise SocketUnusable(f"{directory} is no directory.", hint="Remove it, or give another --socket.")
+    if found.st_uid != os.getuid():
+        raise SocketUnusable(f"{directory} belongs to another user.", hint="Give another --socket.")
+    if found.st_mode & 0o022:
+        raise SocketUnusable(
+            f"Others may write to {directory}.", hint=f"chmod 700 {directory}, or give another --socket."
+        )
+
+
+def _remove_stale(path: Path) -> None:
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise SocketUnusable(f"{path} exists and is no socket.", hint="Remove it, or give another --socket.")
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        probe.settimeout(1.0)
+        probe.connect(str(path))
+    except (ConnectionRefusedError, FileNotFoundError):
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise SocketUnusable(f"Cannot tell who listens on {path}: {error.strerror or error}.") from error
+    else:
+        raise SocketUnusable(
+            f"Another daemon listens on {path}.",
+            hint="Use it, stop it with `workspaced stop`, or give another --socket.",
+        )
+    finally:
+        probe.close()

@@ -1,0 +1,282 @@
+"""One client's connection: lines in, dispatched in their order, answers out as they come.
+
+Written against asyncio's Protocol, because a task and a stream per line cost more than most methods do. What can
+block (tools, reading the log) runs as a task of the daemon's task group; the rest is answered where it stands.
+
+Back-pressure instead of queues: with IN_FLIGHT_MAX requests open, or UNREAD_BYTES_MAX of answers not read by the
+client, nothing more is read from it.
+"""
+
+import asyncio
+import inspect
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+
+from ..errors import RequestError
+from ..limits import ANSWER_BYTES_MAX, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from .address import peer_uid
+from .framing import LineSplitter
+from .jsonrpc import Request, RequestId, error_response, parse_request, response
+from .methods import DEFERRED, METHODS
+
+if TYPE_CHECKING:
+    from ..service import Service
+    from ..subscriptions import Subscription
+    from .server import Server
+
+logger = logging.getLogger(__name__)
+
+NATIVE_PREFIX: Final = "workspaced/"
+_DECODERS: Final = {name: msgspec.json.Decoder(method.params) for name, method in METHODS.items()}
+
+
+class Connection(asyncio.Protocol):
+    """Belongs to the loop's thread."""
+
+    def __init__(self, server: "Server") -> None:
+        self.service: Service = server.service
+        self.client = "unknown"
+        self.subscriptions: dict[str, Subscription] = {}
+        self._server = server
+        self._loop = server.loop
+        self._transport: asyncio.Transport | None = None
+        self._splitter = LineSplitter()
+        self._waiting: deque[bytes] = deque()
+        self._in_flight = 0
+        self._native = False
+        self._writable = True
+        self._out: list[bytes] = []
+        self._partial_timer: asyncio.TimerHandle | None = None
+        self._unread_timer: asyncio.TimerHandle | None = None
+
+    # -- asyncio.Protocol --
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        peer: socket.socket = transport.get_extra_info("socket")
+        if not self._server.admits(peer_uid(peer)):
+            transport.abort()
+            return
+        transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
+        self._transport = transport
+        self._server.opened(self)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._transport is None:
+            return
+        self._transport = None
+        self._waiting.clear()
+        for timer in (self._partial_timer, self._unread_timer):
+            if timer is not None:
+                timer.cancel()
+        for subscription in self.subscriptions.values():
+            subscription.close()
+        self.subscriptions.clear()
+        self._server.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            lines = self._splitter.feed(data)
+        except RequestError as error:
+            self._refuse_and_close(error)
+            return
+        self._watch_partial(completed=bool(lines))
+        self._waiting.extend(line for line in lines if line.strip())
+        self._take()
+
+    def eof_received(self) -> bool:
+        # Answers on their way are still written: a client may send, shut down its side and read.
+        return self._in_flight > 0 or bool(self._out)
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._unread_timer = self._loop.call_later(UNREAD_S, self._abort_unread)
+        self._throttle()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+        self._take()
+        self.tail_moved()
+
+    # -- requests --
+
+    def _take(self) -> None:
+        while self._waiting and self._in_flight < IN_FLIGHT_MAX and self._writable and self._transport is not None:
+            self._handle(self._waiting.popleft())
+        self._throttle()
+
+    def _throttle(self) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        if self._waiting or not self._writable:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _handle(self, line: bytes) -> None:
+        request_id: RequestId | None = None
+        try:
+            request = parse_request(line)
+            request_id = None if request.id is msgspec.UNSET else request.id
+            self._decide(request)
+            method = METHODS.get(request.method)
+            if method is None:
+                raise RequestError(
+                    "UNKNOWN_METHOD",
+                    f"There is no method {request.method[:100]!r}.",
+                    hint=", ".join(METHODS) + ".",
+                )
+            params = _decode_params(request)
+            result = method.handler(self, request_id, params)
+        except WorkspacedError as error:
+            self._in_flight += 1
+            self.fail(request_id if request_id is not None else error.details.get("request_id"), error, heard=True)
+            return
+        except Exception:
+            logger.exception("a method failed")
+            self._in_flight += 1
+            self.fail(request_id, _internal())
+            return
+        self._in_flight += 1
+        if result is DEFERRED:
+            return
+        if inspect.iscoroutine(result):
+            self._server.start_soon(self._finish, request_id, result)
+        else:
+            self.answer(request_id, result)
+
+    def _decide(self, request: Request) -> None:
+        """The first request decides what the connection is; this version serves native ones."""
+        if self._native:
+            return
+        if not request.method.startswith(NATIVE_PREFIX):
+            raise RequestError(
+                "INVALID_REQUEST",
+                "The first request on a connection must be a workspaced/ method.",
+                hint="Send workspaced/hello first. MCP clients are not served by this version yet.",
+            )
+        self._native = True
+
+    async def _finish(self, request_id: RequestId | None, result: Any) -> None:
+        try:
+            value = await result
+        except WorkspacedError as error:
+            self.fail(request_id, error)
+        except Exception:
+            logger.exception("a method failed")
+            self.fail(request_id, _internal())
+        else:
+            self.answer(request_id, value)
+
+    # -- answers --
+
+    def answer(self, request_id: RequestId | None, result: Any) -> None:
+        """Ends a request with its result; a notification gets none."""
+        if request_id is not None:
+            line = response(request_id, result)
+            if len(line) > ANSWER_BYTES_MAX:
+                line = error_response(
+                    request_id,
+                    InvalidArgument(
+                        f"The answer would be {len(line)} bytes; at most {ANSWER_BYTES_MAX} are sent.",
+                        hint="Ask for less at a time.",
+                    ),
+                )
+            self.send(line)
+        self._ended()
+
+    def fail(self, request_id: RequestId | None, error: WorkspacedError, *, heard: bool = False) -> None:
+        """Ends a request with an error. Without an id only what is no request at all is answered (`heard`)."""
+        if request_id is not None or (heard and isinstance(error, RequestError)):
+            self.send(error_response(request_id, error))
+        else:
+            logger.debug("a notification failed: %s", error)
+        self._ended()
+
+    def _ended(self) -> None:
+        self._in_flight -= 1
+        if self._waiting:
+            self._loop.call_soon(self._take)
+
+    def send(self, line: bytes) -> None:
+        """Writes a line; all of one turn of the loop go out in one system call."""
+        if self._transport is None:
+            return
+        self._out.append(line)
+        if len(self._out) == 1:
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        out, self._out = self._out, []
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join(out))
+
+    # -- subscriptions (the Outlet of subscriptions.py) --
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client keeps up with reading."""
+        return self._writable and self._transport is not None
+
+    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs a coroutine function in the daemon's task group."""
+        self._server.start_soon(function, *args)
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Calls a function on the loop after a while."""
+        self._loop.call_later(delay_s, function)
+
+    def tail_moved(self) -> None:
+        """Lets every subscription of this connection send what is new."""
+        for subscription in list(self.subscriptions.values()):
+            subscription.tail_moved()
+
+    # -- ends --
+
+    def close(self) -> None:
+        """Closes after what was written has gone out."""
+        self._flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _refuse_and_close(self, error: RequestError) -> None:
+        self.send(error_response(None, error))
+        self.close()
+
+    def _watch_partial(self, *, completed: bool) -> None:
+        if self._partial_timer is not None and (completed or not self._splitter.partial):
+            self._partial_timer.cancel()
+            self._partial_timer = None
+        if self._splitter.partial and self._partial_timer is None:
+            self._partial_timer = self._loop.call_later(PARTIAL_LINE_S, self._abort_partial)
+
+    def _abort_partial(self) -> None:
+        self._refuse_and_close(
+            RequestError("INVALID_REQUEST", f"A line was not completed within {PARTIAL_LINE_S:g} s.")
+        )
+
+    def _abort_unread(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _decode_params(request: Request) -> Any:
+    try:
+        return _DECODERS[request.method].decode(request.params)
+    except (msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{request.method}: {error}.") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None
+
+
+def _internal() -> WorkspacedError:
+    return WorkspacedError("The daemon failed at this request; its log says more.", hint="Please report it.")

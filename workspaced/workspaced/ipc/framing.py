@@ -1,0 +1,63 @@
+"""Lines out of a byte stream, bounded while they are read. No sockets here."""
+
+import re
+from typing import Final
+
+from ..errors import RequestError
+from ..limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX
+
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+class LineSplitter:
+    """Cuts what arrives into lines; holds at most one incomplete line of `bytes_max`."""
+
+    def __init__(self, bytes_max: int = REQUEST_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._partial: list[bytes] = []
+        self._partial_bytes = 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether a line has begun that is not complete."""
+        return self._partial_bytes > 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes, without their LF.
+
+        Raises:
+            RequestError: LINE_TOO_LARGE; the stream cannot be taken up again.
+        """
+        *lines, rest = data.split(b"\n")
+        if lines and self._partial:
+            lines[0] = b"".join((*self._partial, lines[0]))
+            self._partial, self._partial_bytes = [], 0
+        if rest:
+            self._partial.append(rest)
+            self._partial_bytes += len(rest)
+        if self._partial_bytes > self._bytes_max or any(len(line) > self._bytes_max for line in lines):
+            self._partial, self._partial_bytes = [], 0
+            raise RequestError(
+                "LINE_TOO_LARGE",
+                f"A line is longer than {self._bytes_max} bytes.",
+                hint="Publish in smaller batches. The connection is closed.",
+            )
+        return lines
+
+
+def check_depth(line: bytes) -> None:
+    """Refuses JSON nested deeper than JSON_DEPTH_MAX, before any parser sees it.
+
+    Raises:
+        RequestError: INVALID_REQUEST.
+    """
+    if line.count(b"[") + line.count(b"{") <= JSON_DEPTH_MAX:
+        return
+    depth = 0
+    for byte in _STRINGS.sub(b"", line):
+        if byte in b"[{":
+            depth += 1
+            if depth > JSON_DEPTH_MAX:
+                raise RequestError("INVALID_REQUEST", f"The JSON is nested deeper than {JSON_DEPTH_MAX}.")
+        elif byte in b"]}":
+            depth -= 1

@@ -1,0 +1,255 @@
+"""Our methods: their parameters, and what each does with the service.
+
+A handler returns the result, or a coroutine that will, or DEFERRED when it answers through the connection itself.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.limits import (
+    BATCH_ACTIONS_MAX,
+    BATCH_BYTES_MAX,
+    READ_EVENTS_MAX,
+    SOURCE_CHARS_MAX,
+)
+from workspaced_events.recorder import Done, Outcome
+from workspaced_tools.catalogue import TOOLS
+
+from ..__about__ import __version__
+from ..limits import (
+    ANSWER_BYTES_MAX,
+    CLIENT_NAME_CHARS_MAX,
+    IN_FLIGHT_MAX,
+    REQUEST_BYTES_MAX,
+    SUBSCRIPTIONS_PER_CONNECTION_MAX,
+)
+from ..snapshot import Snapshot
+from ..subscriptions import Subscription
+from .jsonrpc import RequestId
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+DEFERRED: Final = object()
+Seq = Annotated[int, Meta(ge=0)]
+ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
+
+
+class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Parameters of a method; an unknown one is an error."""
+
+
+class ClientInfo(msgspec.Struct, frozen=True):
+    name: ClientName = "unknown"
+    version: str = ""
+    pid: int | None = None
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """Unknown fields are ignored: a newer client may say more about itself."""
+
+    client: ClientInfo = ClientInfo()
+
+
+class Publish(Params, frozen=True):
+    actions: list[Any]
+    source: Annotated[str, Meta(min_length=1, max_length=SOURCE_CHARS_MAX)] | None = None
+
+
+class State(Params, frozen=True):
+    at: Seq | None = None
+    min_seq: Seq | None = None
+    vault: str | None = None
+
+
+class Subscribe(Params, frozen=True):
+    since: str | Seq | None = None
+    types: list[str] | None = None
+    coalesce: bool = False
+
+
+class Unsubscribe(Params, frozen=True):
+    subscription: str
+
+
+class Log(Params, frozen=True):
+    from_: Seq = msgspec.field(name="from", default=1)
+    limit: Annotated[int, Meta(ge=1, le=READ_EVENTS_MAX)] = 1_000
+    types: list[str] | None = None
+
+
+class Nothing(Params, frozen=True):
+    pass
+
+
+class ListTools(msgspec.Struct, frozen=True):
+    """MCP's parameters; a cursor is never given out, so none is expected."""
+
+
+class CallTool(msgspec.Struct, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class Method(NamedTuple):
+    """One row of the table."""
+
+    params: Any
+    handler: Callable[["Connection", RequestId | None, Any], Any]
+
+
+def hello(connection: "Connection", _id: RequestId | None, params: Hello) -> Any:
+    service = connection.service
+    connection.client = params.client.name
+    return {
+        "version": __version__,
+        "instance": service.instance,
+        "workspace": service.workspace,
+        "capabilities": ["publish", "snapshot", "state", "subscribe", "log", "tools"],
+        "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
+        "limits": {
+            "requestBytes": REQUEST_BYTES_MAX,
+            "answerBytes": ANSWER_BYTES_MAX,
+            "batchActions": BATCH_ACTIONS_MAX,
+            "batchBytes": BATCH_BYTES_MAX,
+            "inFlight": IN_FLIGHT_MAX,
+        },
+        "clock": service.clock(),
+    }
+
+
+def publish(connection: "Connection", request_id: RequestId | None, params: Publish) -> Any:
+    connection.service.publish(
+        params.actions, params.source or connection.client, _receipts_to(connection, request_id)
+    )
+    return DEFERRED
+
+
+def snapshot(connection: "Connection", request_id: RequestId | None, params: Snapshot) -> Any:
+    connection.service.publish_snapshot(params, _receipts_to(connection, request_id))
+    return DEFERRED
+
+
+def _receipts_to(connection: "Connection", request_id: RequestId | None) -> Done:
+    def done(outcome: Outcome) -> None:
+        if isinstance(outcome, WorkspacedError):
+            connection.fail(request_id, outcome)
+        else:
+            # HEAD of the log at this answer: it covers at least these events.
+            clock = connection.service.clock()
+            connection.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
+
+    return done
+
+
+async def state(connection: "Connection", _id: RequestId | None, params: State) -> Any:
+    service = connection.service
+    await service.reached(max(params.min_seq or 0, 0))
+    found = await service.state_json(at=params.at, vault=params.vault)
+    return {"state": found, "clock": service.clock()}
+
+
+def subscribe(connection: "Connection", _id: RequestId | None, params: Subscribe) -> Any:
+    service = connection.service
+    if len(connection.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
+        raise InvalidArgument(
+            f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
+            hint="Unsubscribe one, or subscribe to several types at once.",
+        )
+    following, fresh = _following(params.since, service.log.log_id, service.seq)
+    types = frozenset(params.types) if params.types is not None else None
+    made = Subscription(service, connection, following, types, coalesce=params.coalesce)
+    connection.subscriptions[made.id] = made
+    # The answer names the subscription, so it goes out before its first notification.
+    connection.call_later(0, made.tail_moved)
+    return {"subscription": made.id, "clock": service.clock(), "freshInstance": fresh}
+
+
+def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, bool]:
+    """The first sequence to send, and whether `since` is the clock of another log: then all is sent anew."""
+    if since is None:
+        return seq + 1, False
+    if isinstance(since, str):
+        of_log, _, number = since.rpartition(":")
+        if not number.isdecimal():
+            raise InvalidArgument(
+                f"Expected a clock '<log id>:<sequence>' or a sequence, got {since[:100]!r}.",
+                hint="Give the clock of an earlier answer.",
+            )
+        if of_log and of_log != log_id:
+            return 1, True
+        since = int(number)
+    if since > seq:
+        raise InvalidArgument(f"Expected a sequence up to {seq}, got {since}.")
+    return since + 1, False
+
+
+def unsubscribe(connection: "Connection", _id: RequestId | None, params: Unsubscribe) -> Any:
+    found = connection.subscriptions.pop(params.subscription, None)
+    if found is None:
+        raise InvalidArgument(f"This connection has no subscription {params.subscription[:100]!r}.")
+    found.close()
+    return {}
+
+
+async def log(connection: "Connection", _id: RequestId | None, params: Log) -> Any:
+    service = connection.service
+    types = frozenset(params.types) if params.types is not None else None
+    first, events = params.from_, await service.in_thread(service.log.read, params.from_, params.limit)
+    if types is not None:
+        first = events[-1].seq + 1 if events else first
+        wanted = [event for event in events if event.type in types]
+        while events and len(wanted) < params.limit:
+            events = await service.in_thread(service.log.read, first, params.limit)
+            first = events[-1].seq + 1 if events else first
+            wanted.extend(event for event in events if event.type in types)
+            if wanted:
+                break
+        events = wanted[: params.limit]
+    return {"events": events, "clock": service.clock()}
+
+
+def status(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    return connection.service.status()
+
+
+def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    connection.service.stop("workspaced/shutdown")
+    return {}
+
+
+_TOOL_LIST: Final = msgspec.Raw(msgspec.json.encode({"tools": [tool.definition for tool in TOOLS.values()]}))
+
+
+def list_tools(_connection: "Connection", _id: RequestId | None, _params: ListTools) -> Any:
+    return _TOOL_LIST
+
+
+async def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
+    service = connection.service
+    answer = await service.call_tool(params.name, params.arguments, connection.client)
+    return {
+        "content": [{"type": "text", "text": answer.payload.decode()}],
+        "structuredContent": msgspec.Raw(answer.payload),
+        "isError": not answer.ok,
+        "_meta": {"io.github.workspaced/clock": service.clock()},
+    }
+
+
+METHODS: Final[dict[str, Method]] = {
+    "workspaced/hello": Method(Hello, hello),
+    "workspaced/publish": Method(Publish, publish),
+    "workspaced/state": Method(State, state),
+    "workspaced/subscribe": Method(Subscribe, subscribe),
+    "workspaced/unsubscribe": Method(Unsubscribe, unsubscribe),
+    "workspaced/snapshot": Method(Snapshot, snapshot),
+    "workspaced/log": Method(Log, log),
+    "workspaced/status": Method(Nothing, status),
+    "workspaced/shutdown": Method(Nothing, shutdown),
+    "tools/list": Method(ListTools, list_tools),
+    "tools/call": Method(CallTool, call_tool),
+}

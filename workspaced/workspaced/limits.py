@@ -1,0 +1,33 @@
+"""Every bound of the process floor, in one place. Units are the last word of a name."""
+
+import sys
+from typing import Final
+
+REQUEST_BYTES_MAX: Final = 1024 * 1024
+ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
+JSON_DEPTH_MAX: Final = 64
+IN_FLIGHT_MAX: Final = 32
+PARTIAL_LINE_S: Final = 10.0
+CONNECTIONS_MAX: Final = 512
+SUBSCRIPTIONS_PER_CONNECTION_MAX: Final = 64
+
+UNREAD_BYTES_MAX: Final = 1024 * 1024
+"""Of answers a client has not read yet: above it nothing more is read from that client."""
+UNREAD_S: Final = 10.0
+"""A client that lets its answers lie this long is disconnected."""
+
+MIN_SEQ_WAIT_S: Final = 2.0
+RECENT_EVENTS: Final = 4_096
+GAP_EVENTS: Final = 10_000
+"""A subscriber further behind than this gets a gap instead of the events."""
+NOTIFICATION_EVENTS_MAX: Final = 500
+COALESCE_S: Final = 0.05
+
+TAB_EXPIRY_INTERVAL_S: Final = 600.0
+RECONCILE_INTERVAL_S: Final = 60.0
+STOP_S: Final = 5.0
+TOOL_THREADS: Final = 4
+LATENCY_SAMPLES: Final = 1_024
+
+SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
+CLIENT_NAME_CHARS_MAX: Final = 64

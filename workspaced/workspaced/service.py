@@ -1,0 +1,364 @@
+"""`Service`: what a running daemon can do, without any socket.
+
+It joins the recorder with the vaults and the tools. Everything here runs on the event loop's thread except what is
+handed to a worker thread; the recorder's writer thread reaches the loop through `_committed`, once a group.
+"""
+
+import hashlib
+import itertools
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import msgspec
+from pyee import EventEmitter
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action, parse_actions
+from workspaced_events.catalogue import Event
+from workspaced_events.clock import system_clock
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.fold import expired_tabs, fold_all
+from workspaced_events.ids import VaultId
+from workspaced_events.journal import Journal
+from workspaced_events.limits import READ_EVENTS_MAX, SOURCE_CHARS_MAX
+from workspaced_events.recorder import Committed, Done, Outcome, Receipt
+from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tool import Tool, run
+from workspaced_tools.view import View
+
+from .__about__ import __version__
+from .errors import TimedOut, UnknownTool
+from .limits import LATENCY_SAMPLES, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS
+from .snapshot import Snapshot, checked, differences
+from .vaults import ServedVault
+
+if TYPE_CHECKING:
+    import asyncio
+
+logger = logging.getLogger(__name__)
+
+OWN_SOURCE = "workspaced"
+COMMITTED = "committed"
+"""The one signal: the tail moved. Carries nothing; who needs the events reads them."""
+
+
+class ToolAnswer(msgspec.Struct, frozen=True):
+    """What a tool answered: its JSON, and whether it is a failure."""
+
+    payload: bytes
+    ok: bool
+
+
+class Service:
+    """The core of a daemon."""
+
+    def __init__(self, journal: Journal, *, workspace: str, loop: "asyncio.AbstractEventLoop") -> None:
+        self.recorder = journal.recorder
+        self.log = journal.log
+        self.blobs = journal.blobs
+        self.warnings = list(journal.warnings)
+        self.workspace = workspace
+        self.instance = os.urandom(8).hex()
+        self.served: dict[VaultId, ServedVault] = {}
+        self.signals = EventEmitter()
+        self.recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
+        self.started_at = time.monotonic()
+        self.connections = 0
+        self.stopping = anyio.Event()
+        self.stop_reason = "requested"
+        self._latencies: dict[str, deque[int]] = {}
+        self._calls: dict[str, int] = {}
+        self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
+        self._loop = loop
+
+    # -- recording --
+
+    def deliver(self, committed: Committed) -> None:
+        """For the recorder: hands a group's outcome from the writer thread to the loop, in one hop."""
+        self._loop.call_soon_threadsafe(self._committed, committed)
+
+    def _committed(self, committed: Committed) -> None:
+        self.recent.extend(committed.events)
+        for done, outcome in committed.outcomes:
+            done(outcome)
+        if committed.events:
+            self.signals.emit(COMMITTED)
+
+    def publish(self, raw: Sequence[Any], source: str, done: Done) -> None:
+        """Checks and queues a batch; `done` is called on the loop with the receipts, or the error.
+
+        Raises:
+            ActionError: the batch is wrong in itself.
+            Busy: too much waits for the disk.
+        """
+        if not 1 <= len(source) <= SOURCE_CHARS_MAX:
+            raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
+        self.recorder.submit(parse_actions(raw, keep_text=_sha256), source, done)
+
+    def publish_snapshot(self, snapshot: Snapshot, done: Done) -> None:
+        """Queues what makes the state show `snapshot`, decided at the moment of appending.
+
+        Raises:
+            ActionError: a path that cannot be a note's.
+            Busy: too much waits for the disk.
+        """
+        wanted = checked(snapshot)
+        self.recorder.submit(lambda state: differences(state, wanted), snapshot.source, done)
+
+    async def record(self, actions: list[Action]) -> list[Receipt]:
+        """Appends the daemon's own actions and waits until they are synced.
+
+        Raises:
+            WorkspacedError: what became of them.
+        """
+        finished = anyio.Event()
+        outcomes: list[Outcome] = []
+
+        def done(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            finished.set()
+
+        self.recorder.submit(actions, OWN_SOURCE, done)
+        await finished.wait()
+        if isinstance(outcomes[0], WorkspacedError):
+            raise outcomes[0]
+        return outcomes[0]
+
+    async def note(self, actions: list[Action]) -> None:
+        """Appends what the daemon observed; a log that takes nothing more must not stop it from serving."""
+        try:
+            await self.record(actions)
+        except WorkspacedError as error:
+            logger.warning("not recorded: %s", error)
+
+    # -- reading --
+
+    @property
+    def state(self) -> WorkspaceState:
+        """The fold of everything acknowledged."""
+        return self.recorder.state
+
+    @property
+    def seq(self) -> int:
+        """The last synced sequence."""
+        return self.log.tail.seq
+
+    def clock(self) -> str:
+        """Names a moment of this log."""
+        return f"{self.log.log_id}:{self.seq}"
+
+    async def reached(self, min_seq: int) -> None:
+        """Waits until the log holds `min_seq`.
+
+        Raises:
+            TimedOut: it does not after MIN_SEQ_WAIT_S.
+        """
+        if self.seq >= min_seq:
+            return
+        moved = anyio.Event()
+
+        def check() -> None:
+            if self.seq >= min_seq:
+                moved.set()
+
+        self.signals.on(COMMITTED, check)
+        try:
+            with anyio.move_on_after(MIN_SEQ_WAIT_S):
+                await moved.wait()
+        finally:
+            self.signals.remove_listener(COMMITTED, check)
+        if not moved.is_set():
+            raise TimedOut(
+                f"Sequence {min_seq} was not reached within {MIN_SEQ_WAIT_S} s; the log is at {self.seq}.",
+                hint="Give the sequence of an acknowledged event of this log.",
+                seq=self.seq,
+            )
+
+    async def state_json(self, *, at: int | None, vault: str | None) -> StateJson:
+        """The state now, or as it was at sequence `at`.
+
+        Raises:
+            InvalidArgument: a sequence the log does not hold, or an unknown vault.
+        """
+        state = self.state
+        if at is not None:
+            if at > self.seq:
+                raise InvalidArgument(f"Expected a sequence from 0 to {self.seq}, got {at}.")
+            state = await self.in_thread(self._fold_until, at)
+        if vault is not None and vault not in state.vaults:
+            raise InvalidArgument(
+                f"There is no vault {vault[:200]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
+            )
+        return to_json(state, VaultId(vault) if vault is not None else None)
+
+    def _fold_until(self, seq: int) -> WorkspaceState:
+        state, following = EMPTY, 1
+        while following <= seq:
+            events = self.log.read(following, min(READ_EVENTS_MAX, seq - following + 1))
+            state = fold_all(events, state)
+            following = events[-1].seq + 1
+        return state
+
+    def view(self) -> View:
+        """The world as tools see it now."""
+        state = self.state
+        served = self.served.get(state.current) if state.current is not None else None
+        return View(state, system_clock(), served.vault if served else None)
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """Runs a tool on a worker thread and records the call.
+
+        Raises:
+            UnknownTool: there is none of that name.
+            TimedOut: `minSeq` was not reached.
+        """
+        tool = TOOLS.get(name)
+        if tool is None:
+            raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+        min_seq = arguments.get("minSeq")
+        if isinstance(min_seq, int) and min_seq > self.seq:
+            await self.reached(min_seq)
+        started = time.perf_counter_ns()
+        view = self.view()
+        answer: ToolAnswer = await self.in_thread(_run, tool, view, arguments)
+        duration_us = (time.perf_counter_ns() - started) // 1000
+        self._count(name, duration_us)
+        self._record_call(tool, caller, arguments, view, answer, duration_us)
+        return answer
+
+    async def in_thread(self, function: Any, *args: Any) -> Any:
+        """Runs a blocking function on one of the service's threads."""
+        return await self._loop.run_in_executor(self._threads, function, *args)
+
+    def _count(self, tool: str, duration_us: int) -> None:
+        self._calls[tool] = self._calls.get(tool, 0) + 1
+        self._latencies.setdefault(tool, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
+
+    def _record_call(
+        self,
+        tool: Tool[Any],
+        caller: str,
+        arguments: dict[str, Any],
+        view: View,
+        answer: ToolAnswer,
+        duration_us: int,
+    ) -> None:
+        data = c.ToolCalled(
+            tool=tool.name,
+            caller=caller,
+            arguments=arguments,
+            as_of_seq=view.as_of_seq,
+            result_sha256=_sha256(answer.payload),
+            bytes=len(answer.payload),
+            duration_us=duration_us,
+            ok=answer.ok,
+        )
+        try:
+            self.recorder.submit([Action(data)], OWN_SOURCE, _ignore, buffered=True)
+        except WorkspacedError as error:
+            logger.warning("call of %s not recorded: %s", tool.name, error)
+
+    # -- upkeep --
+
+    async def expire_tabs(self) -> None:
+        """Records the tabs of every vault that were not accessed for a day."""
+        now = system_clock()
+        actions = [
+            Action(c.TemporaryTabsExpired(tuple(tab.id for tab in gone)), vault=vault)
+            for vault, sub in self.state.by_vault.items()
+            if (gone := expired_tabs(sub, now)) and self.state.vaults[vault].open
+        ]
+        if actions:
+            await self.note(actions)
+
+    def status(self) -> dict[str, Any]:
+        """What `workspaced/status` says."""
+        recorder, log = self.recorder, self.log
+        degraded = []
+        if log.damage is not None:
+            degraded.append(log.damage.message)
+        if log.failure is not None:
+            degraded.append(log.failure.message)
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "workspace": self.workspace,
+            "instance": self.instance,
+            "uptimeS": round(time.monotonic() - self.started_at, 3),
+            "seq": self.seq,
+            "asOfSeq": self.state.seq,
+            "clock": self.clock(),
+            "log": {
+                "id": log.log_id,
+                "durability": "none" if log.damage or log.failure else "synced",
+                "slowSyncs": recorder.slow_syncs,
+                "unknownEvents": self.state.unknown_events,
+            },
+            "queues": {"publish": recorder.queued, "connections": self.connections},
+            "vaults": [self._vault_status(served) for served in self.served.values()],
+            "tools": {name: self._tool_status(name) for name in TOOLS},
+            "degraded": degraded,
+            "warnings": self.warnings,
+        }
+
+    def _vault_status(self, served: ServedVault) -> dict[str, Any]:
+        return {
+            "id": served.id,
+            "path": str(served.path),
+            "current": served.id == self.state.current,
+            "watcher": served.watcher,
+            **served.vault.statistics(),
+        }
+
+    def _tool_status(self, name: str) -> dict[str, Any]:
+        samples = sorted(self._latencies.get(name, ()))
+        if not samples:
+            return {"calls": 0}
+        return {
+            "calls": self._calls[name],
+            "p50Us": samples[len(samples) // 2],
+            "p99Us": samples[min(len(samples) - 1, len(samples) * 99 // 100)],
+            "maxUs": samples[-1],
+        }
+
+    def offline_vaults(self) -> list[str]:
+        """Open vaults of the log whose folder this daemon does not serve."""
+        return [vault.id for vault in self.state.vaults.values() if vault.open and vault.id not in self.served]
+
+    def stop(self, reason: str) -> None:
+        """Asks the daemon to end in good order."""
+        if not self.stopping.is_set():
+            self.stop_reason = reason
+            self.stopping.set()
+
+    def close_threads(self) -> None:
+        """Gives the worker threads back; what still runs there is not waited for."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def events_from(self, first: int) -> list[Event] | None:
+        """The events from `first` on if they are all still in memory, else None: then read the log."""
+        if first > self.seq:
+            return []
+        if not self.recent or self.recent[0].seq > first:
+            return None
+        return list(itertools.islice(self.recent, first - self.recent[0].seq, None))
+
+
+def _run(tool: Tool[Any], view: View, arguments: dict[str, Any]) -> ToolAnswer:
+    result = run(tool, view, arguments)
+    return ToolAnswer(msgspec.json.encode(result), bool(result["success"]))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _ignore(_outcome: Outcome) -> None:
+    """A buffered record's outcome interests nobody; a failing log says so itself."""

@@ -1,0 +1,95 @@
+"""From a UI's whole view to the actions that make it true. Pure: what differs from the state, and nothing else."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import TabSource
+from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.limits import NOTES_PER_ACTION_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.state import VaultState, WorkspaceState
+
+
+class SnapshotTab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    note: NoteId
+    source: TabSource = "navigation"
+
+
+class Snapshot(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A UI's whole view after it (re)connected."""
+
+    source: Annotated[str, Meta(min_length=1, max_length=SOURCE_CHARS_MAX)]
+    active: NoteId | None
+    pins: Annotated[list[NoteId], Meta(max_length=NOTES_PER_ACTION_MAX)]
+    tabs: Annotated[list[SnapshotTab], Meta(max_length=NOTES_PER_ACTION_MAX)]
+    vault: str | None = None
+
+
+def checked(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with its paths in the form ids have, each once.
+
+    Raises:
+        ActionError: a path that cannot be a note's.
+    """
+    tabs = {note_id(tab.note): tab.source for tab in snapshot.tabs}
+    return msgspec.structs.replace(
+        snapshot,
+        active=note_id(snapshot.active) if snapshot.active is not None else None,
+        pins=list(dict.fromkeys(note_id(note) for note in snapshot.pins)),
+        tabs=[SnapshotTab(note, source) for note, source in tabs.items()],
+    )
+
+
+def differences(state: WorkspaceState, snapshot: Snapshot) -> list[Action]:
+    """What to append so that the state shows `snapshot`. Pins and tabs of other sources stay as they are."""
+    vault = VaultId(snapshot.vault) if snapshot.vault is not None else state.current
+    sub = state.of(vault)
+    data = [*_pins(sub, snapshot), *_tabs(sub, snapshot)]
+    if snapshot.active is None and sub.active is not None:
+        data.append(c.ActiveNoteCleared())
+    elif snapshot.active is not None and (sub.active is None or sub.active.id != snapshot.active):
+        data.append(c.ActiveNoteSet(snapshot.active))
+    return [Action(each, vault=vault) for each in data]
+
+
+def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
+    mine = [pin.id for pin in state.pins.values() if pin.publisher == snapshot.source]
+    gone = [note for note in mine if note not in snapshot.pins]
+    new = [note for note in snapshot.pins if note not in state.pins]
+    data: list[c.Data] = []
+    for note in gone:
+        # Unpinning leaves a tab behind; a UI that shows none did not unpin but closed.
+        data.append(c.NoteUnpinned(note))
+        if note not in [tab.note for tab in snapshot.tabs]:
+            data.append(c.TemporaryTabClosed(note=note))
+    data.extend(c.NotePinned(note) for note in new)
+    order = [note for note in state.pins if note not in gone] + new
+    wanted = _in_places(order, [note for note in snapshot.pins if note in {*mine, *new}])
+    if wanted != order:
+        data.append(c.PinnedNotesReordered(tuple(wanted)))
+    return data
+
+
+def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
+    shown = {tab.note: tab for tab in snapshot.tabs[-TEMPORARY_TABS_MAX:]}
+    mine = [tab.note_id for tab in state.tabs.values() if tab.publisher == snapshot.source]
+    gone = [note for note in mine if note not in shown and note not in snapshot.pins]
+    unpinned = {note for note, pin in state.pins.items() if pin.publisher == snapshot.source} - {*snapshot.pins}
+    pinned = ({*state.pins} - unpinned) | {*snapshot.pins}
+    data: list[c.Data] = [c.TemporaryTabClosed(note=note) for note in gone]
+    left = [note for note in state.tabs if note not in gone and note not in snapshot.pins]
+    wanted = _in_places(left, [note for note in shown if note in mine and note in left])
+    if wanted != left and not unpinned:
+        data.append(c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted)))
+    new = [tab for note, tab in shown.items() if note not in {*state.tabs, *pinned, *unpinned}]
+    return [*data, *(c.TemporaryTabOpened(tab.note, tab.source) for tab in new)]
+
+
+def _in_places(order: Sequence[NoteId], mine: Sequence[NoteId]) -> list[NoteId]:
+    """`order` with the places that hold one of `mine` filled in the order of `mine`; the others stay."""
+    following = iter(mine)
+    return [next(following) if note in mine else note for note in order]
