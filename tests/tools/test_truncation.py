@@ -13,13 +13,24 @@ ROOM = 100
 LIMIT_AT_SPACE = ROOM + len(MARKER) + 1
 LIMIT_AT_PARAGRAPH = ROOM + len(MARKER) + 2
 
-pieces = st.sampled_from(
-    [
-        *["word ", "Sentence. ", "Ende! ", "好。", "もし？", "\n", "\n\n", "\r\n", "\r\n\r\n", " ", "\t", "1. ", "- ", "> "],
-        *["```\n", "```py\n", "\n```\n", "\n~~~~\n", "```", "````", "~~~", "  ```\n", "> ```\n> x\n", "``` x", "`", "a`b"],
-        *["e\u0301", "\u0301\u0302", "👨\u200d👩\u200d👧", "🇩🇪", "🇫", "\u0600", "。\ufe00", "각", "क्ष", "\u200d", "x" * 30],
-    ]
-)
+PROSE = ["word ", "Sentence. ", "Ende! ", "好。", "もし？", " ", "\t", "1. ", "- ", "> ", "x" * 30]
+BREAKS = ["\n", "\n\n", "\r\n", "\r\n\r\n"]
+FENCES = [
+    "```\n",
+    "```py\n",
+    "\n```\n",
+    "\n~~~~\n",
+    "```",
+    "````",
+    "~~~",
+    "  ```\n",
+    "> ```\n> x\n",
+    "``` x",
+    "`",
+    "a`b",
+]
+CLUSTERS = ["e\u0301", "\u0301\u0302", "👨\u200d👩\u200d👧", "🇩🇪", "🇫", "\u0600", "。\ufe00", "각", "क्ष", "\u200d"]
+pieces = st.sampled_from(PROSE + BREAKS + FENCES + CLUSTERS)
 texts = st.lists(pieces, max_size=120).map("".join)
 
 

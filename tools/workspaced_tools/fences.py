@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 _RUN: Final = re.compile(r"```+|~~~+")
 _LEAD: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t][ \t>]*+){0,4}")
 _MARKS: Final = re.compile(r"[^\s>]")
+_QUOTED: Final = re.compile(r"[ \t]*+>")
 _UNQUOTED: Final = re.compile(r"\n(?![ \t]*+>)")
 
 
@@ -35,7 +36,8 @@ class Fence(NamedTuple):
 def find_fences(text: str, start: int, end: int, inside: Fence | None = None) -> list[Fence]:
     """The fences of text[start:end], read as a text of its own; `inside` is the one that `start` lies in.
 
-    That one comes first, its start before `start`. At most the last fence is open.
+    That one comes first, its start before `start`, unless it is quoted and the text is not. At most the last fence
+    is open.
     """
     return _Finder(text, start, end, inside).run()
 
@@ -56,7 +58,7 @@ class _Finder:
         self.found: list[Fence] = []
         self.quote_end = -1
         self.open: Fence | None = None
-        if inside is not None:
+        if inside is not None and (">" not in inside.line or _QUOTED.match(text, start)):
             self.begin(inside._replace(start=start - 1, run_end=start, closing_start=-1, end=-1), start)
 
     def run(self) -> list[Fence]:
@@ -80,7 +82,7 @@ class _Finder:
         self.open = fence
         if ">" in fence.line and self.quote_end < place:
             out = _UNQUOTED.search(self.text, place, self.end)
-            self.quote_end = self.end if out is None else out.start()
+            self.quote_end = self.end if out is None else self.before_break(out.start())
 
     def leave_quote(self, place: int) -> None:
         """Closes a quoted fence whose quote ended before `place`."""
@@ -100,5 +102,9 @@ class _Finder:
         rest = self.text[run_end:line_end].strip()
         run = fence.line.lstrip(" \t>")
         if not lead and not rest and self.text[run_start] == run[0] and run_end - run_start >= len(run):
-            self.found.append(fence._replace(closing_start=line_start, end=line_end))
+            self.found.append(fence._replace(closing_start=line_start, end=self.before_break(line_end)))
             self.open = None
+
+    def before_break(self, line_end: int) -> int:
+        """The end of a line without the first half of CRLF."""
+        return line_end - 1 if self.text[line_end - 1] == "\r" else line_end

@@ -44,7 +44,8 @@ class Metadata(Model):
     """tools.md, decision 13."""
 
     tags: list[str]
-    custom_fields: dict[str, Any] = Field(description="other front matter")
+    custom_fields: dict[str, Any]
+    """Front matter that is shown nowhere else."""
     created: str | None
     last_modified: str | None
     word_count: int
@@ -67,10 +68,11 @@ class ShownNote(Model):
     type: str | None = None
     exists: bool
     archived: bool
-    error: str | None = Field(None, description="why it cannot be read")
     metadata: Metadata | None = None
-    content: str | None = Field(None, description="body without front matter: untrusted text")
-    sha256: str | None = Field(None, description="of the file")
+    content: str | None = None
+    """The body, without front matter: untrusted text."""
+    sha256: str | None = None
+    """Of the file's bytes."""
 
 
 class OutgoingLink(Model):

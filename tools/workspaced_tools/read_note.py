@@ -21,7 +21,7 @@ from .vault.note import Note, NoteFailure
 from .view import VaultPort
 
 
-class ReadNote(ShownNote):
+class LinkedNote(ShownNote):
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
 

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -31,8 +31,9 @@ Result = dict[str, Any]
 """`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
 shared with other results: a caller does not change it."""
 
+_PUBLISHED_LEVELS: Final = 3
+"""Levels of objects whose fields an output schema tells: the result, its data, and what is in them."""
 _log = logging.getLogger(__name__)
-_SEQ_MAX: Final = 2**53 - 1
 
 
 class Model(BaseModel):
@@ -46,7 +47,7 @@ class Arguments(Model):
 
     model_config = ConfigDict(extra="forbid")
 
-    min_seq: int = Field(0, ge=0, le=_SEQ_MAX, description="Wait until the state has reached this sequence.")
+    min_seq: int | None = Field(None, ge=0)
 
 
 class Truncation(Model):
@@ -55,7 +56,8 @@ class Truncation(Model):
     truncated: bool
     original_length: int
     returned_length: int
-    next_offset: int | None = Field(description="`offset` to go on with; null at the end")
+    next_offset: int | None
+    """The `offset` to go on with; null at the end."""
 
 
 A = TypeVar("A", bound=Arguments)
@@ -72,6 +74,11 @@ class ResultModel(Model, Generic[D]):
     error: str | None = None
     code: str | None = None
     warnings: list[str] | None = None
+
+
+class PagedResultModel(ResultModel[D], Generic[D]):
+    """The result of a tool that gives one text, in parts where it is long."""
+
     truncation: Truncation | None = None
 
 
@@ -95,20 +102,27 @@ class Tool(Generic[A]):
     data: Any
     """The model of a success's `data`, or a union with the models of what failures carry there."""
     function: Callable[[View, A], Answer]
+    paged: bool = False
+    """Whether results say how far they give one text (`truncation`)."""
 
     @cached_property
     def input_schema(self) -> Json:
         """JSON Schema 2020-12 of the arguments."""
         schema = _tidy(self.arguments.model_json_schema(by_alias=True))
         properties = schema["properties"]
-        properties["minSeq"] = properties.pop("minSeq")
+        properties["minSeq"] = properties.pop("minSeq")  # Last: what a tool is about comes first.
         return schema
+
+    @property
+    def result(self) -> type[BaseModel]:
+        """The model of a result: all that the output schema leaves unsaid included."""
+        model = PagedResultModel if self.paged else ResultModel
+        return cast(type[BaseModel], model.__class_getitem__(self.data))
 
     @cached_property
     def output_schema(self) -> Json:
         """JSON Schema 2020-12 of the result."""
-        result: type[BaseModel] = ResultModel.__class_getitem__(self.data)
-        return _tidy(result.model_json_schema(by_alias=True))
+        return _published(self.result.model_json_schema(by_alias=True))
 
     @cached_property
     def definition(self) -> Json:
@@ -118,7 +132,7 @@ class Tool(Generic[A]):
             "description": self.description,
             "inputSchema": self.input_schema,
             "outputSchema": self.output_schema,
-            "annotations": {"readOnlyHint": True, "openWorldHint": False},
+            "annotations": {"readOnlyHint": True},
         }
 
     @cached_property
@@ -256,27 +270,66 @@ def _echo(value: Any) -> str:
 
 def _tidy(schema: Json) -> Json:
     """The schema without titles, class docstrings and nulls that are never sent."""
+    if "default" in schema and schema["default"] is None:
+        schema = _without_null({key: value for key, value in schema.items() if key != "default"})
+    dropped = {"title", "description"} if "properties" in schema else {"title"}
+    return {key: _each_schema(key, value, _tidy) for key, value in schema.items() if key not in dropped}
+
+
+def _published(schema: Json) -> Json:
+    """An output schema in few bytes: agents pay for the list of tools in every conversation.
+
+    Fields are told down to the objects in `data`; of those within them only the kind. Definitions stand where they
+    are used, unless used often; `null` is one more type. Left unsaid are descriptions, and which fields of `data`
+    are always there. Tests hold results against the models, which say it all.
+    """
+    tidy = _tidy(schema)
+    definitions: Json = tidy.get("$defs", {})
+    text = json.dumps(tidy)
+    often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
+    brief = _brief(tidy, definitions, often, _PUBLISHED_LEVELS)
+    brief["required"] = tidy["required"]
+    used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
+    if used:
+        # What is used often is used as entries of a list in `data`.
+        brief["$defs"] = {name: _brief(definitions[name], definitions, set(), 1) for name in used}
+    return brief
+
+
+def _brief(schema: Json, definitions: Json, often: set[str], levels: int) -> Json:
+    """`schema` with the fields of `levels` levels of objects."""
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name:
+        return schema if name in often and levels else _brief(definitions[name], definitions, often, levels)
+    kinds = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+    if len(kinds) == 1 and "type" in kinds[0]:
+        schema = {**kinds[0], "type": [kinds[0]["type"], "null"]}
+    dropped = {"$defs", "description", "required", "additionalProperties"}
+    if "properties" in schema:
+        levels -= 1
+    if levels < 0:
+        dropped.add("properties")
     return {
-        key: _tidy_part(key, value)
-        for key, value in _unwrapped(schema).items()
-        if key != "title" and not (key == "description" and "properties" in schema)
+        key: _each_schema(key, value, lambda part: _brief(part, definitions, often, levels))
+        for key, value in schema.items()
+        if key not in dropped
     }
 
 
-def _tidy_part(key: str, value: Any) -> Any:
+def _each_schema(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
+    """`value` of a schema's keyword `key`, with `change` applied to the schemas in it."""
     if key in ("properties", "$defs"):
-        return {name: _tidy(part) for name, part in value.items()}
+        return {name: change(part) for name, part in value.items()}
     if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):
-        return _tidy(value)
+        return change(value)
     if key == "anyOf":
-        return [_tidy(part) for part in value]
+        return [change(part) for part in value]
     return value
 
 
-def _unwrapped(schema: Json) -> Json:
-    """A field that defaults to None as the schema of its other type."""
-    if "default" not in schema or schema["default"] is not None:
-        return schema
+def _without_null(schema: Json) -> Json:
     kinds = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
-    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    if not kinds:
+        return rest
     return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}

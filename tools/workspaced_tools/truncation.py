@@ -26,6 +26,7 @@ LIMIT_MARKED_MIN: Final = 2 * len(MARKER)
 _SENTENCE: Final = re.compile(r"[.!?][\"'”’)\]*_]{0,3}(?=\s)|[。！？][」』”’）]{0,3}")
 _BLANK_LINE: Final = re.compile(r"\r?\n[ \t]*+\r?(?:\n|\Z)")
 _LIST_MARKER_CHARS: Final = 24
+_LINE_CHARS: Final = 1_000
 _CLUSTER: Final = regex.compile(r"\X")
 _FLAG_RUN: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
 
@@ -92,7 +93,11 @@ class _Page:
 
     def __init__(self, text: str, start: int, top: int, inside: Fence | None) -> None:
         self.text, self.start, self.top = text, start, top
-        self.fences = find_fences(text, start, top, inside)
+        # The line that the page ends in is read further: its fence may stand behind indent and quote marks.
+        line_end = text.find("\n", top, top + _LINE_CHARS)
+        self.fences = find_fences(
+            text, start, min(top + _LINE_CHARS, len(text)) if line_end < 0 else line_end, inside
+        )
         self.fence_starts = [fence.start for fence in self.fences]
         self.ascii = text[start : top + 1].isascii()
         self.clusters: frozenset[int] | None = None
@@ -204,7 +209,7 @@ class _Cutter:
         if end is not None:
             return self.closed(end, fence)
         if fence.start > self.start:
-            return _Cut(min(max(before, self.start + 1), fence.start), separator=PARAGRAPH)
+            return _Cut(before if before > self.start else fence.start, separator=PARAGRAPH)
         return _Cut(self.page.floor(self.start + self.room))
 
     def within(self, fence: Fence, room: int) -> int | None:

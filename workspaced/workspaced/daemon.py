@@ -104,7 +104,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         service.served[vault_id] = vault
         vault.vault.start()
         if settings.watch:
-            tasks.start_soon(vault.watch, lambda: service.state, service.note)
+            tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)

@@ -314,7 +314,7 @@ class Service:
             "path": str(served.path),
             "current": served.id == self.state.current,
             "watcher": served.watcher,
-            **served.vault.statistics(),
+            **msgspec.to_builtins(served.vault.statistics()),
         }
 
     def _tool_status(self, name: str) -> dict[str, Any]:

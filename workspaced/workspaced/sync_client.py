@@ -117,16 +117,6 @@ class SyncClient:
             else:
                 self._receive()
 
-    def wait_until_gone(self) -> None:
-        """Reads until the daemon ends the connection.
-
-        Raises:
-            NoDaemon: it did; always.
-            TimedOut: it did not.
-        """
-        while True:
-            self._receive()
-
     # -- the connection --
 
     def close(self) -> None:

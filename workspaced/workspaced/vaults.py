@@ -15,12 +15,15 @@ from pathlib import Path
 import anyio
 import watchfiles
 from anyio import to_thread
-from workspaced_tools.vault.vault import Change, Vault
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_tools.errors import ReadFailed
+from workspaced_tools.vault.upkeep import Changes, FileVersion
+from workspaced_tools.vault.vault import Vault
 
 from .errors import VaultUnusable
 
@@ -35,41 +38,50 @@ class ServedVault:
     def __init__(self, vault_id: VaultId, path: Path, *, cache_bytes: int) -> None:
         self.id = vault_id
         self.path = path
-        self.vault = Vault(path, cache_bytes=cache_bytes)
+        self.vault = Vault(path, cache_bytes_max=cache_bytes)
         self.watcher = "off"
-        """`watching`, `polling only` (the watcher failed; reconciling goes on) or `off`."""
+        """`watching`, `reconciling only` (the watcher failed and is tried again) or `off`."""
 
-    async def watch(self, state: Callable[[], WorkspaceState], record: Record) -> None:
-        """Follows the folder until cancelled."""
-        while True:
+    async def watch(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
+        """Follows the folder until `stopping`; a watcher that fails is started again after a reconcile."""
+        while not stopping.is_set():
             try:
                 self.watcher = "watching"
-                async for changes in watchfiles.awatch(self.path, watch_filter=_is_note, step=50, debounce=400):
-                    paths = [os.fsencode(path) for _kind, path in changes]
-                    await self._note(state, record, await to_thread.run_sync(self._changed, paths))
+                # The watcher's thread notices `stopping` within a step; a mere cancellation it would sit out.
+                async for hints in watchfiles.awatch(
+                    self.path, watch_filter=_is_note, step=50, debounce=400, stop_event=stopping
+                ):
+                    paths = [path for _kind, path in hints]
+                    await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
             except (OSError, RuntimeError, UnicodeError) as error:
                 # RuntimeError is how the Rust side reports, among others, an exhausted watch limit.
-                logger.warning("watching %s failed, reconciling instead: %s", self.path, error)
-            self.watcher = "polling only"
+                logger.warning("watching vault %s failed, reconciling instead: %s", self.id, error)
+            if stopping.is_set():
+                return
+            self.watcher = "reconciling only"
             await self.reconcile(state, record)
             await anyio.sleep(RETRY_WATCH_S)
 
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Compares the folder with what is known of it, and records what differs."""
-        await self._note(state, record, await to_thread.run_sync(self.vault.reconcile))
+        try:
+            changes = await to_thread.run_sync(self.vault.reconcile, abandon_on_cancel=True)
+        except ReadFailed as error:
+            logger.warning("vault %s: %s", self.id, error)
+            return
+        await self._note(state, record, changes)
 
-    async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Iterable[Change]) -> None:
+    async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
+        """Records what happened to the files of notes that are in the workspace; of others nothing."""
         members = members_of(state().of(self.id))
         actions = [
-            Action(_event_data(each), vault=self.id) for each in changes if each.id in members and each.stat
+            Action(_file_event(kind, version), vault=self.id)
+            for kind, versions in ((c.NoteCreated, changes.created), (c.NoteChanged, changes.changed))
+            for version in versions
+            if version.id in members
         ]
-        if actions:
-            await record(actions)
-
-    def _changed(self, paths: list[bytes]) -> list[Change]:
-        root = os.fsencode(self.path) + b"/"
-        relative = [os.fsdecode(path[len(root) :]) for path in paths if path.startswith(root)]
-        return self.vault.changed(relative)
+        for start in range(0, len(actions), BATCH_ACTIONS_MAX):
+            await record(actions[start : start + BATCH_ACTIONS_MAX])
 
 
 RETRY_WATCH_S = 5.0
@@ -79,10 +91,8 @@ def _is_note(_change: watchfiles.Change, path: str) -> bool:
     return path.lower().endswith(".md") and "/." not in path
 
 
-def _event_data(change: Change) -> c.Data:
-    make = c.NoteCreated if change.kind == "created" else c.NoteChanged
-    assert change.stat is not None
-    return make(change.id, change.stat.size, str(change.stat.mtime_ns), change.sha256)
+def _file_event(kind: type[c.NoteFile], version: FileVersion) -> c.NoteFile:
+    return kind(version.id, version.stat.size, str(version.stat.mtime_ns), version.sha256)
 
 
 def members_of(state: VaultState) -> set[NoteId]:

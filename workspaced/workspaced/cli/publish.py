@@ -77,7 +77,7 @@ def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:
     try:
         typed: dict[str, Any] = msgspec.to_builtins(msgspec.convert(values, entry.data, strict=False))
     except msgspec.ValidationError:
-        return values
+        return {key: _scalar(value) for key, value in values.items()}
     return {key: typed.get(key) for key in values}
 
 
@@ -88,6 +88,13 @@ def _json_or_text(text: str) -> Any:
         except ValueError:
             return text
     return text
+
+
+def _scalar(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _batches() -> Iterator[list[Any]]:

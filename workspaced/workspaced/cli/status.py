@@ -1,11 +1,15 @@
 """`workspaced status` and `workspaced stop`."""
 
-from typing import Any
+import os
+import time
+from typing import Any, Final
 
 import click
 
-from ..errors import NoDaemon
+from ..errors import TimedOut
 from .common import daemon, daemon_options, json_option, print_json
+
+GONE_S: Final = 15.0
 
 
 @click.command()
@@ -37,7 +41,7 @@ def _print_vault(vault: dict[str, Any]) -> None:
     marker = " (current)" if vault["current"] else ""
     index, cache = vault["index"], vault["cache"]
     click.echo(f"vault      {vault['id']}{marker}: {vault['path']}")
-    click.echo(f"           {index['notes']} notes, index {index['state']}, watcher {vault['watcher']}")
+    click.echo(f"           {index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
     click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
 
 
@@ -52,8 +56,21 @@ def _duration(seconds: float) -> str:
 def stop_command(socket_path: str | None, workspace: str | None) -> None:
     """Stop the daemon in good order, and wait until it is gone."""
     with daemon(socket_path, workspace) as client:
+        pid = int(client.call("workspaced/status")["pid"])
         client.call("workspaced/shutdown")
-        try:
-            client.wait_until_gone()
-        except NoDaemon:
-            click.echo("stopped", err=True)
+    deadline = time.monotonic() + GONE_S
+    while _lives(pid):
+        if time.monotonic() > deadline:
+            raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
+        time.sleep(0.02)
+    click.echo("stopped", err=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
