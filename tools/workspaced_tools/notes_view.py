@@ -31,6 +31,8 @@ from .view import LinkName, LinkTarget, VaultPort, View
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KEPT_CHARS_MAX = 10_000
+"""A longer page is not worth the memory beside the cache's own."""
 
 # -- what is published --
 
@@ -198,7 +200,9 @@ def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
             "returnedLength": cut.truncation.returned_length,
             "nextOffset": cut.truncation.next_offset,
         }
-        kept = note.__dict__["content"] = (limit, offset, cut.text, shown)
+        kept = (limit, offset, cut.text, shown)
+        if limit <= _KEPT_CHARS_MAX:
+            note.__dict__["content"] = kept
     return kept[2], kept[3]
 
 

@@ -113,16 +113,17 @@ class Tool(Generic[A]):
         properties["minSeq"] = properties.pop("minSeq")  # Last: what a tool is about comes first.
         return schema
 
-    @property
-    def result(self) -> type[BaseModel]:
-        """The model of a result: all that the output schema leaves unsaid included."""
-        model = PagedResultModel if self.paged else ResultModel
-        return cast(type[BaseModel], model.__class_getitem__(self.data))
-
     @cached_property
     def output_schema(self) -> Json:
-        """JSON Schema 2020-12 of the result."""
-        return _published(self.result.model_json_schema(by_alias=True))
+        """JSON Schema 2020-12 of the result, as published: in few bytes."""
+        return _published(self.full_output_schema)
+
+    @cached_property
+    def full_output_schema(self) -> Json:
+        """JSON Schema 2020-12 of the result with all that the published one leaves unsaid."""
+        model = PagedResultModel if self.paged else ResultModel
+        result = cast(type[BaseModel], model.__class_getitem__(self.data))
+        return _tidy(result.model_json_schema(by_alias=True))
 
     @cached_property
     def definition(self) -> Json:
@@ -277,18 +278,17 @@ def _tidy(schema: Json) -> Json:
 
 
 def _published(schema: Json) -> Json:
-    """An output schema in few bytes: agents pay for the list of tools in every conversation.
+    """A full output schema in few bytes: agents pay for the list of tools in every conversation.
 
     Fields are told down to the objects in `data`; of those within them only the kind. Definitions stand where they
     are used, unless used often; `null` is one more type. Left unsaid are descriptions, and which fields of `data`
-    are always there. Tests hold results against the models, which say it all.
+    are always there. Tests hold results against the full schema as well.
     """
-    tidy = _tidy(schema)
-    definitions: Json = tidy.get("$defs", {})
-    text = json.dumps(tidy)
+    definitions: Json = schema.get("$defs", {})
+    text = json.dumps(schema)
     often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
-    brief = _brief(tidy, definitions, often, _PUBLISHED_LEVELS)
-    brief["required"] = tidy["required"]
+    brief = _brief(schema, definitions, often, _PUBLISHED_LEVELS)
+    brief["required"] = schema["required"]
     used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
     if used:
         # What is used often is used as entries of a list in `data`.

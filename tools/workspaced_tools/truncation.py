@@ -203,6 +203,8 @@ class _Cutter:
     def at_fence(self, fence: Fence) -> _Cut:
         """The cut of a page whose room ends in `fence`: before it, or within it with a closing line."""
         before = len(self.text[self.start : max(self.start, fence.start)].rstrip()) + self.start
+        if fence.start > self.start and not self.page.is_boundary(before):
+            before = fence.start
         if self.low(self.block_room) < before <= self.start + self.block_room:
             return _Cut(before, separator=PARAGRAPH)
         end = self.within(fence, self.block_room - len(fence.line) - 1)
@@ -241,7 +243,10 @@ class _Cutter:
             wanted = self.closed(cut.end, last)
         if self.fits(wanted):
             return wanted
-        return _Cut(last.start, separator=PARAGRAPH) if last is not None and last.start > self.start else cut
+        if last is not None and last.start > self.start:
+            return _Cut(last.start, separator=PARAGRAPH)
+        end = self.within(last, self.block_room - len(last.line) - 1) if last is not None else None
+        return cut if last is None or end is None else self.closed(end, last)
 
     def fits(self, cut: _Cut) -> bool:
         return cut.end - self.start + len(cut.closing) + len(cut.separator) + len(MARKER) <= self.budget

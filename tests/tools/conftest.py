@@ -1,0 +1,141 @@
+"""Vaults on disk, states and views made from short descriptions, and tool calls held against their schemas."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from workspaced_events.ids import NoteId, TabId, VaultId
+from workspaced_events.state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    VaultState,
+    WorkspaceState,
+)
+from workspaced_events.state import Vault as RegisteredVault
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tool import run
+from workspaced_tools.vault.vault import Vault
+from workspaced_tools.view import View
+
+NOW = "2026-03-01T12:00:00.000000Z"
+EARLIER = "2026-03-01T11:00:00.000000Z"
+VAULT_ID = VaultId("brain")
+LATER_NS = 10_000_000_000
+
+
+@pytest.fixture
+def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
+    """make_vault({path: text}) -> a Vault over those files, indexed unless `indexed` is false."""
+    made: list[Vault] = []
+
+    def make(files: dict[str, str | bytes], *, indexed: bool = True, **options: Any) -> Vault:
+        folder = tmp_path / f"vault{len(made)}"
+        folder.mkdir()
+        for path, text in files.items():
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode() if isinstance(text, str) else text)
+            os.utime(file, ns=(0, 1_700_000_000_000_000_000))
+        # Files just written count as certain: the cache's clock runs ahead of theirs.
+        vault = Vault(folder, clock_ns=lambda: time.time_ns() + LATER_NS, **options)
+        made.append(vault)
+        if indexed:
+            vault.reconcile()
+        return vault
+
+    yield make
+    for vault in made:
+        vault.close()
+
+
+@pytest.fixture
+def make_state() -> Callable[..., VaultState]:
+    """make_state(active="a.md", pins=[...], tabs=[...], recents=[oldest, ..., newest], ...)."""
+
+    def make(
+        active: str | None = None,
+        pins: tuple[str, ...] = (),
+        tabs: tuple[str, ...] = (),
+        recents: tuple[str, ...] = (),
+        archived: tuple[str, ...] = (),
+        former: dict[str, str] | None = None,
+        selection: Selection | None = None,
+        tab_accessed: str = EARLIER,
+    ) -> VaultState:
+        return VaultState(
+            active=ActiveNote(NoteId(active), EARLIER) if active else None,
+            pins={NoteId(each): Pin(NoteId(each), EARLIER, "ui") for each in pins},
+            tabs={
+                NoteId(each): Tab(TabId(f"tab-{at}"), NoteId(each), "search", EARLIER, tab_accessed, "ui")
+                for at, each in enumerate(tabs, start=1)
+            },
+            recents={NoteId(each): EARLIER for each in recents},
+            archived={NoteId(each): None for each in archived},
+            former={NoteId(old): NoteId(new) for old, new in (former or {}).items()},
+            selection=selection,
+            last_updated=NOW,
+        )
+
+    return make
+
+
+@pytest.fixture
+def make_view() -> Callable[..., View]:
+    """make_view(vault, state) -> the View at sequence 7 with that vault current."""
+
+    def make(vault: Vault | None, state: VaultState, *, registered: bool = True) -> View:
+        if not registered:
+            return View(WorkspaceState(seq=7), NOW, vault)
+        vaults = {VAULT_ID: RegisteredVault(VAULT_ID, "Brain", "/home/someone/brain", True)}
+        return View(WorkspaceState(7, VAULT_ID, vaults, {VAULT_ID: state}), NOW, vault)
+
+    return make
+
+
+def closed(schema: Any) -> Any:
+    """The schema with every object that names its fields closed to others."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    more = {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else {}
+    return {**{key: closed(value) for key, value in schema.items()}, **more}
+
+
+@pytest.fixture(scope="session")
+def check_result() -> Callable[[str, dict[str, Any]], None]:
+    """Holds a result against the published schema and, field by field, against the full one."""
+    published = {name: Draft202012Validator(tool.output_schema) for name, tool in TOOLS.items()}
+    full = {name: Draft202012Validator(closed(tool.full_output_schema)) for name, tool in TOOLS.items()}
+
+    def check(tool: str, result: dict[str, Any]) -> None:
+        plain = json.loads(msgspec.json.encode(result))
+        published[tool].validate(plain)
+        full[tool].validate(plain)
+        assert ("code" in plain) == ("error" in plain) == (not plain["success"])
+
+    return check
+
+
+@pytest.fixture
+def call(check_result: Callable[[str, dict[str, Any]], None], tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """call(tool, view, **arguments) -> the result, checked; it never names a path of the host."""
+
+    def make(tool: str, view: View, **arguments: Any) -> dict[str, Any]:
+        result = run(TOOLS[tool], view, arguments)
+        check_result(tool, result)
+        text = msgspec.json.encode(result).decode()
+        assert str(tmp_path) not in text
+        assert "/home/someone" not in text
+        return result
+
+    return make

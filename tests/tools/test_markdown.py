@@ -1,0 +1,192 @@
+"""Outline, links and tags: what is one, what is none, and where it stands."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX
+from workspaced_tools.vault.markdown import Link, character_count, parse_markdown, word_count
+from workspaced_tools.vault.note import Note, StatKey
+
+
+def links(body: str) -> tuple[Link, ...]:
+    return parse_markdown(body).links
+
+
+def targets(body: str) -> list[str]:
+    return [link.target for link in links(body)]
+
+
+def note(text: str, path: str = "work/The Plan.md") -> Note:
+    return Note(NoteId(path), StatKey(0, 0, 0, 0, 0), None, "", text)
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("[[Plan]]", ("Plan", None, None, None, False)),
+        ("[[ a/Plan.md |the plan]]", ("a/Plan.md", None, None, "the plan", False)),
+        ("[[Plan#Goals]]", ("Plan", "Goals", None, None, False)),
+        ("[[Plan#Goals#First|g]]", ("Plan", "Goals#First", None, "g", False)),
+        ("[[Plan#^b1]]", ("Plan", None, "b1", None, False)),
+        ("[[Plan^b1]]", ("Plan", None, "b1", None, False)),
+        ("[[Plan#E = mc^2]]", ("Plan", "E = mc^2", None, None, False)),
+        ("![[Plan#Goals]]", ("Plan", "Goals", None, None, True)),
+        ("[[Plan|a *b* `c`]]", ("Plan", None, None, "a *b* `c`", False)),
+        ("[[v1.2 plan & `x`]]", ("v1.2 plan & `x`", None, None, None, False)),
+        ("[[größe|Ö]]", ("größe", None, None, "Ö", False)),
+        ("[[a|]]", ("a", None, None, None, False)),
+    ],
+)
+def test_wikilinks_are_taken_apart(written: str, parts: tuple[object, ...]) -> None:
+    (link,) = links(f"see {written} there")
+    assert (link.target, link.heading, link.block, link.alias, link.embed) == parts
+    assert (link.wiki, link.raw, link.context) == (True, written, f"see {written} there")
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("[t](a.md)", ("a.md", None, None, "t", False)),
+        ("[t](../b%20c/a.MD)", ("../b c/a.MD", None, None, "t", False)),
+        ("[t](<b c.md> 'x')", ("b c.md", None, None, "t", False)),
+        ("[t](a.md#A%20b)", ("a.md", "A b", None, "t", False)),
+        ("[t](a.md#^b)", ("a.md", None, "b", "t", False)),
+        ("[t](a.md?x=1)", ("a.md", None, None, "t", False)),
+        ("[t](What%3F.md)", ("What?.md", None, None, "t", False)),
+        ("[t](folder/note)", ("folder/note", None, None, "t", False)),
+        ("[t](/from/root.md)", ("/from/root.md", None, None, "t", False)),
+        ("[](a.md)", ("a.md", None, None, None, False)),
+        ("[*t* `u`](a.md)", ("a.md", None, None, "t u", False)),
+        ("![t](a.md)", ("a.md", None, None, "t", True)),
+        ("[t][r]\n\n[r]: a.md", ("a.md", None, None, "t", False)),
+    ],
+)
+def test_markdown_links_to_notes_are_taken_apart(written: str, parts: tuple[object, ...]) -> None:
+    (link,) = links(written)
+    assert (link.target, link.heading, link.block, link.alias, link.embed) == parts
+    assert not link.wiki
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *["```\n[[a]]\n```", "~~~md\n[[a]]\n~~~", "````\n```\n[[a]]\n```\n````", "```\n[[never closed]]", "    [[a]]"],
+        *["`[[a]]`", "`` ` [[a]] ``", "<!-- [[a]] -->", "x <!-- [[a]]\n[[b]] --> y", "<!--\n\n[[a]]\n\n-->"],
+        *["$[[a]]$", "$$\n[[a]]\n$$", "x $a [[b]]$ y", "\\[[a]]", "[[a\\]]", "[[a\nb]]", "[[]]", "[[ ]]", "[[#heading]]"],
+        *["[t](#heading)", "[t](http://x/a.md)", "[t](mailto:a@b.md)", "[t](//host/a.md)", "<http://x/a.md>", "<a@b.md>"],
+        *["[t](a.pdf)", "![t](a.png)", "![t](a)", "[t](folder/)", "[t]()", "[t](%00a.md)", "[[http://x]]", "[a] [b]"],
+        *["[[" + "a" * 2_000 + "]]", "[[a|" + "b" * 5_000 + "]]", "| a |\n|-|\n| `[[a]]` |"],
+    ],
+)
+def test_these_are_no_links_to_notes(body: str) -> None:
+    assert targets(body) == []
+
+
+def test_links_are_found_in_lists_quotes_tables_headings_and_footnotes() -> None:
+    body = "- [ ] [[a]]\n  - *[[b]]*\n\n> [[c]]\n\n| x |\n|---|\n| [[d\\|D]] |\n\n# [[e]]\n\n[^1]: [[f]]\n"
+    assert targets(body) == ["a", "b", "c", "d", "e", "f"]
+    assert links(body)[3].alias == "D"
+
+
+def test_every_occurrence_is_given_in_document_order_with_its_raw_line() -> None:
+    found = parse_markdown("[[a]]\n\né [[b]] [[a]]\r\n[x\ny](c.md)\n", first_line=5).links
+    assert [(link.target, link.line) for link in found] == [("a", 5), ("b", 7), ("a", 7), ("c.md", 8)]
+
+
+def test_an_image_within_a_link_comes_after_it() -> None:
+    assert [(link.target, link.embed) for link in links("[a ![i](e.md) b](n.md)")] == [("n.md", False), ("e.md", True)]
+
+
+def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_link() -> None:
+    assert links("  - see [[a]]  \nnext")[0].context == "- see [[a]]"
+    long = "é" * 500 + " [[a]] " + "ü" * 500
+    context = links(long)[0].context
+    assert len(context) == LINK_CONTEXT_CHARS_MAX
+    assert 100 < context.index("[[a]]") < 140
+    assert links("[[a]] " + "x " * 500)[0].context.startswith("[[a]] x")
+    assert links("x " * 500 + "[[a]]")[0].context.endswith("x [[a]]")
+    assert len(links("[[a|" + "b" * 1000 + "]]")[0].context) == LINK_CONTEXT_CHARS_MAX
+
+
+def test_headings_are_atx_with_the_space_and_setext() -> None:
+    body = "# One `c` *e*\n\n##Not\n\n###### Six ######\n\nTwo\nlines\n---\n\n```\n# code\n```\n> # Quoted [[x|y]]\n#\n"
+    found = parse_markdown(body, first_line=4).headings
+    expected = [(1, "One c e", 4), (6, "Six", 8), (2, "Two lines", 10), (1, "Quoted y", 17), (1, "", 18)]
+    assert [(heading.level, heading.text, heading.line) for heading in found] == expected
+
+
+def test_tags_follow_obsidians_rule() -> None:
+    body = "#a b#no #1 #1a #a/b-c_d, (#no2) #été #日本 #x/ **#bold** \\#no &#35;no #a\n- #item\n>#quoted\n"
+    assert parse_markdown(body).tags == ("a", "1a", "a/b-c_d", "été", "日本", "x", "bold", "item", "quoted")
+
+
+def test_tags_are_not_found_in_code_links_urls_math_html_and_heading_marks() -> None:
+    body = "`#a` [#b](x.md) [[c #d]] http://x/#e $#f$ <!-- #g --> <i title=' #h'>\n\n```\n#i\n```\n\n    #j\n\n# #k\n#\n"
+    assert parse_markdown(body).tags == ("k",)
+
+
+def test_what_is_beyond_a_limit_is_left_out_and_said() -> None:
+    found = parse_markdown("[[a]] " * (LINKS_PER_NOTE_MAX + 1))
+    assert len(found.links) == LINKS_PER_NOTE_MAX
+    assert not found.complete
+    assert parse_markdown("[[a]]").complete
+
+
+def test_lone_surrogates_fail_nothing() -> None:
+    assert targets("\ud800 [[a]]") == ["a"]
+
+
+def test_words_are_runs_of_letters_and_ideographs_count_singly() -> None:
+    assert word_count("# It's a well-known **fact** — 3.5 日本語 café\n") == 10
+    assert (word_count(""), character_count("é\r\n")) == (0, 3)
+
+
+def test_the_title_is_the_front_matters_else_the_first_level_one_heading_else_the_stem() -> None:
+    assert note("---\ntitle: ' Named '\n---\n# Heading\n").title == "Named"
+    assert note("---\ntitle: 2024\n---\n").title == "2024"
+    for empty in ("", "title:", "title: ' '", "title: [a]", "title: true", "title: ["):
+        assert note(f"---\n{empty}\n---\n## Two\n# One\n# Other\n").title == "One"
+    assert note("```\n# code\n```\n#\n").title == "The Plan"
+    assert note("", "x.MD").title == "x"
+    assert "\n" not in note('---\ntitle: "a\\nb"\n---\n').title
+
+
+def test_lines_of_a_note_are_those_of_the_raw_file() -> None:
+    assert note("---\na: 1\n---\n\n# H [[l]]\n").markdown.links[0].line == 5
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *["[[", "[", "[a](", "`", "![[", "[[a|", "[[a]]", "[[a\n", "$", "$$", "<", "<!--", "*a **", "> ", "- ", "]]"],
+        *["#", "#a ", "# a\n", "[a]: b\n", "![", "[](a.md)", "![a](a.md)", "\\`", "[^", "é", "&#", "|a", "a`` "],
+    ],
+)
+def test_hostile_bodies_take_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        body = unit * (length // len(unit))
+        best = 10.0
+        for _ in range(2):
+            begun = time.perf_counter()
+            parse_markdown(body)
+            word_count(body)
+            best = min(best, time.perf_counter() - begun)
+        return best
+
+    assert seconds(200_000) < 3 * seconds(100_000) + 0.02
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]), max_size=60))
+def test_every_link_stands_in_its_line_and_context(pieces: list[str]) -> None:
+    body = "".join(pieces)
+    lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for link in links(body):
+        first = link.raw.replace("\r", "\n").split("\n")[0]
+        assert first.strip() in link.context
+        assert first in lines[link.line - 1]
+        assert link.target == link.target.strip() != ""

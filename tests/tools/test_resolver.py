@@ -1,0 +1,360 @@
+"""What references mean, and where links lead."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_events.state import EMPTY_VAULT, VaultState
+from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
+from workspaced_tools.vault.index import IndexEntry, target_keys
+from workspaced_tools.vault.memory_index import MemoryIndex
+from workspaced_tools.vault.names import fold, key, slug, stem
+from workspaced_tools.vault.note import StatKey
+from workspaced_tools.vault.resolver import STAGES, IndexLookup, readings, resolve, resolve_link
+from workspaced_tools.view import LinkName, Resolution
+
+STAT = StatKey(1, 2, 3, 4, 5)
+MakeState = Callable[..., VaultState]
+
+
+def note(path: str, title: str | None = None, *aliases: str, id: str | None = None) -> IndexEntry:  # noqa: A002
+    return IndexEntry(NoteId(path), stem(path) if title is None else title, STAT, id, aliases)
+
+
+def lookup_of(*notes: IndexEntry) -> IndexLookup:
+    index = MemoryIndex()
+    for each in notes:
+        index.upsert(each)
+    return IndexLookup(index)
+
+
+def found(reference: str, *notes: IndexEntry, state: VaultState = EMPTY_VAULT) -> tuple[str, str] | None:
+    resolution = resolve(reference, lookup_of(*notes), state)
+    if resolution.note is None:
+        return None
+    assert resolution.resolved_by in STAGES
+    return resolution.note.id, str(resolution.resolved_by)
+
+
+PLAN = note("work/plan.md", "The Great Plan", "masterplan", "MP", id="p-1")
+CAFE = note("food/cafes.md", "Café Crème")
+
+
+@pytest.mark.parametrize(
+    ("reference", "stage"),
+    [
+        ("work/plan.md", "path"),
+        ("work/plan", "path"),
+        ("./work/plan.md", "path"),
+        ("p-1", "id"),
+        ("The Great Plan", "title"),
+        ("MP", "alias"),
+        ("the great PLAN", "foldedTitle"),
+        ("plan", "filename"),
+        ("PLAN.md", "filename"),
+        ("Work/Plan", "pathSuffix"),
+        ("the-great-plan", "slug"),
+        ("mp", "slug"),
+        ("master-plan", None),
+        ("planning", None),
+    ],
+)
+def test_each_stage_finds_what_it_is_named_after(reference: str, stage: str | None) -> None:
+    assert found(reference, PLAN, CAFE) == (("work/plan.md", stage) if stage else None)
+
+
+def test_a_title_is_compared_without_case_in_nfc_and_a_slug_without_accents() -> None:
+    assert found("CAFE\u0301 CRE\u0300ME", PLAN, CAFE) == ("food/cafes.md", "foldedTitle")
+    assert found("cafe-creme", PLAN, CAFE) == ("food/cafes.md", "slug")
+
+
+def test_marks_of_other_scripts_tell_slugs_apart() -> None:
+    assert found("कि-x", note("a.md", "का x")) is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (note("x.md"), note("a.md", id="x")),
+        (note("b.md", id="x"), note("a.md", "x")),
+        (note("b.md", "x"), note("a.md", "A", "x")),
+        (note("b.md", "B", "x"), note("a.md", "X")),
+        (note("b.md", "X"), note("a/x.md", "other")),
+        (note("b/sub/x.md", "other"), note("a.md", "X!")),
+    ],
+)
+def test_an_earlier_stage_wins(earlier: IndexEntry, later: IndexEntry) -> None:
+    resolution = resolve("x", lookup_of(later, earlier), EMPTY_VAULT)
+    assert resolution.note is not None
+    assert resolution.note.id == earlier.id
+
+
+def test_a_path_suffix_matches_whole_components_only() -> None:
+    deep = note("a/work/plan.md")
+    assert found("work/plan", deep, note("a/homework/plan.md")) == ("a/work/plan.md", "pathSuffix")
+    assert found("ork/plan", deep) is None
+
+
+def test_two_hits_in_one_stage_are_ambiguous_with_workspace_members_first(make_state: MakeState) -> None:
+    notes = [note(f"{folder}/log.md", "Log") for folder in "abcdefg"]
+    state = make_state(active="e/log.md", pins=("g/log.md",), tabs=("c/log.md",), recents=("b/log.md", "d/log.md"))
+    resolution = resolve("Log", lookup_of(*notes), state)
+    assert resolution.note is None
+    assert resolution.resolved_by == "title"
+    assert [ref.id[0] for ref in resolution.candidates] == ["e", "g", "c", "d", "b", "a", "f"]
+
+
+def test_notes_that_are_not_archived_win_over_archived_ones(make_state: MakeState) -> None:
+    notes = [note("a/log.md", "Log"), note("b/log.md", "Log"), note("c/log.md", "Log")]
+    assert found("Log", *notes, state=make_state(archived=("a/log.md", "c/log.md"))) == ("b/log.md", "title")
+    assert found("log.md", *notes, state=make_state(archived=("a/log.md", "c/log.md"))) == ("b/log.md", "filename")
+    assert found("Log", notes[0], state=make_state(archived=("a/log.md",))) == ("a/log.md", "title")
+    everything = make_state(archived=("a/log.md", "b/log.md", "c/log.md"))
+    assert len(resolve("Log", lookup_of(*notes), everything).candidates) == 3
+
+
+def test_a_former_path_resolves_along_its_renames(make_state: MakeState) -> None:
+    state = make_state(former={"old.md": "middle.md", "middle.md": "new.md", "gone.md": "nowhere.md"})
+    assert found("old.md", note("new.md", "New"), state=state) == ("new.md", "formerPath")
+    assert found("old", note("new.md", "New"), state=state) == ("new.md", "formerPath")
+    assert found("gone", note("new.md", "New"), state=state) is None
+
+
+def test_near_titles_are_offered_where_nothing_is_found() -> None:
+    notes = [note(f"{n}.md", f"Meeting notes {n}") for n in range(8)]
+    resolution = resolve("meting notes 3", lookup_of(*notes, CAFE), EMPTY_VAULT)
+    assert resolution.note is None
+    assert resolution.candidates == ()
+    assert len(resolution.near) == 5
+    assert resolution.near[0].title == "Meeting notes 3"
+    assert resolve("zzzzzz", lookup_of(*notes), EMPTY_VAULT).near == ()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "  work/plan.md \n",
+        "[[work/plan]]",
+        "![[work/plan]]",
+        "[[work/plan|my plan]]",
+        "[[ work/plan \\|x]]",
+        "[[MP]]",
+    ],
+)
+def test_references_are_trimmed_and_unwrapped(reference: str) -> None:
+    assert found(reference, PLAN) is not None
+
+
+@pytest.mark.parametrize(
+    ("reference", "heading", "block"),
+    [
+        ("MP#Goals", "Goals", None),
+        ("[[MP#Goals|goals of it]]", "Goals", None),
+        ("MP # Goals ", "Goals", None),
+        ("MP#Goals#Next", "Goals#Next", None),
+        ("MP#^b-1", None, "b-1"),
+        ("MP^b-1", None, "b-1"),
+        ("[[MP#^b1|x]]", None, "b1"),
+        ("MP|shown", None, None),
+        ("MP#", None, None),
+    ],
+)
+def test_heading_and_block_are_split_off(reference: str, heading: str | None, block: str | None) -> None:
+    resolution = resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+    assert resolution.note is not None
+    assert (resolution.heading, resolution.block) == (heading, block)
+
+
+def test_the_longest_name_that_exists_is_meant() -> None:
+    notes = [note("c.md", "C"), note("cs.md", "C# notes"), note("x.md", "x^2"), note("pipe.md", "a|b")]
+
+    def names(reference: str) -> tuple[str | None, str | None]:
+        resolution = resolve(reference, lookup_of(*notes), EMPTY_VAULT)
+        return (resolution.note.id if resolution.note else None), resolution.heading
+
+    assert names("C# notes") == ("cs.md", None)
+    assert names("C# notes#Setup") == ("cs.md", "Setup")
+    assert names("C#Setup") == ("c.md", "Setup")
+    assert names("x^2") == ("x.md", None)
+    assert names("a|b") == ("pipe.md", None)
+
+
+@pytest.mark.parametrize(
+    "title", ["v1.2 ... final", "Wait..what", "a/b testing", "..", "etc...", "2024.05.01", "# 1"]
+)
+def test_titles_may_hold_dots_slashes_and_hashes(title: str) -> None:
+    if title == "..":
+        with pytest.raises(ReferenceOutsideVault):
+            found(title, note("n.md", title))
+    else:
+        assert found(title, note("n.md", title)) == ("n.md", "title")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "../x",
+        "a/../../b.md",
+        "..",
+        "/etc/passwd",
+        "/plan.md",
+        "a\0b",
+        "[[../secret]]",
+        "[[/etc/passwd|x]]",
+        "x/..",
+    ],
+)
+def test_what_leads_out_of_the_vault_is_refused(reference: str) -> None:
+    with pytest.raises(ReferenceOutsideVault):
+        resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+
+
+@pytest.mark.parametrize("reference", ["", "   ", "[[]]", "[[|x]]", "\ud800", "a\udfffb"])
+def test_what_names_nothing_is_an_invalid_argument(reference: str) -> None:
+    with pytest.raises(ArgumentInvalid):
+        resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+
+
+def test_many_separators_cost_a_bounded_number_of_readings() -> None:
+    assert len(readings("#".join("abcdefghijklmnop" * 20))) < 12
+
+
+# -- links --
+
+
+def leads(source: str, target: str, *notes: IndexEntry, wiki: bool = True, state: VaultState = EMPTY_VAULT) -> Any:
+    result = resolve_link(NoteId(source), LinkName(target, wiki), lookup_of(*notes), state)
+    return "ambiguous" if result.ambiguous else (result.note.id if result.note else None)
+
+
+def test_a_wikilink_means_a_file_before_it_means_a_title() -> None:
+    titled, named = note("a.md", "Plan"), note("x/Plan.md", "Something")
+    assert leads("s.md", "Plan", titled, named) == "x/Plan.md"
+    assert leads("s.md", "Something", titled, named) == "x/Plan.md"
+    assert found("Plan", titled, named) == ("a.md", "title")
+
+
+def test_of_files_with_one_name_the_nearest_is_meant() -> None:
+    notes = [note("log.md"), note("a/log.md"), note("a/b/log.md"), note("z/log.md")]
+    assert leads("a/s.md", "log", *notes) == "a/log.md"
+    assert leads("a/b/c/s.md", "log", *notes) == "a/b/log.md"
+    assert leads("s.md", "log", *notes) == "log.md"
+    assert leads("q/s.md", "log", *notes) == "log.md"
+    assert leads("q/s.md", "log", *notes[1:]) == "a/log.md"
+
+
+def test_exact_case_and_notes_not_archived_win_among_files_with_one_name(make_state: MakeState) -> None:
+    notes = [note("a/Log.md"), note("b/log.md"), note("c/log.md")]
+    assert leads("a/s.md", "log", *notes) == "b/log.md"
+    assert leads("b/s.md", "log", *notes, state=make_state(archived=("b/log.md",))) == "c/log.md"
+    assert leads("x/s.md", "LOG", notes[0]) == "a/Log.md"
+
+
+def test_a_wikilink_with_a_path_means_it_from_the_root_else_as_a_suffix() -> None:
+    notes = [note("work/plan.md"), note("a/work/plan.md")]
+    assert leads("a/s.md", "work/plan", *notes) == "work/plan.md"
+    assert leads("a/s.md", "/work/plan", *notes) == "work/plan.md"
+    assert leads("a/s.md", "work/plan.md", notes[1]) == "a/work/plan.md"
+    assert leads("a/b/s.md", "../work/plan", *notes) == "a/work/plan.md"
+    assert leads("a/s.md", "../../work/plan", *notes) is None
+
+
+def test_links_follow_the_general_order_where_no_file_has_the_name() -> None:
+    twins = [note("a.md", "Same"), note("b.md", "Same")]
+    assert leads("s.md", "masterplan", PLAN) == "work/plan.md"
+    assert leads("s.md", "Same", *twins) == "ambiguous"
+    assert leads("s.md", "nothing", PLAN) is None
+    assert leads("s.md", "..", PLAN) is None
+
+
+def test_a_markdown_link_is_relative_to_its_note_first() -> None:
+    notes = [note("plan.md"), note("a/plan.md"), note("other.md", "Title of it")]
+    assert leads("a/s.md", "plan.md", *notes, wiki=False) == "a/plan.md"
+    assert leads("a/s.md", "../plan.md", *notes, wiki=False) == "plan.md"
+    assert leads("a/s.md", "/plan.md", *notes, wiki=False) == "plan.md"
+    assert leads("a/s.md", "other", *notes, wiki=False) == "other.md"
+    assert leads("a/s.md", "Title of it", *notes, wiki=False) is None
+
+
+# -- properties --
+
+names = st.text(
+    st.one_of(st.sampled_from("abAB é.-_ #^|/é☃漢0"), st.characters(exclude_categories=["Cs", "Cc"])),
+    min_size=1,
+    max_size=8,
+)
+components = names.filter(lambda text: "/" not in text and text[0] not in "." and text == text.strip())
+paths = st.lists(components, min_size=1, max_size=3).map(lambda parts: "/".join(parts) + ".md")
+vaults = st.dictionaries(
+    paths, st.tuples(names.map(str.strip), st.lists(names, max_size=2), st.none() | names), min_size=1, max_size=6
+)
+
+
+def entries(vault: dict[str, tuple[str, list[str], str | None]]) -> list[IndexEntry]:
+    import unicodedata
+
+    made = {}
+    for path, (title, aliases, front_matter_id) in vault.items():
+        nfc = unicodedata.normalize("NFC", path)
+        made[nfc] = note(nfc, title or stem(nfc), *aliases, id=front_matter_id)
+    return list(made.values())
+
+
+@settings(max_examples=200, deadline=None)
+@given(vaults, st.data())
+def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObject) -> None:
+    notes = entries(vault)
+    wanted = data.draw(st.sampled_from(notes))
+    assert found(wanted.id, *notes) == (wanted.id, "path")
+
+
+@settings(max_examples=200, deadline=None)
+@given(vaults, st.text(max_size=12) | names)
+def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str) -> None:
+    notes = entries(vault)
+    known = {each.id for each in notes}
+    try:
+        resolution = resolve(reference, lookup_of(*notes), EMPTY_VAULT)
+    except (ReferenceOutsideVault, ArgumentInvalid):
+        return
+    named = [*resolution.candidates, *resolution.near, *([resolution.note] if resolution.note else [])]
+    assert {ref.id for ref in named} <= known
+    assert [bool(resolution.note), bool(resolution.candidates), bool(resolution.near)].count(True) <= 1
+    assert len(resolution.candidates) != 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(vaults, names.map(str.strip))
+def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) -> None:
+    notes = entries(vault)
+    assume(title and not title.startswith(("/", "[[", "![[", "./")) and ".." not in title.split("/"))
+    first = title.split("#")[0].split("|")[0].split("^")[0].strip()
+    assume(not first.startswith("/") and ".." not in first.split("/"))
+    wanted = note("the/wanted one.md", title)
+    import unicodedata
+
+    plain = unicodedata.normalize("NFC", title)
+    assume(plain == title)
+    assume(all(each.id not in (title, f"{title}.md") for each in notes))
+    assume(all(each.front_matter_id != title and each.title != title for each in notes))
+    assert found(title, wanted, *notes) == (wanted.id, "title")
+
+
+@settings(max_examples=300, deadline=None)
+@given(names, names)
+def test_names_that_any_stage_takes_for_equal_have_equal_keys(one: str, other: str) -> None:
+    if fold(one) == fold(other) or (slug(one) and slug(one) == slug(other)):
+        assert key(one) == key(other)
+    assert key(one) == key(one.upper()) or fold(one) != fold(one.upper())
+    assert len(target_keys(one)) in (1, 2)
+
+
+def test_a_resolution_is_a_plain_value() -> None:
+    import msgspec
+
+    resolution = resolve("MP#Goals", lookup_of(PLAN), EMPTY_VAULT)
+    assert msgspec.json.decode(msgspec.json.encode(resolution), type=Resolution) == resolution
