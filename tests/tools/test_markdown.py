@@ -74,11 +74,43 @@ def test_markdown_links_to_notes_are_taken_apart(written: str, parts: tuple[obje
 @pytest.mark.parametrize(
     "body",
     [
-        *["```\n[[a]]\n```", "~~~md\n[[a]]\n~~~", "````\n```\n[[a]]\n```\n````", "```\n[[never closed]]", "    [[a]]"],
+        *[
+            "```\n[[a]]\n```",
+            "~~~md\n[[a]]\n~~~",
+            "````\n```\n[[a]]\n```\n````",
+            "```\n[[never closed]]",
+            "    [[a]]",
+        ],
         *["`[[a]]`", "`` ` [[a]] ``", "<!-- [[a]] -->", "x <!-- [[a]]\n[[b]] --> y", "<!--\n\n[[a]]\n\n-->"],
-        *["$[[a]]$", "$$\n[[a]]\n$$", "x $a [[b]]$ y", "\\[[a]]", "[[a\\]]", "[[a\nb]]", "[[]]", "[[ ]]", "[[#heading]]"],
-        *["[t](#heading)", "[t](http://x/a.md)", "[t](mailto:a@b.md)", "[t](//host/a.md)", "<http://x/a.md>", "<a@b.md>"],
-        *["[t](a.pdf)", "![t](a.png)", "![t](a)", "[t](folder/)", "[t]()", "[t](%00a.md)", "[[http://x]]", "[a] [b]"],
+        *[
+            "$[[a]]$",
+            "$$\n[[a]]\n$$",
+            "x $a [[b]]$ y",
+            "\\[[a]]",
+            "[[a\\]]",
+            "[[a\nb]]",
+            "[[]]",
+            "[[ ]]",
+            "[[#heading]]",
+        ],
+        *[
+            "[t](#heading)",
+            "[t](http://x/a.md)",
+            "[t](mailto:a@b.md)",
+            "[t](//host/a.md)",
+            "<http://x/a.md>",
+            "<a@b.md>",
+        ],
+        *[
+            "[t](a.pdf)",
+            "![t](a.png)",
+            "![t](a)",
+            "[t](folder/)",
+            "[t]()",
+            "[t](%00a.md)",
+            "[[http://x]]",
+            "[a] [b]",
+        ],
         *["[[" + "a" * 2_000 + "]]", "[[a|" + "b" * 5_000 + "]]", "| a |\n|-|\n| `[[a]]` |"],
     ],
 )
@@ -98,7 +130,10 @@ def test_every_occurrence_is_given_in_document_order_with_its_raw_line() -> None
 
 
 def test_an_image_within_a_link_comes_after_it() -> None:
-    assert [(link.target, link.embed) for link in links("[a ![i](e.md) b](n.md)")] == [("n.md", False), ("e.md", True)]
+    assert [(link.target, link.embed) for link in links("[a ![i](e.md) b](n.md)")] == [
+        ("n.md", False),
+        ("e.md", True),
+    ]
 
 
 def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_link() -> None:
@@ -113,7 +148,8 @@ def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_li
 
 
 def test_headings_are_atx_with_the_space_and_setext() -> None:
-    body = "# One `c` *e*\n\n##Not\n\n###### Six ######\n\nTwo\nlines\n---\n\n```\n# code\n```\n> # Quoted [[x|y]]\n#\n"
+    body = "# One `c` *e*\n\n##Not\n\n###### Six ######\n\nTwo\nlines\n---\n\n"
+    body += "```\n# code\n```\n> # Quoted [[x|y]]\n#\n"
     found = parse_markdown(body, first_line=4).headings
     expected = [(1, "One c e", 4), (6, "Six", 8), (2, "Two lines", 10), (1, "Quoted y", 17), (1, "", 18)]
     assert [(heading.level, heading.text, heading.line) for heading in found] == expected
@@ -125,7 +161,8 @@ def test_tags_follow_obsidians_rule() -> None:
 
 
 def test_tags_are_not_found_in_code_links_urls_math_html_and_heading_marks() -> None:
-    body = "`#a` [#b](x.md) [[c #d]] http://x/#e $#f$ <!-- #g --> <i title=' #h'>\n\n```\n#i\n```\n\n    #j\n\n# #k\n#\n"
+    body = "`#a` [#b](x.md) [[c #d]] http://x/#e $#f$ <!-- #g --> <i title=' #h'>\n\n"
+    body += "```\n#i\n```\n\n    #j\n\n# #k\n#\n"
     assert parse_markdown(body).tags == ("k",)
 
 
@@ -162,7 +199,24 @@ def test_lines_of_a_note_are_those_of_the_raw_file() -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        *["[[", "[", "[a](", "`", "![[", "[[a|", "[[a]]", "[[a\n", "$", "$$", "<", "<!--", "*a **", "> ", "- ", "]]"],
+        *[
+            "[[",
+            "[",
+            "[a](",
+            "`",
+            "![[",
+            "[[a|",
+            "[[a]]",
+            "[[a\n",
+            "$",
+            "$$",
+            "<",
+            "<!--",
+            "*a **",
+            "> ",
+            "- ",
+            "]]",
+        ],
         *["#", "#a ", "# a\n", "[a]: b\n", "![", "[](a.md)", "![a](a.md)", "\\`", "[^", "é", "&#", "|a", "a`` "],
     ],
 )
@@ -181,7 +235,12 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]),
+        max_size=60,
+    )
+)
 def test_every_link_stands_in_its_line_and_context(pieces: list[str]) -> None:
     body = "".join(pieces)
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")

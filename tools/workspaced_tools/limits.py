@@ -8,6 +8,8 @@ CACHE_BYTES_MAX: Final = 64 * 1024 * 1024
 UNCERTAIN_NS: Final = 2_000_000_000
 """A version younger than this when read may still change without its stat changing: read again next time."""
 READ_THREADS: Final = 8
+READ_INLINE_S: Final = 0.001
+"""After this long the rest of a call's notes is read by threads."""
 
 CONTENT_CHARS_MAX: Final = 50_000
 INCOMING_LINKS_MAX: Final = 100

@@ -262,7 +262,10 @@ def _echo(value: Any) -> str:
     """`value` as JSON, at most ECHO_CHARS_MAX characters; of containers only the kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
-    text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
+    try:
+        text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
+    except ValueError:  # An integer of thousands of digits.
+        return "a number beyond all bounds"
     return text if len(text) <= ECHO_CHARS_MAX else text[: ECHO_CHARS_MAX - 1] + "…"
 
 

@@ -1,8 +1,9 @@
 """A disk that keeps only what was synced: for tests of everything that must survive a power cut.
 
 Between syncs every written sector, every size change and every name change may or may not have reached the
-platter; `crash` decides from a seed. `fail_at` raises an error at the n-th operation, `crash_at` stops the
-program there, so that a test can be cut at every I/O call.
+platter; `crash` decides from a seed. A failed sync is as bad as on Linux: the pages are marked clean all the same,
+so programs still read the bytes, and a later sync succeeds without them. `faults` raises an error at any operation,
+`crash_at` stops the program there, so that a test can be cut at every I/O call.
 """
 
 import errno
@@ -24,23 +25,40 @@ class _Inode:
         self.data = bytearray()
         self.durable = b""
         self.unsynced: list[tuple[int, bytes]] = []
+        self.dropped: list[tuple[int, bytes]] = []
+        """Sectors whose sync failed: no later one writes them, yet they may have got through."""
         self.sizes: list[int] = []
 
     def sync(self) -> None:
-        self.durable = bytes(self.data)
+        self.durable = _patched(self.durable, self.unsynced, len(self.data))
         self.unsynced.clear()
+        self.dropped.clear()
         self.sizes.clear()
+
+    def fail_sync(self) -> None:
+        self.dropped.extend(self.unsynced)
+        self.unsynced.clear()
+
+    def settle(self) -> None:
+        """All that programs see is on the platter."""
+        self.unsynced = [(0, bytes(self.data))]
+        self.sync()
 
     def survive(self, chance: random.Random) -> bytes:
         """What is on the platter after a cut: some of the unsynced sectors, one of the sizes it had."""
         size = chance.choice([len(self.durable), *self.sizes])
-        kept = bytearray(self.durable)
-        for offset, sector in self.unsynced:
-            if chance.random() < 0.5:
-                kept.extend(bytes(max(0, offset + len(sector) - len(kept))))
-                kept[offset : offset + len(sector)] = sector
-        kept.extend(bytes(max(0, size - len(kept))))
-        return bytes(kept[:size])
+        return _patched(
+            self.durable, [each for each in self.dropped + self.unsynced if chance.random() < 0.5], size
+        )
+
+
+def _patched(content: bytes, sectors: list[tuple[int, bytes]], size: int) -> bytes:
+    patched = bytearray(content)
+    for offset, sector in sectors:
+        patched.extend(bytes(max(0, offset + len(sector) - len(patched))))
+        patched[offset : offset + len(sector)] = sector
+    patched.extend(bytes(max(0, size - len(patched))))
+    return bytes(patched[:size])
 
 
 class SimDisk:
@@ -59,7 +77,7 @@ class SimDisk:
 
     def names(self, directory: str) -> list[str]:
         prefix = f"{directory}/"
-        return sorted(name[len(prefix) :] for name in self._live if name.startswith(prefix))
+        return sorted({name[len(prefix) :].partition("/")[0] for name in self._live if name.startswith(prefix)})
 
     def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
         data = self._inode(name).data
@@ -102,7 +120,7 @@ class SimDisk:
         for name, inode in self._durable.items():
             copy = _Inode()
             copy.data = bytearray(inode.survive(chance))
-            copy.sync()
+            copy.settle()
             survivor._live[name] = survivor._durable[name] = copy
         return survivor
 
@@ -110,7 +128,7 @@ class SimDisk:
         """Replaces a file's bytes durably behind the program's back."""
         inode = self._live.setdefault(name, _Inode())
         inode.data = bytearray(data)
-        inode.sync()
+        inode.settle()
         self._durable[name] = inode
 
     def discard(self, name: str) -> None:
@@ -165,14 +183,19 @@ class SimFile:
         return len(data)
 
     def sync(self) -> None:
-        self._disk._step("sync", self._name)
+        try:
+            self._disk._step("sync", self._name)
+        except OSError:
+            self._inode.fail_sync()
+            raise
         self._inode.sync()
 
     def truncate(self, size: int) -> None:
         self._disk._step("truncate", self._name)
         if self._disk.free_bytes is not None:
             self._disk.free_bytes += max(0, len(self._inode.data) - size)
-        self._inode.data = self._inode.data[:size].ljust(size, b"\0")
+        self._put(len(self._inode.data), bytes(max(0, size - len(self._inode.data))))
+        del self._inode.data[size:]
         self._inode.sizes.append(size)
 
     def close(self) -> None:
@@ -180,7 +203,8 @@ class SimFile:
 
     def _put(self, offset: int, data: bytes) -> None:
         inode = self._inode
-        inode.data.extend(bytes(max(0, offset + len(data) - len(inode.data))))
+        if (gap := offset - len(inode.data)) > 0:
+            offset, data = offset - gap, bytes(gap) + data
         inode.data[offset : offset + len(data)] = data
         inode.sizes.append(len(inode.data))
         position = offset

@@ -15,8 +15,9 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from sys import getsizeof
 from typing import Final
 
@@ -25,9 +26,9 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ..errors import ToolError
-from ..limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_THREADS, UNCERTAIN_NS
+from ..limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_INLINE_S, READ_THREADS, UNCERTAIN_NS
 from .note import Note, NoteFailure, StatKey
-from .paths import VaultRoot
+from .paths import RootDirectory, VaultRoot
 
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
 _NOTE_OVERHEAD_BYTES: Final = 2_048
@@ -68,6 +69,7 @@ class ContentCache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[NoteId, _Entry] = OrderedDict()
         self._bytes = self._hits = self._misses = self._evictions = 0
+        self._threads_max = threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="note-read")
         self._closed = False
 
@@ -76,20 +78,44 @@ class ContentCache:
         return self._warm(note) or self._cold(note)
 
     def read_many(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        """Present versions in the order asked; each distinct note is read once, those not cached concurrently."""
+        """Present versions in the order asked; each distinct note is read once.
+
+        Those not cached are read here while that is quick (files in the system's cache: threads would only
+        contend for the interpreter), and concurrently as soon as it is not.
+        """
         found: dict[NoteId, Note | NoteFailure] = {}
         cold: list[NoteId] = []
+        root = self._root_now()
         for note in dict.fromkeys(notes):
-            kept = self._warm(note)
+            kept = self._warm(note, root)
             if kept is None:
                 cold.append(note)
             else:
                 found[note] = kept
-        if len(cold) > 1 and not self._closed:
-            found.update(zip(cold, self._threads.map(self._cold, cold), strict=True))
-        else:
-            found.update((note, self._cold(note)) for note in cold)
+        begun = time.perf_counter()
+        for place, note in enumerate(cold):
+            if time.perf_counter() - begun > READ_INLINE_S:
+                found.update(self._read_concurrently(cold[place:]))
+                break
+            found[note] = self._cold(note)
         return [found[note] for note in notes]
+
+    def _root_now(self) -> RootDirectory | None:
+        try:
+            return self._root.directory()
+        except ToolError:
+            return None  # Each note then fails by itself, saying so.
+
+    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Note | NoteFailure]]:
+        """Reads the notes in as many shares as there are threads, which costs one hand-over a share."""
+        count = min(self._threads_max, len(cold))
+        if count < 2 or self._closed:
+            return self._read_share(cold)
+        shares = self._threads.map(self._read_share, [cold[first::count] for first in range(count)])
+        return chain.from_iterable(shares)
+
+    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Note | NoteFailure]]:
+        return [(note, self._cold(note)) for note in share]
 
     def evict(self, note: NoteId) -> None:
         """Lets the note go; unknown: nothing. Never needed for truth, which rests on a fresh stat."""
@@ -115,13 +141,13 @@ class ContentCache:
         self._threads.shutdown(wait=True)
         self.clear()
 
-    def _warm(self, note: NoteId) -> Note | NoteFailure | None:
+    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Note | NoteFailure | None:
         """The cached version if it is certain and still the present one; a failure met on the way; else None."""
         entry = self._entries.get(note)
         if entry is None or not entry.certain:
             return None
         try:
-            if stat_key(self._root.stat_note(note)) != entry.note.stat:
+            if stat_key(self._root.stat_note(note, root)) != entry.note.stat:
                 return None
         except ToolError as failure:
             self.evict(note)

@@ -10,7 +10,6 @@ text with many aliases is refused before it is loaded, and what came out is coun
 
 import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -19,7 +18,7 @@ import ryaml
 from ..limits import ECHO_CHARS_MAX, FRONT_MATTER_ALIASES_MAX, FRONT_MATTER_CHARS_MAX, FRONT_MATTER_NODES_MAX
 
 _OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n|\Z)")
-_CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
+_CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*+(?:\r\n?|\n|\Z)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
 _ALIAS = re.compile(r"(?:^|[\s\[{,:?-])\*(?=[^\s\[\]{},*])", re.MULTILINE)
@@ -52,22 +51,14 @@ def split_front_matter(text: str) -> FrontMatter:
     if opening is None:
         return FrontMatter({}, None, 0, 1, "")
     start = opening.end()
-    line = 2
-    for line_start in _line_starts(text, start):
-        closing = _CLOSING.match(text, line_start)
-        if closing is not None:
-            raw = text[start:line_start]
-            fields, error = _load(raw)
-            return FrontMatter(fields, error, closing.end(), line + 1, raw)
-        line += 1
-    error = "Front matter opens on line 1 and is never closed; expected a line `---` after it."
-    return FrontMatter({}, error, 0, 1, text[start : start + FRONT_MATTER_CHARS_MAX])
-
-
-def _line_starts(text: str, start: int) -> Iterator[int]:
-    yield start
-    for end in _LINE_END.finditer(text, start):
-        yield end.end()
+    closing = _CLOSING.search(text, start)
+    if closing is None:
+        error = "Front matter opens on line 1 and is never closed; expected a line `---` after it."
+        return FrontMatter({}, error, 0, 1, text[start : start + FRONT_MATTER_CHARS_MAX])
+    raw = text[start : closing.start()]
+    fields, error_or_none = _load(raw)
+    body_line = 3 + sum(1 for _ in _LINE_END.finditer(raw))
+    return FrontMatter(fields, error_or_none, closing.end(), body_line, raw)
 
 
 def _load(raw: str) -> tuple[dict[str, Any], str | None]:

@@ -32,7 +32,7 @@ class IndexEntry(msgspec.Struct, frozen=True):
     def ref(self) -> NoteRef:
         return NoteRef(self.id, self.title, self.id)
 
-    def keys(self) -> set[str]:
+    def name_keys(self) -> set[str]:
         """The keys under which a reference or link could mean this note."""
         found = {key(self.title), key(stem(self.id)), *map(key, self.aliases)}
         if self.front_matter_id is not None:
@@ -100,7 +100,7 @@ class Index(Protocol):
         ...
 
     def named(self, name_key: str) -> Sequence[IndexEntry]:
-        """The notes with this key among their `keys()`, in no particular order."""
+        """The notes with this key among their `name_keys()`, in no particular order."""
         ...
 
     def linking(self, keys: Iterable[str]) -> Sequence[IndexEntry]:

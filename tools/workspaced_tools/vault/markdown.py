@@ -155,6 +155,7 @@ class _Reader:
         self.links: list[Link] = []
         self.tags: dict[str, None] = {}
         self.complete = True
+        self.has_tags = b"#" in source
         self.opened: list[_Opened] = []
         self.parts: list[str] = []
         self.heading: tuple[int, int] | None = None
@@ -174,12 +175,15 @@ class _Reader:
             if kind == "Text":
                 if not self.in_code:
                     self.text(value)
-                    if not self.opened:
+                    if self.has_tags and not self.opened:
                         self.find_tags(place["start"], place["end"])
                 self.fresh = False
             elif kind == "Start":
-                self.start(value, place["start"], place["end"])
+                self.fresh = True
+                if not isinstance(value, str):
+                    self.start(value, place["start"], place["end"])
             elif kind == "End":
+                self.fresh = False
                 self.end(value)
             else:
                 if kind in ("Code", "InlineMath", "DisplayMath"):
@@ -191,10 +195,7 @@ class _Reader:
         if self.opened or self.heading is not None:
             self.parts.append(value)
 
-    def start(self, value: Any, start: int, end: int) -> None:
-        self.fresh = True
-        if isinstance(value, str):
-            return
+    def start(self, value: dict[str, Any], start: int, end: int) -> None:
         ((kind, data),) = value.items()
         if kind == "Link" or kind == "Image":
             self.fresh = False
@@ -213,7 +214,6 @@ class _Reader:
             self.in_code = True
 
     def end(self, value: Any) -> None:
-        self.fresh = False
         kind = value if isinstance(value, str) else next(iter(value))
         if kind == "Link" or kind == "Image":
             opened = self.opened.pop()

@@ -11,7 +11,7 @@ from workspaced_events.ids import NoteId
 from .index import IndexEntry
 from .names import fold
 
-NEAR_SCORE_MIN: Final = 60.0
+NEAR_SCORE_MIN: Final = 50.0
 """Of 100: below this a title is not like the name at all."""
 NEAR_NAME_CHARS_MAX: Final = 200
 
@@ -31,11 +31,11 @@ class MemoryIndex:
         """Folded titles, made for the first `near` after a change."""
 
     def upsert(self, entry: IndexEntry) -> None:
-        names, links = entry.keys(), entry.link_keys()
+        names, links = entry.name_keys(), entry.link_keys()
         with self._lock:
             old = self._entries.get(entry.id)
             self._entries[entry.id] = entry
-            _move(self._named, entry.id, old.keys() if old else set(), names)
+            _move(self._named, entry.id, old.name_keys() if old else set(), names)
             _move(self._linking, entry.id, old.link_keys() if old else set(), links)
             if old is None or old.title != entry.title:
                 self._titles = None
@@ -44,7 +44,7 @@ class MemoryIndex:
         with self._lock:
             old = self._entries.pop(note, None)
             if old is not None:
-                _move(self._named, note, old.keys(), set())
+                _move(self._named, note, old.name_keys(), set())
                 _move(self._linking, note, old.link_keys(), set())
                 self._titles = None
 

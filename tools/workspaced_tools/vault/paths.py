@@ -35,8 +35,8 @@ _Result = TypeVar("_Result")
 _MISSING_HINT: Final = "Check the path, or search for the note by its title."
 
 
-class _Directory:
-    """An open directory. Its descriptor lives as long as anyone holds this object, so that a walk which began
+class RootDirectory:
+    """The root, open. Its descriptor lives as long as anyone holds this object, so that a walk which began
     before the root was replaced never sees the number used anew for something else."""
 
     __slots__ = ("fd", "identity")
@@ -64,19 +64,21 @@ class VaultRoot:
         self.path: Final = Path(path).absolute()
         self._path = os.fspath(self.path)
         self._lock = threading.Lock()
-        self._directory: _Directory | None = None
+        self._directory: RootDirectory | None = None
         self._spellings: dict[str, str] = {}
         self._closed = False
 
-    def open_note(self, note: NoteId) -> int:
+    def open_note(self, note: NoteId, root: RootDirectory | None = None) -> int:
         """A descriptor of the note, a regular file, for reading; the caller closes it. Never blocks.
+
+        `root` is what `directory()` gave a moment ago, so that a call on many notes looks at the root once.
 
         Raises:
             ReferenceOutsideVault: absolute, `..` as a component, NUL, or through a symlink.
             NoteNotFound: nothing there, or nothing that is a note by its name.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        descriptor = self._reach(note, _open_file)
+        descriptor = self._reach(note, _open_file, root)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _not_regular(note)
@@ -85,14 +87,14 @@ class VaultRoot:
             raise
         return descriptor
 
-    def stat_note(self, note: NoteId) -> os.stat_result:
+    def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
         """The note's stat, without opening it: what `open_note` would open now. Raises the same."""
-        status = self._reach(note, _stat_file)
+        status = self._reach(note, _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
 
-    def directory(self) -> _Directory:
+    def directory(self) -> RootDirectory:
         """The root as it is now; hold the object while using its descriptor.
 
         Raises:
@@ -109,7 +111,7 @@ class VaultRoot:
             if self._closed:
                 raise ReadFailed("The vault is closed.", hint="Open the vault again.")
             try:
-                self._directory = fresh = _Directory(self._path)
+                self._directory = fresh = RootDirectory(self._path)
             except OSError as reason:
                 raise _root_failed(reason) from None
             self._spellings = {}
@@ -133,10 +135,10 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
-    def _reach(self, note: NoteId, act: Callable[[str, int], _Result]) -> _Result:
+    def _reach(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
         """`act(name, directory)` on the note's last component, after a walk to its directory."""
         parts = _parts(note)
-        root = self.directory()
+        root = self.directory() if root is None else root
         try:
             try:
                 return _walk(root.fd, parts, act)

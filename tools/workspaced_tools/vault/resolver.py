@@ -142,11 +142,11 @@ def resolve_link(source: NoteId, link: LinkName, lookup: Lookup, state: VaultSta
     relative = target.startswith(("./", "../"))
     if relative or not link.wiki:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        note = _at(() if target.startswith("/") else note_paths(path), lookup)
-        if note is not None or relative:
+        if (note := _at(note_paths(path), lookup)) is not None or relative:
             return LinkTarget(note)
     name = target.lstrip("/")
-    note = _obsidian(source, name, lookup, state)
+    note = _at(note_paths(name), lookup) if name != target else None
+    note = note or _obsidian(source, name, lookup, state)
     if note is not None or not link.wiki or not name or "\0" in name or ".." in name.split("/"):
         return LinkTarget(note)
     found = _resolve_reading(Reading(name), lookup, state, exact_only=False)

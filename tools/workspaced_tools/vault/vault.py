@@ -226,9 +226,10 @@ class _Backlinks:
         self, entry: IndexEntry, state: VaultState, index: Index, cache: ContentCache, upkeep: Upkeep
     ) -> None:
         self._note = entry.id
-        self._keys = entry.keys()
-        for former in _former_paths(entry.id, state):
-            self._keys.update(target_keys(former))
+        self._keys = entry.name_keys()
+        for former, now in state.former.items():
+            if now == entry.id:
+                self._keys.update(target_keys(former))
         self._state = state
         self._index = index
         self._lookup = IndexLookup(index)
@@ -287,20 +288,3 @@ class _Backlinks:
                 known = target is not None and target.id == self._note
             self._known[asked] = known
         return known
-
-
-def _former_paths(note: NoteId, state: VaultState) -> set[NoteId]:
-    """Every path that once was this note's."""
-    if not state.former:
-        return set()
-    before: dict[NoteId, list[NoteId]] = {}
-    for old, new in state.former.items():
-        before.setdefault(new, []).append(old)
-    found: set[NoteId] = set()
-    waiting = [note]
-    while waiting:
-        for old in before.get(waiting.pop(), ()):
-            if old not in found:
-                found.add(old)
-                waiting.append(old)
-    return found

@@ -1,0 +1,251 @@
+"""Durable publishing: in process and over the socket, against the bare writes and echoes it is made of."""
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.ids import EventId, NoteId, VaultId, uuid7
+from workspaced_events.journal import open_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.recorder import Committed, Outcome, Recorder, deliver_here
+
+from .bare import BareLog, Wire, echo, echo_request, latencies_ms
+from .daemon import Daemon, Place, daemon
+from .load import drive, publish_lines
+from .measure import Bound, Figure, at_least, at_most, interleaved, median, p50s, percentile, pooled, progress
+from .session import MIX, NOTES
+
+SUBMITTERS: Final = 64
+ONE_CLIENT_CALLS: Final = 100
+LOADS: Final = (
+    # in flight, actions, must, aim
+    (1, 1, at_least(15_000), at_least(25_000)),
+    (8, 1, at_least(40_000), at_least(70_000)),
+    (1, 16, at_least(90_000), at_least(150_000)),
+)
+
+
+# -- in process --
+
+
+class _Bench:
+    """A recorder on a new log, with its writer thread."""
+
+    def __init__(self, at: Place) -> None:
+        self.data = at.new("append")
+        self.deliver = deliver_here
+        journal = open_journal(RealDisk(self.data), version="bench", deliver=lambda done: self.deliver(done))
+        self.recorder: Recorder = journal.recorder
+        self.recorder.start()
+        self.append(Action(c.VaultOpened(VaultId("bench"), "bench", "/bench")))
+
+    def append(self, action: Action) -> None:
+        """Returns once it is durable."""
+        finished = threading.Event()
+
+        def done(outcome: Outcome) -> None:
+            _check(outcome)
+            finished.set()
+
+        self.recorder.submit([action], "bench", done)
+        finished.wait()
+
+    def log_bytes(self) -> int:
+        return sum(path.stat().st_size for path in (self.data / "log").glob("*.wlog"))
+
+
+def _check(outcome: Outcome) -> None:
+    if not isinstance(outcome, list):
+        raise outcome
+
+
+def _action(number: int) -> Action:
+    return Action(c.ActiveNoteSet(note=NoteId(NOTES[number % len(NOTES)])), EventId(uuid7()))
+
+
+def append(at: Place) -> Iterator[Figure]:
+    """The recorder alone: one submitter that waits for each action, and 64 of them."""
+    bench = _Bench(at)
+    bare = BareLog(at.new("bare"))
+    try:
+        yield _append_one(at, bench, bare)
+        yield _append_many(at, bench, bare)
+    finally:
+        bench.recorder.close()
+        bare.close()
+
+
+def _append_one(at: Place, bench: _Bench, bare: BareLog) -> Figure:
+    before = bench.log_bytes()
+    latencies_ms(20, lambda number: bench.append(_action(number)))
+    line = b"x" * ((bench.log_bytes() - before) // 20)
+    ours, theirs = interleaved(
+        at.sizes.rounds,
+        lambda: latencies_ms(ONE_CLIENT_CALLS, lambda number: bench.append(_action(number))),
+        lambda: latencies_ms(ONE_CLIENT_CALLS, lambda _: bare.append(line)),
+    )
+    return Figure(
+        "publish.append.1_submitter.p50",
+        median([a / b for a, b in zip(p50s(ours), p50s(theirs), strict=True)]),
+        "x bare write+fdatasync",
+        fields={
+            "ours_ms": median(p50s(ours)),
+            "bare_ms": median(p50s(theirs)),
+            "line_bytes": len(line),
+            "rounds": len(ours),
+            "note": "in process: submit, writer thread, fold, receipt; in flight 1",
+        },
+    )
+
+
+def _append_many(at: Place, bench: _Bench, bare: BareLog) -> Figure:
+    """64 actions in flight: whoever gets a receipt submits the next one at once."""
+    appends = 40 * SUBMITTERS
+    group_events: list[int] = []
+
+    def ours() -> float:
+        actions = iter([_action(number) for number in range(appends)])
+        left, finished = [appends], threading.Event()
+
+        def done(outcome: Outcome) -> None:
+            _check(outcome)
+            left[0] -= 1
+            if left[0] == 0:
+                finished.set()
+            elif (action := next(actions, None)) is not None:
+                bench.recorder.submit([action], "bench", done)
+
+        def deliver(committed: Committed) -> None:
+            group_events.append(len(committed.events))
+            deliver_here(committed)
+
+        bench.deliver = deliver
+        started = time.perf_counter()
+        for action in itertools.islice(actions, SUBMITTERS):
+            bench.recorder.submit([action], "bench", done)
+        finished.wait()
+        return appends / (time.perf_counter() - started)
+
+    before = bench.log_bytes()
+    ours()
+    line = b"x" * ((bench.log_bytes() - before) // appends)
+
+    def single() -> float:
+        return 1_000 * ONE_CLIENT_CALLS / sum(latencies_ms(ONE_CLIENT_CALLS, lambda _: bare.append(line)))
+
+    def grouped() -> float:
+        calls = appends // SUBMITTERS
+        return 1_000 * appends / sum(latencies_ms(calls, lambda _: bare.append(line * SUBMITTERS)))
+
+    group_events.clear()
+    rates, singles, groups = interleaved(at.sizes.rounds, ours, single, grouped)
+    return Figure(
+        f"publish.append.{SUBMITTERS}_submitters",
+        median(rates),
+        "events/s",
+        fields={
+            "x_bare_one_event_a_sync": median([a / b for a, b in zip(rates, singles, strict=True)]),
+            "x_bare_64_events_a_sync": median([a / b for a, b in zip(rates, groups, strict=True)]),
+            "events_a_group": median(group_events),
+            "event_bytes": len(line),
+            "rounds": len(rates),
+            "note": "in process: 64 actions in flight, each resubmitted when its receipt comes",
+        },
+    )
+
+
+# -- over the socket --
+
+
+def one_client(at: Place) -> Iterator[Figure]:
+    """A client that waits for each answer, against the write, the sync and the echo of the same bytes."""
+    vault = at.new("empty-vault")
+    vault.mkdir()
+    with daemon(at, vault) as running, echo(at.sockets) as bare_wire:
+        wire = running.wire()
+        bare = BareLog(at.new("bare"))
+        try:
+            yield _one_client(at, running, wire, bare, bare_wire)
+        finally:
+            bare.close()
+            wire.close()
+
+
+def _one_client(at: Place, running: Daemon, wire: Wire, bare: BareLog, bare_wire: Wire) -> Figure:
+    rounds, calls = at.sizes.rounds, ONE_CLIENT_CALLS
+    lines = list(publish_lines((rounds + 2) * calls, 1))
+    waiting = iter(lines)
+    before = running.log_bytes()
+    answers = [wire.ask(next(waiting)) for _ in range(calls)]
+    if any(b'"error"' in answer for answer in answers):
+        raise RuntimeError(f"publishing failed: {answers[0]!r}")
+    log_line = b"x" * ((running.log_bytes() - before) // calls)
+    request = echo_request(sum(map(len, lines)) // len(lines), sum(map(len, answers)) // calls)
+    ours, syncs, echoes = interleaved(
+        rounds,
+        lambda: latencies_ms(calls, lambda _: wire.ask(next(waiting))),
+        lambda: latencies_ms(calls, lambda _: bare.append(log_line)),
+        lambda: latencies_ms(calls, lambda _: bare_wire.ask(request)),
+    )
+    parts = [a + b for a, b in zip(p50s(syncs), p50s(echoes), strict=True)]
+    return Figure(
+        "publish.socket.1_client.p50",
+        median([a / b for a, b in zip(p50s(ours), parts, strict=True)]),
+        "x bare fdatasync + echo",
+        at_most(2.0),
+        at_most(1.6),
+        {
+            "ours_ms": median(p50s(ours)),
+            "ours_p99_ms": percentile(pooled(ours), 0.99),
+            "bare_sync_ms": median(p50s(syncs)),
+            "echo_ms": median(p50s(echoes)),
+            "log_line_bytes": len(log_line),
+            "request_bytes": len(request),
+            "answer_bytes": int(request[:8]),
+            "in_flight": 1,
+            "actions_a_publish": 1,
+            "rounds": rounds,
+            "note": f"{calls} calls a round; {MIX}; each action with an id",
+        },
+    )
+
+
+def many_clients(at: Place) -> Iterator[Figure]:
+    """64 clients at once, in three ways of publishing."""
+    vault = at.new("empty-vault")
+    vault.mkdir()
+    with daemon(at, vault) as running:
+        runs = interleaved(
+            at.sizes.rounds if at.sizes.quick else max(at.sizes.rounds - 2, 5),
+            *(_load(at, running, in_flight, actions) for in_flight, actions, _, _ in LOADS),
+        )
+    for (in_flight, actions, goal, aim), results in zip(LOADS, runs, strict=True):
+        yield _many_figure(at, in_flight, actions, goal, aim, results)
+
+
+def _load(at: Place, running: Daemon, in_flight: int, actions: int):  # type: ignore[no-untyped-def]
+    def run() -> dict[str, float]:
+        cpu, started = running.cpu_s(), time.perf_counter()
+        result = drive(
+            running.socket, clients=SUBMITTERS, in_flight=in_flight, actions=actions, seconds=at.sizes.load_s
+        )
+        progress(f"  {in_flight} in flight, {actions} a publish: {result['events_per_s']:,.0f} events/s")
+        return result
+
+    return run
+
+
+def _many_figure(
+    at: Place, in_flight: int, actions: int, goal: Bound, aim: Bound, results: list[dict[str, float]]
+) -> Figure:
+    return Figure(
+        f"publish.socket.64_clients.{in_flight}_in_flight.{actions}_a_publish",
+        median([each["events_per_s"] for each in results]),
+        "events/s",
+        at.sizes.whole(goal),
+        at.sizes.whole(aim),
+    )

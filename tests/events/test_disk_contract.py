@@ -1,0 +1,307 @@
+"""What the log relies on from a `Disk`: one suite, run over the real disk and the simulated one."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from workspaced_events.log.disk import Disk, DiskFile, RealDisk, write_all, write_whole
+from workspaced_events.log.simdisk import SECTOR_BYTES, PowerCut, SimDisk
+
+EIO = OSError(errno.EIO, "Input/output error")
+
+
+@pytest.fixture(params=["real", "simulated"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
+    made: Disk = RealDisk(tmp_path) if request.param == "real" else SimDisk()
+    made.make_directory("log")
+    return made
+
+
+def put(disk: Disk, name: str, data: bytes) -> None:
+    file = disk.open(name, create=True)
+    write_all(file, 0, data)
+    file.sync()
+    file.close()
+
+
+class TestEveryDisk:
+    def test_lists_names_sorted_and_without_their_directory(self, disk: Disk) -> None:
+        for name in ("log/b", "log/a", "log/c"):
+            put(disk, name, b"")
+        assert disk.names("log") == ["a", "b", "c"]
+
+    def test_lists_what_lies_in_a_directory_and_not_below_it(self, disk: Disk) -> None:
+        disk.make_directory("log/sub")
+        put(disk, "log/sub/deep", b"")
+        put(disk, "log/a", b"")
+        assert disk.names("log") == ["a", "sub"]
+
+    def test_lists_nothing_of_a_directory_that_is_not_there(self, disk: Disk) -> None:
+        assert disk.names("nowhere") == []
+
+    def test_reads_what_was_written(self, disk: Disk) -> None:
+        put(disk, "log/a", b"0123456789")
+        assert disk.read("log/a") == b"0123456789"
+        assert disk.read("log/a", 3) == b"3456789"
+        assert disk.read("log/a", 3, 4) == b"3456"
+        assert disk.read("log/a", 8, 100) == b"89"
+        assert disk.read("log/a", 0, 0) == b""
+        assert disk.read("log/a", 50) == b""
+
+    def test_reads_unsynced_bytes_too(self, disk: Disk) -> None:
+        file = disk.open("log/a", create=True)
+        write_all(file, 0, b"abc")
+        assert disk.read("log/a") == b"abc"
+        file.close()
+
+    def test_opening_keeps_what_is_there(self, disk: Disk) -> None:
+        put(disk, "log/a", b"abc")
+        disk.open("log/a", create=True).close()
+        assert disk.read("log/a") == b"abc"
+
+    def test_writes_in_the_middle_and_at_the_end(self, disk: Disk) -> None:
+        put(disk, "log/a", b"0123456789")
+        file = disk.open("log/a")
+        assert file.write_at(2, b"xy") == 2
+        assert file.write_at(9, b"zz") == 2
+        file.close()
+        assert disk.read("log/a") == b"01xy45678zz"
+
+    def test_a_hole_reads_as_zeros(self, disk: Disk) -> None:
+        put(disk, "log/a", b"ab")
+        file = disk.open("log/a")
+        file.write_at(5, b"c")
+        file.close()
+        assert disk.read("log/a") == b"ab\0\0\0c"
+
+    @pytest.mark.parametrize(("size", "left"), [(0, b""), (2, b"ab"), (3, b"abc"), (5, b"abc\0\0")])
+    def test_truncates_and_extends(self, disk: Disk, size: int, left: bytes) -> None:
+        put(disk, "log/a", b"abc")
+        file = disk.open("log/a")
+        file.truncate(size)
+        file.close()
+        assert disk.read("log/a") == left
+
+    def test_what_was_cut_off_does_not_come_back_in_a_hole(self, disk: Disk) -> None:
+        put(disk, "log/a", b"secret")
+        file = disk.open("log/a")
+        file.truncate(1)
+        file.write_at(4, b"x")
+        file.sync()
+        file.close()
+        assert disk.read("log/a") == b"s\0\0\0x"
+
+    def test_renames_over_another_file(self, disk: Disk) -> None:
+        put(disk, "log/a", b"new")
+        put(disk, "log/b", b"old")
+        disk.rename("log/a", "log/b")
+        disk.sync_directory("log")
+        assert (disk.names("log"), disk.read("log/b")) == (["b"], b"new")
+
+    def test_an_open_file_goes_on_after_its_name_is_taken(self, disk: Disk) -> None:
+        put(disk, "log/a", b"old")
+        put(disk, "log/b", b"new")
+        file = disk.open("log/a")
+        disk.rename("log/b", "log/a")
+        file.write_at(0, b"lost")
+        file.sync()
+        file.close()
+        assert disk.read("log/a") == b"new"
+
+    def test_removes(self, disk: Disk) -> None:
+        put(disk, "log/a", b"")
+        disk.remove("log/a")
+        assert disk.names("log") == []
+
+    @pytest.mark.parametrize(
+        "touch",
+        [
+            lambda disk: disk.read("log/none"),
+            lambda disk: disk.open("log/none"),
+            lambda disk: disk.rename("log/none", "log/other"),
+            lambda disk: disk.remove("log/none"),
+        ],
+        ids=["read", "open", "rename", "remove"],
+    )
+    def test_says_file_not_found(self, disk: Disk, touch: Callable[[Disk], object]) -> None:
+        with pytest.raises(FileNotFoundError):
+            touch(disk)
+        assert disk.names("log") == []
+
+    def test_makes_a_directory_twice_and_with_its_parents(self, disk: Disk) -> None:
+        disk.make_directory("blobs/ab")
+        disk.make_directory("blobs/ab")
+        put(disk, "blobs/ab/x", b"1")
+        assert disk.names("blobs/ab") == ["x"]
+
+    def test_write_whole_makes_and_replaces_a_file_and_leaves_nothing_aside(self, disk: Disk) -> None:
+        put(disk, "log/a.tmp", b"left over from a crash, and longer")
+        write_whole(disk, "log/a", b"one")
+        assert (disk.names("log"), disk.read("log/a")) == (["a"], b"one")
+        write_whole(disk, "log/a", b"")
+        assert (disk.names("log"), disk.read("log/a")) == (["a"], b"")
+
+    def test_write_all_goes_on_after_short_writes(self, disk: Disk) -> None:
+        file = disk.open("log/a", create=True)
+        write_all(Short(file, 3), 2, b"0123456789")
+        file.close()
+        assert disk.read("log/a") == b"\0\x000123456789"
+
+    def test_write_all_says_no_space_where_nothing_goes_in(self, disk: Disk) -> None:
+        file = disk.open("log/a", create=True)
+        with pytest.raises(OSError, match="No space") as caught:
+            write_all(Short(file, 0), 0, b"x")
+        file.close()
+        assert caught.value.errno == errno.ENOSPC
+
+
+class Short:
+    """A file that takes at most `most` bytes a write."""
+
+    def __init__(self, file: DiskFile, most: int) -> None:
+        self._file = file
+        self._most = most
+
+    def write_at(self, offset: int, data: bytes) -> int:
+        return self._file.write_at(offset, data[: self._most])
+
+    def sync(self) -> None:
+        self._file.sync()
+
+    def truncate(self, size: int) -> None:
+        self._file.truncate(size)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class TestRealDisk:
+    def test_makes_files_and_directories_for_the_owner_alone(self, tmp_path: Path) -> None:
+        disk = RealDisk(tmp_path)
+        disk.make_directory("log")
+        write_whole(disk, "log/a", b"")
+        assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o700
+        assert stat.S_IMODE((tmp_path / "log/a").stat().st_mode) == 0o600
+
+    def test_writes_through_no_symlink(self, tmp_path: Path) -> None:
+        disk = RealDisk(tmp_path)
+        (tmp_path / "victim").write_bytes(b"safe")
+        (tmp_path / "a").symlink_to("victim")
+        with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+            disk.open("a", create=True)
+
+    def test_hands_no_descriptor_to_children(self, tmp_path: Path) -> None:
+        before = set(os.listdir("/dev/fd"))
+        file = RealDisk(tmp_path).open("a", create=True)
+        made = {int(each) for each in set(os.listdir("/dev/fd")) - before}
+        open_now = []
+        for descriptor in made:
+            try:
+                open_now.append(os.get_inheritable(descriptor))
+            except OSError:
+                continue  # the one that listed the directory
+        file.close()
+        assert open_now == [False]
+
+
+def survivors(disk: SimDisk, name: str, seeds: int = 64) -> set[bytes | None]:
+    """What a power cut now may leave of a file."""
+    left: set[bytes | None] = set()
+    for seed in range(seeds):
+        try:
+            left.add(disk.crash(seed).read(name))
+        except FileNotFoundError:
+            left.add(None)
+    return left
+
+
+class TestSimDisk:
+    """The simulated disk must be as bad as a real one, or the tests above it prove nothing."""
+
+    def test_keeps_what_was_synced_with_its_name(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"x" * 2000)
+        disk.sync_directory("log")
+        assert survivors(disk, "log/a") == {b"x" * 2000}
+
+    def test_may_lose_a_name_that_was_not_synced(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"x")
+        assert survivors(disk, "log/a") == {b"x", None}
+
+    def test_may_lose_tear_and_reorder_what_was_not_synced(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"")
+        disk.sync_directory("log")
+        file = disk.open("log/a")
+        file.write_at(0, b"x" * SECTOR_BYTES * 2)
+        x, hole = b"x" * SECTOR_BYTES, bytes(SECTOR_BYTES)
+        assert survivors(disk, "log/a") == {b"", x + x, hole + hole, x + hole, hole + x}
+
+    def test_may_undo_a_truncation_that_was_not_synced(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"abc")
+        disk.sync_directory("log")
+        disk.open("log/a").truncate(1)
+        assert survivors(disk, "log/a") == {b"abc", b"a"}
+
+    def test_may_undo_a_rename_whose_directory_was_not_synced(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"old")
+        disk.sync_directory("log")
+        put(disk, "log/a.tmp", b"new")
+        disk.rename("log/a.tmp", "log/a")
+        assert survivors(disk, "log/a") == {b"old", b"new"}
+
+    def test_a_failed_sync_loses_the_bytes_and_the_next_one_succeeds_without_them(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"ab")
+        disk.sync_directory("log")
+        file = disk.open("log/a")
+        file.write_at(2, b"cd")
+        disk.faults = lambda operation, _name: EIO if operation == "sync" else None
+        with pytest.raises(OSError, match="Input/output"):
+            file.sync()
+        assert survivors(disk, "log/a") >= {b"ab", b"abcd"}
+        disk.faults = lambda _operation, _name: None
+        file.write_at(4, b"ef")
+        file.sync()
+        assert disk.read("log/a") == b"abcdef"
+        assert survivors(disk, "log/a") == {b"ab\0\0ef"}
+
+    def test_takes_what_fits_and_then_says_no_space(self) -> None:
+        disk = SimDisk()
+        file = disk.open("log/a", create=True)
+        disk.free_bytes = 3
+        assert file.write_at(0, b"abcde") == 3
+        with pytest.raises(OSError, match="No space"):
+            file.write_at(3, b"de")
+        file.truncate(1)
+        assert file.write_at(0, b"xyz!") == 3
+
+    def test_overwriting_needs_no_space(self) -> None:
+        disk = SimDisk()
+        put(disk, "log/a", b"abc")
+        disk.free_bytes = 0
+        assert disk.open("log/a").write_at(0, b"xyz") == 3
+
+    def test_cuts_the_power_at_the_operation_asked_for(self) -> None:
+        disk = SimDisk()
+        disk.crash_at = 3
+        file = disk.open("log/a", create=True)
+        file.write_at(0, b"x")
+        with pytest.raises(PowerCut):
+            file.sync()
+
+    def test_the_same_seed_gives_the_same_crash(self) -> None:
+        disk = SimDisk()
+        for name in ("log/a", "log/b"):
+            file = disk.open(name, create=True)
+            file.write_at(0, b"x" * 5000)
+        left = [disk.crash(7) for _ in range(2)]
+        assert left[0].names("log") == left[1].names("log")
+        assert all(left[0].read(f"log/{name}") == left[1].read(f"log/{name}") for name in left[0].names("log"))
