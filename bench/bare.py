@@ -75,8 +75,8 @@ def echo(sockets: Path) -> Iterator[Wire]:
     """A connection to an echo process."""
     path = sockets / "echo.sock"
     process = subprocess.Popen([sys.executable, "-m", "bench.bare", str(path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         process.stdout.readline()
         wire = Wire(path)
         try:

@@ -58,7 +58,9 @@ def place(directory: Path, sizes: Sizes) -> Iterator[Place]:
         tempfile.TemporaryDirectory(prefix=".bench-", dir=directory) as root,
         tempfile.TemporaryDirectory(prefix="wb-") as sockets,
     ):
-        progress(f"files in {root} ({file_system(Path(root))}), {os.cpu_count()} CPUs, Python {sys.version.split()[0]}")
+        progress(
+            f"files in {root} ({file_system(Path(root))}), {os.cpu_count()} CPUs, Python {sys.version.split()[0]}"
+        )
         yield Place(Path(root), Path(sockets), sizes)
 
 
@@ -98,17 +100,11 @@ class Daemon:
         """How large the log's segments are."""
         return sum(path.stat().st_size for path in (self.data / "log").glob("*.wlog"))
 
-    def cpu_s(self) -> float | None:
-        """The CPU time it has used so far; None where the system does not say."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return None
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def resident_mb(self) -> float:
         """Its resident memory, 2**20 bytes each."""
-        done = subprocess.run(["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, check=True, text=True)
+        done = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, check=True, text=True
+        )
         return int(done.stdout) / 1024
 
 

@@ -1,10 +1,9 @@
-"""A load generator, a process of its own: `python -m bench.load SOCKET CLIENTS IN_FLIGHT ACTIONS SECONDS`.
+"""A load generator, a process of its own: `python -m bench.load SOCKET PID CLIENTS IN_FLIGHT ACTIONS SECONDS`.
 
 Raw non-blocking sockets and lines made beforehand, so that it needs far less CPU than the daemon it drives; what
 it needs is printed with the result. Every action has an id of its own, as those of the clients have.
 """
 
-import json
 import os
 import selectors
 import socket
@@ -13,12 +12,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from workspaced.wire import hello_params, request_line
 
+from .measure import cpu_seconds
 from .session import session
 
 WARM_S: Final = 0.2
@@ -26,20 +26,28 @@ EVENTS_PER_S_MAX: Final = 250_000
 """Lines are made for this many."""
 
 
-def drive(path: Path, *, clients: int, in_flight: int, actions: int, seconds: float) -> dict[str, Any]:
-    """What a generator in its own process measured: `events_per_s`, `cpu` (its share of one), `publishes`.
+class Load(msgspec.Struct, frozen=True):
+    """What one run of the generator came to. CPU as shares of one core."""
+
+    events_per_s: float
+    publishes: int
+    daemon_cpu: float
+    generator_cpu: float
+
+
+def drive(path: Path, pid: int, *, clients: int, in_flight: int, actions: int, seconds: float) -> Load:
+    """Lets a generator in its own process publish to the daemon `pid` on `path`.
 
     Raises:
         RuntimeError: the daemon refused something, or lines ran out.
     """
-    numbers = [str(each) for each in (clients, in_flight, actions, seconds)]
+    numbers = [str(each) for each in (pid, clients, in_flight, actions, seconds)]
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", str(path), *numbers], stdout=subprocess.PIPE, check=False
     )
     if done.returncode:
         raise RuntimeError("the load generator failed")
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return msgspec.json.decode(done.stdout, type=Load)
 
 
 def publish_lines(count: int, actions: int) -> Iterator[bytes]:
@@ -78,7 +86,7 @@ class _Client:
         self.unsent = data[sent:]
 
 
-def _run(path: str, clients: int, in_flight: int, actions: int, seconds: float) -> dict[str, Any]:
+def _run(path: str, pid: int, clients: int, in_flight: int, actions: int, seconds: float) -> Load:
     count = int(EVENTS_PER_S_MAX * (seconds + WARM_S) / actions)
     lines = iter(list(publish_lines(count, actions)))
     selector = selectors.DefaultSelector()
@@ -87,13 +95,17 @@ def _run(path: str, clients: int, in_flight: int, actions: int, seconds: float) 
         selector.register(client.socket, selectors.EVENT_READ, client)
         client.send(b"".join(next(lines) for _ in range(in_flight)))
     _pump(selector, lines, time.perf_counter() + WARM_S)
-    cpu, started = time.process_time(), time.perf_counter()
+    ours, theirs, started = time.process_time(), cpu_seconds(pid), time.perf_counter()
     answered = _pump(selector, lines, started + seconds)
     took = time.perf_counter() - started
-    share = (time.process_time() - cpu) / took
     for client in connected:
         client.socket.close()
-    return {"events_per_s": answered * actions / took, "publishes": answered, "cpu": round(share, 2)}
+    return Load(
+        answered * actions / took,
+        answered,
+        (cpu_seconds(pid) - theirs) / took,
+        (time.process_time() - ours) / took,
+    )
 
 
 def _pump(selector: selectors.BaseSelector, lines: Iterator[bytes], until: float) -> int:
@@ -112,5 +124,7 @@ def _pump(selector: selectors.BaseSelector, lines: Iterator[bytes], until: float
 
 
 if __name__ == "__main__":
-    _path, _clients, _in_flight, _actions, _seconds = sys.argv[1:]
-    print(json.dumps(_run(_path, int(_clients), int(_in_flight), int(_actions), float(_seconds))))
+    _path, *_counts, _seconds = sys.argv[1:]
+    _pid, _clients, _in_flight, _actions = map(int, _counts)
+    _load = _run(_path, _pid, _clients, _in_flight, _actions, float(_seconds))
+    sys.stdout.buffer.write(msgspec.json.encode(_load))

@@ -5,10 +5,12 @@ within one run.
 """
 
 import json
+import os
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 T = TypeVar("T")
@@ -82,6 +84,7 @@ class Sizes:
     restarts: int = 5
     replay_events: int = 200_000
     load_s: float = 1.0
+    load_rounds: int = 5
     quick: bool = False
 
     def for_notes(self, bound: Bound) -> Bound | None:
@@ -95,7 +98,7 @@ class Sizes:
 
 FULL: Final = Sizes()
 QUICK: Final = Sizes(
-    notes=300, calls=50, rounds=ROUNDS, restarts=2, replay_events=20_000, load_s=0.2, quick=True
+    notes=300, calls=50, rounds=ROUNDS, restarts=2, replay_events=20_000, load_s=0.2, load_rounds=2, quick=True
 )
 
 
@@ -139,6 +142,15 @@ def pooled(rounds: Sequence[Sequence[float]]) -> list[float]:
 def significant(value: float) -> float:
     """Four digits: more are noise. From 10,000 on a whole number."""
     return round(value) if abs(value) >= 10_000 else float(f"{value:.4g}")
+
+
+def cpu_seconds(pid: int) -> float:
+    """The CPU time another process has used so far; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def progress(text: str) -> None:

@@ -1,9 +1,10 @@
 """Durable publishing: in process and over the socket, against the bare writes and echoes it is made of."""
 
 import itertools
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from workspaced_events import catalogue as c
@@ -15,8 +16,8 @@ from workspaced_events.recorder import Committed, Outcome, Recorder, deliver_her
 
 from .bare import BareLog, Wire, echo, echo_request, latencies_ms
 from .daemon import Daemon, Place, daemon
-from .load import drive, publish_lines
-from .measure import Bound, Figure, at_least, at_most, interleaved, median, p50s, percentile, pooled, progress
+from .load import Load, drive, publish_lines
+from .measure import Figure, at_least, at_most, interleaved, median, p50s, percentile, pooled
 from .session import MIX, NOTES
 
 SUBMITTERS: Final = 64
@@ -219,33 +220,34 @@ def many_clients(at: Place) -> Iterator[Figure]:
     vault = at.new("empty-vault")
     vault.mkdir()
     with daemon(at, vault) as running:
-        runs = interleaved(
-            at.sizes.rounds if at.sizes.quick else max(at.sizes.rounds - 2, 5),
-            *(_load(at, running, in_flight, actions) for in_flight, actions, _, _ in LOADS),
-        )
+        runs = interleaved(at.sizes.load_rounds, *(_load(at, running, *load[:2]) for load in LOADS))
     for (in_flight, actions, goal, aim), results in zip(LOADS, runs, strict=True):
-        yield _many_figure(at, in_flight, actions, goal, aim, results)
-
-
-def _load(at: Place, running: Daemon, in_flight: int, actions: int):  # type: ignore[no-untyped-def]
-    def run() -> dict[str, float]:
-        cpu, started = running.cpu_s(), time.perf_counter()
-        result = drive(
-            running.socket, clients=SUBMITTERS, in_flight=in_flight, actions=actions, seconds=at.sizes.load_s
+        yield Figure(
+            f"publish.socket.{SUBMITTERS}_clients.{in_flight}_in_flight.{actions}_a_publish",
+            median([each.events_per_s for each in results]),
+            "events/s",
+            at.sizes.whole(goal),
+            at.sizes.whole(aim),
+            {
+                "clients": SUBMITTERS,
+                "in_flight": in_flight,
+                "actions_a_publish": actions,
+                "worst": min(each.events_per_s for each in results),
+                "best": max(each.events_per_s for each in results),
+                "daemon_cpu": median([each.daemon_cpu for each in results]),
+                "generator_cpu": median([each.generator_cpu for each in results]),
+                "rounds": len(results),
+                "note": f"one generator process; CPU in cores, {os.cpu_count()} there; {MIX}; each with an id",
+            },
         )
-        progress(f"  {in_flight} in flight, {actions} a publish: {result['events_per_s']:,.0f} events/s")
-        return result
-
-    return run
 
 
-def _many_figure(
-    at: Place, in_flight: int, actions: int, goal: Bound, aim: Bound, results: list[dict[str, float]]
-) -> Figure:
-    return Figure(
-        f"publish.socket.64_clients.{in_flight}_in_flight.{actions}_a_publish",
-        median([each["events_per_s"] for each in results]),
-        "events/s",
-        at.sizes.whole(goal),
-        at.sizes.whole(aim),
+def _load(at: Place, running: Daemon, in_flight: int, actions: int) -> Callable[[], Load]:
+    return lambda: drive(
+        running.socket,
+        running.pid,
+        clients=SUBMITTERS,
+        in_flight=in_flight,
+        actions=actions,
+        seconds=at.sizes.load_s,
     )

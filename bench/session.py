@@ -1,4 +1,4 @@
-"""What a UI publishes, for benchmarks: a navigation session over a few dozen notes, the same for equal arguments."""
+"""What a UI publishes, for benchmarks: a session over a few dozen notes, equal for equal arguments."""
 
 from collections.abc import Iterator
 from random import Random

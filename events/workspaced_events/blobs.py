@@ -22,16 +22,19 @@ class BlobStore:
         disk.make_directory(DIRECTORY)
 
     def put(self, content: bytes) -> str:
-        """Keeps `content` and returns its name, its sha256 in lower-case hex. Keeping it again costs nothing.
+        """Keeps `content` and returns its name, its sha256 in lower-case hex. Again it costs next to nothing.
 
         Raises:
             OSError: it was not kept.
         """
         name = sha256(content).hexdigest()
         directory = f"{DIRECTORY}/{name[:2]}"
+        self._disk.make_directory(directory)
         if name not in self._disk.names(directory):
-            self._disk.make_directory(directory)
             write_whole(self._disk, f"{directory}/{name}", _ZLIB + zlib.compress(content, 6))
+        else:
+            # A crash or a failed sync may have come between the renaming and the name's durability.
+            self._disk.sync_directory(directory)
         return name
 
     def get(self, name: str) -> bytes | None:

@@ -11,11 +11,12 @@ import msgspec
 
 from .catalogue import CATALOGUE_VERSION, Event
 from .errors import InvalidArgument, LogDamaged
+from .limits import BATCH_BYTES_MAX
 from .log.disk import Disk
 from .log.recovery import open_log
 from .log.scan import scan_log
 from .log.segments import Batch
-from .record import decode_event, encode_batch, encode_event
+from .record import decode_event, encode_event
 
 VERSION: Final = 1
 _IMPORT_EVENTS: Final = 1_000
@@ -85,22 +86,31 @@ def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str
         )
     log = open_log(disk, lambda _events: None, version=version, now=lambda: now).log
     try:
-        batch: list[Event] = []
-        for event in events:
-            if event.seq != log.tail.seq + len(batch) + 1:
-                raise InvalidArgument(
-                    f"Expected sequence {log.tail.seq + len(batch) + 1}, got {event.seq}.",
-                    hint="Only an export from sequence 1 on makes a log.",
-                )
-            batch.append(event)
-            if len(batch) >= _IMPORT_EVENTS:
-                log.append(Batch(batch[0].seq, event.seq, encode_batch(batch)), log.tail.seq)
-                batch = []
-        if batch:
-            log.append(Batch(batch[0].seq, batch[-1].seq, encode_batch(batch)), log.tail.seq)
+        for batch in _batches(events):
+            log.append(batch, log.tail.seq)
         return log.tail.seq
     finally:
         log.close()
+
+
+def _batches(events: Iterable[Event]) -> Iterator[Batch]:
+    """The events from sequence 1 on, as many to a batch as fit a line well."""
+    parts: list[bytes] = []
+    size = last = 0
+    for event in events:
+        if event.seq != last + 1:
+            raise InvalidArgument(
+                f"Expected sequence {last + 1}, got {event.seq}.",
+                hint="Only an export from sequence 1 on makes a log.",
+            )
+        part = encode_event(event)
+        if parts and (len(parts) >= _IMPORT_EVENTS or size + len(part) >= BATCH_BYTES_MAX):
+            yield Batch(last - len(parts) + 1, last, b"[" + b",".join(parts) + b"]")
+            parts, size = [], 0
+        parts.append(part)
+        size, last = size + len(part) + 1, event.seq
+    if parts:
+        yield Batch(last - len(parts) + 1, last, b"[" + b",".join(parts) + b"]")
 
 
 def _check_header(line: bytes, name: str) -> None:

@@ -137,7 +137,9 @@ class Recorder:
                 )
             self._queue.append(Submission(actions, source, done, buffered))
             self._urgent += not buffered
-            self._changed.notify()
+            # A buffered one wakes the writer only to start its clock: waking it for each would make the loop wait.
+            if not buffered or len(self._queue) == 1:
+                self._changed.notify()
 
     @property
     def queued(self) -> int:
@@ -183,6 +185,9 @@ class Recorder:
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:
                 outcomes.append((submission.done, error))
+            except Exception as error:
+                # A plan's bug, or text that has no UTF-8 form, is its submitter's trouble and not the writer's.
+                outcomes.append((submission.done, WorkspacedError(f"The batch could not be recorded: {error!r}.")))
             else:
                 accepted.append((submission.done, receipts))
         try:

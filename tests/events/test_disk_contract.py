@@ -195,17 +195,21 @@ class TestRealDisk:
             disk.open("a", create=True)
 
     def test_hands_no_descriptor_to_children(self, tmp_path: Path) -> None:
-        before = set(os.listdir("/dev/fd"))
         file = RealDisk(tmp_path).open("a", create=True)
-        made = {int(each) for each in set(os.listdir("/dev/fd")) - before}
-        open_now = []
-        for descriptor in made:
-            try:
-                open_now.append(os.get_inheritable(descriptor))
-            except OSError:
-                continue  # the one that listed the directory
+        inheritable = [os.get_inheritable(each) for each in descriptors_of(tmp_path / "a")]
         file.close()
-        assert open_now == [False]
+        assert inheritable == [False]
+
+
+def descriptors_of(path: Path) -> list[int]:
+    found = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if os.path.samestat(os.fstat(int(name)), path.stat()):
+                found.append(int(name))
+        except OSError:
+            continue  # the one that listed the directory
+    return found
 
 
 def survivors(disk: SimDisk, name: str, seeds: int = 64) -> set[bytes | None]:

@@ -157,6 +157,7 @@ def test_headings_are_atx_with_the_space_and_setext() -> None:
 
 def test_tags_follow_obsidians_rule() -> None:
     body = "#a b#no #1 #1a #a/b-c_d, (#no2) #été #日本 #x/ **#bold** \\#no &#35;no #a\n- #item\n>#quoted\n"
+    assert parse_markdown("\\#escaped").tags == ()
     assert parse_markdown(body).tags == ("a", "1a", "a/b-c_d", "été", "日本", "x", "bold", "item", "quoted")
 
 

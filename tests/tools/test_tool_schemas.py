@@ -200,6 +200,6 @@ def test_warnings_are_distinct_and_bounded() -> None:
         return Answer({}, "Done.", ["same", "same", *(f"w{n}" for n in range(100))])
 
     result = run(Tool("wordy", "Warns.", Arguments, Nothing, wordy), NOWHERE, {})
-    assert len(result["warnings"]) == WARNINGS_MAX
+    assert len(result["warnings"]) == WARNINGS_MAX + 1
     assert result["warnings"][:2] == ["same", "w0"]
-    assert "82 more" in result["warnings"][-1]
+    assert "81 more" in result["warnings"][-1]

@@ -149,6 +149,11 @@ def test_an_indented_fence_in_a_list_is_closed_with_its_indent() -> None:
     assert truncate(text, 100).text.endswith("\n  ~~~~\n\n" + MARKER)
 
 
+def test_a_line_that_only_the_cut_makes_a_fence_is_closed_too() -> None:
+    for text in ("intro\n\n``` " + "x" * 200 + "` y\n", "~~~\n~~~ " + "x" * 200 + "\n~~~\n"):
+        assert not open_fence(truncate(text, 100).text)
+
+
 def test_the_marker_never_stands_on_a_fences_closing_line() -> None:
     text = "```\n" + "c " * 40 + "\n```\n" + "w " * 200
     page = truncate(text, LIMIT_AT_SPACE)

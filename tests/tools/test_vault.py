@@ -247,9 +247,15 @@ def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
     nfc = unicodedata.normalize("NFC", nfd)
     assert meant(vault, "Menu") == nfc
     assert meant(vault, nfd) == nfc
+    write(vault, nfd, "# Changed")
+    assert [version.id for version in vault.changed([nfd]).changed] == [nfc]
+    assert vault.note_count() == 1
     write(vault, nfc, "# Other")
     vault.reconcile()
     assert vault.note_count() == 2
+    assert [meant(vault, each) for each in (nfc, nfd, "Other", "Changed")] == [nfc, nfd, nfc, nfd]
+    write(vault, nfd, "# Again")
+    assert [version.id for version in vault.changed([nfd]).changed] == [nfd]
     assert any("normalisation" in warning for warning in vault.statistics().warnings)
 
 
@@ -282,11 +288,11 @@ def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: M
             "t.md": "---\naliases: [tee]\nid: T-1\n---\n# Target\n[[t]] [[Target]]\n",
             "b.md": "see [[t]] twice: [[Target|x]]\n\nand [[tee#Part]]\n",
             "a/a.md": "---\nx: 1\n---\n[md](../t.md)\n![[T]]\n`[[t]]`\n",
-            "c.md": "[[t-1]] [[other]]\n",
+            "c.md": "[[T-1]] [[other]]\n",
         }
     )
     assert incoming(vault, "t.md") == (
-        [("a/a.md", 4), ("a/a.md", 5), ("b.md", 1), ("b.md", 1), ("b.md", 3)] + [("c.md", 1)],
+        [("a/a.md", 4), ("a/a.md", 5), ("b.md", 1), ("b.md", 1), ("b.md", 3), ("c.md", 1)],
         6,
     )
     first = vault.incoming(NoteId("t.md"), 3, EMPTY_VAULT)

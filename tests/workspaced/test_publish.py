@@ -1,10 +1,13 @@
 """`workspaced/publish`: checked whole, appended whole, acknowledged once durable."""
 
+import hashlib
 import threading
 from typing import Any
 
 import pytest
 
+from workspaced_events.blobs import BlobStore
+from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay import replay
 
 
@@ -195,8 +198,8 @@ def test_a_long_selection_is_kept_as_a_blob(shared: Any, client: Any) -> None:
         ]
     )
     digest = client.state()["selection"]["textSha256"]
-    (blob,) = [path for path in (shared.data / "blobs").rglob("*") if path.is_file() and digest in path.name]
-    assert blob.read_bytes() == text.encode()
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+    assert BlobStore(RealDisk(shared.data)).get(digest) == text.encode()
 
 
 def test_an_event_for_another_vault_changes_only_that_one(daemon: Any) -> None:

@@ -18,8 +18,8 @@ from .view import View
 CONTENT_CHARS_MIN: Final = 100
 """Less room than this is not worth a beginning of a note."""
 OMITTED_LISTED_MIN: Final = 10
-_ENTRY_CHARS: Final = 240
-"""About what an entry's keys, dates and flags take."""
+_ENTRY_CHARS: Final = 320
+"""About what an entry takes beside its names."""
 
 
 class GetWorkspaceContext(Arguments):
@@ -104,9 +104,10 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     active = state.active
     tabs = visible_tabs(state, view.now)
     recents = list(islice(reversed(state.recents.items()), RECENT_NOTES_SHOWN_MAX))
-    members = dict.fromkeys([*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)])
-    wanted = list(dict.fromkeys([*members, *(note for note, _ in recents)]))
-    frame = _Frame(arguments, state, dict(zip(wanted, vault.read(wanted), strict=True)))
+    members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
+    listed = [*members, *(note for note, _ in recents)]
+    distinct = list(dict.fromkeys(listed))
+    frame = _Frame(arguments, state, dict(zip(distinct, vault.read(distinct), strict=True)), listed)
 
     active_note = frame.entry("activeNote", active.id, {"since": active.since}) if active else None
     pins = [frame.entry("pinnedNotes", pin.id, {"pinnedAt": pin.pinned_at}) for pin in state.pins.values()]
@@ -126,14 +127,14 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     active_tab = state.active_tab_id
     data = {
         "activeNote": active_note,
-        "pinnedNotes": [entry for entry in pins if entry is not None],
-        "temporaryTabs": [entry for entry in shown_tabs if entry is not None],
+        "pinnedNotes": _present(pins),
+        "temporaryTabs": _present(shown_tabs),
         "activeTabId": active_tab if any(tab.id == active_tab for tab in tabs) else None,
-        "recentNotes": [frame.recent(note, at) for note, at in recents],
+        "recentNotes": _present([frame.recent(note, at) for note, at in recents]),
         "selection": _selection(state),
         "vaultInfo": _vault_info(view),
         "summary": {
-            "totalNotes": len(members),
+            "totalNotes": len(set(members)),
             "pinnedNotes": len(pins),
             "temporaryTabs": len(tabs),
             "contentLength": arguments.max_total_length - frame.room,
@@ -150,10 +151,14 @@ class _Frame:
     """Builds the entries of one answer within its two budgets: content, and everything else."""
 
     def __init__(
-        self, arguments: GetWorkspaceContext, state: VaultState, found: dict[NoteId, Note | NoteFailure]
+        self,
+        arguments: GetWorkspaceContext,
+        state: VaultState,
+        found: dict[NoteId, Note | NoteFailure],
+        listed: list[NoteId],
     ) -> None:
+        """`listed` are the notes of all lists in their order: their names come before anything else."""
         self.room = arguments.max_total_length
-        self.frame_room = FRAME_CHARS_MAX
         self.omitted: list[Json] = []
         self.omitted_total = 0
         self.warnings: list[str] = []
@@ -161,12 +166,19 @@ class _Frame:
         self._state = state
         self._found = found
         self._content_in: dict[NoteId, str] = {}
+        self._frame_room = FRAME_CHARS_MAX if arguments.include_content else 2 * FRAME_CHARS_MAX
+        self._named: set[NoteId] = set()
+        for note in listed:
+            read = found[note]
+            title = len(read.title) if isinstance(read, Note) else len(note)
+            if self._spend(2 * len(note) + title + _ENTRY_CHARS):
+                self._named.add(note)
 
     def entry(self, place: str, note: NoteId, more: Json) -> Json | None:
         """The entry of `note` in the list `place`; None where the answer has no room for it."""
         found = self._found[note]
         shown = facts(found) if isinstance(found, Note) else None
-        if not self._spend(2 * len(note) + _ENTRY_CHARS):
+        if note not in self._named:
             self._omit(note, "note", "The answer is full.")
             return None
         metadata = self._arguments.include_metadata and shown is not None
@@ -180,9 +192,12 @@ class _Frame:
             self._add_content(entry, place, note, found)
         return entry
 
-    def recent(self, note: NoteId, at: str) -> Json:
+    def recent(self, note: NoteId, at: str) -> Json | None:
         """The line of `note` in the recent notes: its name alone."""
         found = self._found[note]
+        if note not in self._named:
+            self._omit(note, "note", "The answer is full.")
+            return None
         entry = note_entry(note, found, archived=False, metadata=False)
         return {"id": note, "title": entry["title"], "exists": entry["exists"], "at": at}
 
@@ -209,9 +224,9 @@ class _Frame:
             self.warnings.append(f"{note}: {found.message}")
 
     def _spend(self, chars: int) -> bool:
-        if chars > self.frame_room:
+        if chars > self._frame_room:
             return False
-        self.frame_room -= chars
+        self._frame_room -= chars
         return True
 
     def _omit(self, note: NoteId, part: str, reason: str) -> None:
@@ -219,6 +234,10 @@ class _Frame:
         # The list of what is left out must not be what overfills the answer.
         if self.omitted_total <= OMITTED_LISTED_MIN or self._spend(len(note) + 80):
             self.omitted.append({"id": note, "part": part, "reason": reason})
+
+
+def _present(entries: list[Json | None]) -> list[Json]:
+    return [entry for entry in entries if entry is not None]
 
 
 def _selection(state: VaultState) -> Json | None:

@@ -9,7 +9,7 @@ UNCERTAIN_NS: Final = 2_000_000_000
 """A version younger than this when read may still change without its stat changing: read again next time."""
 READ_THREADS: Final = 8
 READ_INLINE_S: Final = 0.001
-"""After this long the rest of a call's notes is read by threads."""
+"""Once a note took this long, the rest of a call's notes is read by threads."""
 
 CONTENT_CHARS_MAX: Final = 50_000
 INCOMING_LINKS_MAX: Final = 100
@@ -42,7 +42,7 @@ SCAN_REPORT_NAMES_MAX: Final = 100
 
 # What an answer may hold beside content, so that its whole stays near CONTENT_CHARS_MAX.
 FRAME_CHARS_MAX: Final = 20_000
-"""Names and metadata of all notes of the workspace."""
+"""Names and metadata of all notes of the workspace, where the answer holds content too; without, twice that."""
 RECENT_NOTES_SHOWN_MAX: Final = 10
 CUSTOM_FIELDS_CHARS_MAX: Final = 8_000
 TAGS_CHARS_MAX: Final = 4_000
@@ -50,4 +50,5 @@ NOTE_TYPE_CHARS_MAX: Final = 100
 LISTED_MAX: Final = 500
 """Headings of an outline, outgoing links."""
 WARNINGS_MAX: Final = 20
+WARNINGS_CHARS_MAX: Final = 4_000
 REFERENCE_CHARS_MAX: Final = 2_048

@@ -155,7 +155,7 @@ class Facts(msgspec.Struct, frozen=True):
     type: str
     metadata: Json
     size: int
-    """Characters of title and metadata, about."""
+    """Characters of the metadata."""
     warnings: tuple[str, ...]
 
 
@@ -286,7 +286,7 @@ def _facts(note: Note) -> Facts:
         "characterCount": len(note.body),
         "noteType": note_type,
     }
-    size = len(note.title) + len(msgspec.json.encode(metadata))
+    size = len(msgspec.json.encode(metadata))
     return Facts(note_type["name"], metadata, size, tuple(warnings))
 
 

@@ -18,12 +18,13 @@ from typing import Any, Final, Generic, TypeVar, cast
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ValidationError as PydanticError
 from pydantic.alias_generators import to_camel
 
 from workspaced_events.errors import WorkspacedError
 
 from .errors import ArgumentInvalid, ToolError
-from .limits import ECHO_CHARS_MAX, WARNINGS_MAX
+from .limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from .view import View
 
 Json = dict[str, Any]
@@ -153,10 +154,17 @@ class Tool(Generic[A]):
         """
         if not arguments and type(arguments) is dict and self._defaults is not None:
             return self._defaults
-        errors = sorted(self._gate.iter_errors(arguments), key=_order)
+        try:
+            errors = sorted(self._gate.iter_errors(arguments), key=_order)
+        except ValueError:  # The library cannot write down an integer of thousands of digits.
+            raise ArgumentInvalid("An argument is a number beyond all bounds.", hint=_names(self)) from None
         if errors:
             raise _argument_invalid(self, errors[0], arguments)
-        return self.arguments.model_validate(arguments)
+        try:
+            return self.arguments.model_validate(arguments)
+        except PydanticError as error:  # What a schema cannot say: text with lone surrogates.
+            place = error.errors(include_input=False, include_url=False)[0]
+            raise ArgumentInvalid(f"Argument '{place['loc'][0]}': {place['msg']}.", hint=_names(self)) from None
 
 
 def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
@@ -188,10 +196,16 @@ def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
 
 
 def _capped(warnings: list[str]) -> list[str]:
+    shown: list[str] = []
+    room = WARNINGS_CHARS_MAX
     warnings = list(dict.fromkeys(warnings))
-    if len(warnings) > WARNINGS_MAX:
-        warnings[WARNINGS_MAX - 1 :] = [f"{len(warnings) - WARNINGS_MAX + 1} more warnings are left out."]
-    return warnings
+    for warning in warnings:
+        room -= len(warning)
+        if room < 0 or len(shown) == WARNINGS_MAX:
+            shown.append(f"{len(warnings) - len(shown)} more warnings are left out.")
+            break
+        shown.append(warning)
+    return shown
 
 
 def _failure(error: WorkspacedError, view: View) -> Result:
@@ -214,9 +228,13 @@ def _order(error: ValidationError) -> tuple[bool, str, str]:
     return bool(path), "/".join(path), str(error.validator)
 
 
+def _names(tool: Tool[Any]) -> str:
+    return f"Arguments of {tool.name}: {', '.join(tool.input_schema['properties'])}."
+
+
 def _argument_invalid(tool: Tool[Any], error: ValidationError, arguments: Any) -> ArgumentInvalid:
     properties: Json = tool.input_schema["properties"]
-    hint = f"Arguments of {tool.name}: {', '.join(properties)}."
+    hint = _names(tool)
     if not isinstance(arguments, dict):
         return ArgumentInvalid(f"Expected an object of arguments, got {_echo(arguments)}.", hint=hint)
     if error.validator == "additionalProperties":
@@ -262,10 +280,7 @@ def _echo(value: Any) -> str:
     """`value` as JSON, at most ECHO_CHARS_MAX characters; of containers only the kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
-    try:
-        text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
-    except ValueError:  # An integer of thousands of digits.
-        return "a number beyond all bounds"
+    text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
     return text if len(text) <= ECHO_CHARS_MAX else text[: ECHO_CHARS_MAX - 1] + "…"
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -54,28 +55,43 @@ async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
     lock = LogLock(data)
     try:
         service = await _open(settings, data)
-        inherited = inherited_socket()
-        listening = inherited or bind_socket(settings.socket_path)
         try:
-            async with anyio.create_task_group() as tasks:
-                await _start(service, settings, folders, tasks)
-                server = Server(service, tasks)
-                await server.start(listening)
-                if settings.idle_exit_minutes is not None:
-                    tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
-                ready(service)
-                await service.stopping.wait()
-                await server.stop()
-                with anyio.move_on_after(STOP_S / 2, shield=True):
-                    await service.note([Action(c.DaemonStopped(service.stop_reason))])
-                tasks.cancel_scope.cancel()
+            inherited = inherited_socket()
+            listening = inherited or bind_socket(settings.socket_path)
+            try:
+                await _run(service, settings, folders, listening, ready)
+            finally:
+                if inherited is None:
+                    settings.socket_path.unlink(missing_ok=True)
         finally:
-            if inherited is None:
-                settings.socket_path.unlink(missing_ok=True)
             _close(service)
         return 4 if service.log.failure is not None else 0
     finally:
         lock.close()
+
+
+async def _run(
+    service: Service,
+    settings: Settings,
+    folders: list[Path],
+    listening: socket.socket,
+    ready: Callable[[Service], None],
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        try:
+            await _start(service, settings, folders, tasks)
+            server = Server(service, tasks)
+            await server.start(listening)
+            if settings.idle_exit_minutes is not None:
+                tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
+            ready(service)
+            await service.stopping.wait()
+            await server.stop()
+            with anyio.move_on_after(STOP_S / 2, shield=True):
+                await service.note([Action(c.DaemonStopped(service.stop_reason))])
+        finally:
+            service.stop("failed")  # where a task failed: the watchers' threads sit out a mere cancellation
+        tasks.cancel_scope.cancel()
 
 
 async def _open(settings: Settings, data: Path) -> Service:

@@ -27,6 +27,10 @@ TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
 STOP_S: Final = 5.0
 TOOL_THREADS: Final = 4
+WARM_CALL_S: Final = 0.05
+"""A call made on the event loop that took longer than this sends the vault's calls to threads,"""
+WARM_PAUSE_S: Final = 60.0
+"""for this long."""
 LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107

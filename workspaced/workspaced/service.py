@@ -31,11 +31,12 @@ from workspaced_events.recorder import Committed, Done, Outcome, Receipt
 from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.tool import Tool, run
+from workspaced_tools.vault.warm import NotWarm
 from workspaced_tools.view import View
 
 from .__about__ import __version__
 from .errors import TimedOut, UnknownTool
-from .limits import LATENCY_SAMPLES, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS
+from .limits import LATENCY_SAMPLES, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
 from .snapshot import Snapshot, checked, differences
 from .vaults import ServedVault
 
@@ -206,40 +207,66 @@ class Service:
             following = events[-1].seq + 1
         return state
 
-    def view(self) -> View:
-        """The world as tools see it now."""
-        state = self.state
-        served = self.served.get(state.current) if state.current is not None else None
-        return View(state, system_clock(), served.vault if served else None)
+    @property
+    def current_vault(self) -> ServedVault | None:
+        """The current vault, if its folder is served."""
+        return self.served.get(self.state.current) if self.state.current is not None else None
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """Runs a tool on a worker thread and records the call.
+    def tool(self, name: str) -> Tool[Any]:
+        """The tool of that name.
 
         Raises:
-            UnknownTool: there is none of that name.
-            TimedOut: `minSeq` was not reached.
+            UnknownTool: there is none.
         """
         tool = TOOLS.get(name)
         if tool is None:
             raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+        return tool
+
+    def call_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
+        """Runs a tool right here, and records the call, if that needs no waiting and no file; else None.
+
+        Even a stat may hang where the vault lies on a network: a vault that once made the loop wait is spared
+        this for a while.
+        """
         min_seq = arguments.get("minSeq")
         if isinstance(min_seq, int) and min_seq > self.seq:
-            await self.reached(min_seq)
+            return None
+        served = self.current_vault
         started = time.perf_counter_ns()
-        view = self.view()
+        if served is not None and started < served.not_warm_until_ns:
+            return None
+        view = View(self.state, system_clock(), served.warm if served else None)
+        try:
+            answer = _run(tool, view, arguments)
+        except NotWarm:
+            return None
+        finally:
+            duration_ns = time.perf_counter_ns() - started
+            if served is not None and duration_ns > WARM_CALL_S * 1e9:
+                served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
+        self._record_call(tool, caller, arguments, view, answer, duration_ns // 1000)
+        return answer
+
+    async def call_tool(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """Runs a tool over the present state, on a worker thread, and records the call.
+
+        Raises:
+            TimedOut: `minSeq` was not reached.
+        """
+        min_seq = arguments.get("minSeq")
+        if isinstance(min_seq, int):
+            await self.reached(min_seq)
+        served = self.current_vault
+        started = time.perf_counter_ns()
+        view = View(self.state, system_clock(), served.vault if served else None)
         answer: ToolAnswer = await self.in_thread(_run, tool, view, arguments)
-        duration_us = (time.perf_counter_ns() - started) // 1000
-        self._count(name, duration_us)
-        self._record_call(tool, caller, arguments, view, answer, duration_us)
+        self._record_call(tool, caller, arguments, view, answer, (time.perf_counter_ns() - started) // 1000)
         return answer
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the service's threads."""
         return await self._loop.run_in_executor(self._threads, function, *args)
-
-    def _count(self, tool: str, duration_us: int) -> None:
-        self._calls[tool] = self._calls.get(tool, 0) + 1
-        self._latencies.setdefault(tool, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
 
     def _record_call(
         self,
@@ -250,6 +277,8 @@ class Service:
         answer: ToolAnswer,
         duration_us: int,
     ) -> None:
+        self._calls[tool.name] = self._calls.get(tool.name, 0) + 1
+        self._latencies.setdefault(tool.name, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
         data = c.ToolCalled(
             tool=tool.name,
             caller=caller,

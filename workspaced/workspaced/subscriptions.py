@@ -6,15 +6,19 @@ stops its own cursor and nobody else.
 """
 
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from workspaced_events.catalogue import Event
+from workspaced_events.errors import LogError
 from workspaced_events.limits import READ_EVENTS_MAX
 
 from .ipc.jsonrpc import notification
 from .limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
 from .service import Service
+
+logger = logging.getLogger(__name__)
 
 _numbers = itertools.count(1)
 
@@ -95,11 +99,19 @@ class Subscription:
         try:
             limit = min(NOTIFICATION_EVENTS_MAX, READ_EVENTS_MAX)
             events = await self._service.in_thread(self._service.log.read, self._following, limit)
+        except (LogError, OSError) as error:
+            # The subscriber learns what it misses; the log's trouble is no reason to stop serving.
+            logger.warning("events for %s cannot be read: %s", self.id, error)
+            events = []
         finally:
             self._busy = False
-        if not self._closed:
+        if self._closed:
+            return
+        if events:
             self._send(events)
-            self._pump()
+        else:
+            self._send_gap()
+        self._pump()
 
     def _send(self, events: list[Event]) -> None:
         self._following = events[-1].seq + 1

@@ -24,6 +24,7 @@ from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.vault.upkeep import Changes, FileVersion
 from workspaced_tools.vault.vault import Vault
+from workspaced_tools.vault.warm import WarmVault
 
 from .errors import VaultUnusable
 
@@ -39,6 +40,9 @@ class ServedVault:
         self.id = vault_id
         self.path = path
         self.vault = Vault(path, cache_bytes_max=cache_bytes)
+        self.warm = WarmVault(self.vault)
+        self.not_warm_until_ns = 0
+        """Until when calls are not tried on the event loop (see Service)."""
         self.watcher = "off"
         """`watching`, `reconciling only` (the watcher failed and is tried again) or `off`."""
 
@@ -114,6 +118,10 @@ def usable_folder(path: Path) -> Path:
             f"The vault {path} cannot be opened: {error.strerror or error}.",
             hint="Give an existing folder with --vault.",
         ) from None
+    try:
+        str(real).encode()
+    except UnicodeEncodeError:
+        raise VaultUnusable(f"The vault's path {str(real)!r} is not UTF-8.", hint="Rename the folder.") from None
     if not real.is_dir():
         raise VaultUnusable(f"The vault {path} is no directory.", hint="Give the folder that holds the notes.")
     if not os.access(real, os.R_OK | os.X_OK):

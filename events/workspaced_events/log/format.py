@@ -20,7 +20,7 @@ import msgspec
 FORMAT_VERSION: Final = 1
 PREFIX_BYTES: Final = 9
 SUFFIX: Final = ".wlog"
-_NAME: Final = re.compile(r"^([0-9]{20})\.wlog$", re.ASCII)
+_NAME: Final = re.compile(r"^([0-9]{20})\.wlog\Z", re.ASCII)
 _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 
 

@@ -14,6 +14,7 @@ from ..limits import INDEX_STRIDE_BYTES
 from ..record import decode_batch
 from .disk import Disk
 from .format import (
+    FORMAT_VERSION,
     BadLine,
     Header,
     chain_text,
@@ -121,6 +122,9 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
             scan.torn = Torn(name, 0, len(data))
         else:
             _damaged(scan, name, bad.offset, following, f"the header does not verify ({bad.reason})")
+        return
+    if header.format > FORMAT_VERSION:
+        _damaged(scan, name, 0, following, f"it has format {header.format}; this version reads {FORMAT_VERSION}")
         return
     scan.segments += 1
     scan.log_id = header.log

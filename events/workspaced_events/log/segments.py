@@ -136,6 +136,7 @@ class SegmentLog:
             return
         try:
             if self.failure is None:
+                writable.file.sync()  # what was cut back may not be yet; after a clean stop nobody looks for it
                 writable.head.write(self._head(clean=True))
                 writable.head.sync()
         finally:
@@ -284,7 +285,9 @@ class SegmentLog:
             size = chunk if end is None else min(chunk, end - offset)
             data = self._disk.read(f"{DIRECTORY}/{position.segment}", offset, size)
             if not data:
-                return
+                if end is None:
+                    return
+                raise _damaged_since(position.segment, offset, BadLine(offset, "incomplete"))
             consumed = 0
             for line in verified_lines(data, 0, chain):
                 if isinstance(line, BadLine):

@@ -2,8 +2,8 @@
 
 Between syncs every written sector, every size change and every name change may or may not have reached the
 platter; `crash` decides from a seed. A failed sync is as bad as on Linux: the pages are marked clean all the same,
-so programs still read the bytes, and a later sync succeeds without them. `faults` raises an error at any operation,
-`crash_at` stops the program there, so that a test can be cut at every I/O call.
+so programs still read the bytes, and a later sync succeeds without them. `faults` raises an error at any
+operation, `crash_at` stops the program there, so that a test can be cut at every I/O call.
 """
 
 import errno

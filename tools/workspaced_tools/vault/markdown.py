@@ -90,8 +90,8 @@ def parse_markdown(body: str, first_line: int = 1) -> Markdown:
         source = body.encode()
     except UnicodeEncodeError:  # Lone surrogates; decoding a file never makes them.
         source = body.encode(errors="replace")
-        body = source.decode()
-    return _Reader(source, first_line).read(body)
+    # Not `body` itself: the parser makes a string keep its UTF-8 form, and a cached note's would double.
+    return _Reader(source, first_line).read(body if body.isascii() else source.decode())
 
 
 def word_count(text: str) -> int:

@@ -182,7 +182,7 @@ def readings(reference: str) -> list[Reading]:
 
 
 def _unwrapped(reference: str) -> str:
-    """Trimmed, NFC, without `[[` `]]` and the alias inside them."""
+    """Trimmed, without `[[` `]]` and the alias inside them."""
     text = reference.strip()
     if "\0" in text:
         raise ReferenceOutsideVault(
@@ -194,7 +194,6 @@ def _unwrapped(reference: str) -> str:
         raise ArgumentInvalid(
             f"The reference {_shown(reference)} is no Unicode text.", hint="Leave out lone surrogates."
         ) from None
-    text = unicodedata.normalize("NFC", text)
     if text.removeprefix("!").startswith("[[") and text.endswith("]]"):
         text = text.removeprefix("!")[2:-2].partition("|")[0].rstrip("\\").strip()
     return text
@@ -222,8 +221,8 @@ def _shown(reference: str) -> str:
 def _resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
     if (note := _at(note_paths(way.name), lookup)) is not None:
         return Resolution(note, "path", heading=way.heading, block=way.block)
-    wanted = _Wanted.of(way.name)
-    entries = {entry.id: entry for each in target_keys(way.name) for entry in lookup.named(each)}.values()
+    wanted = _Wanted.of(unicodedata.normalize("NFC", way.name))
+    entries = {entry.id: entry for each in target_keys(wanted.name) for entry in lookup.named(each)}.values()
     for stage, matches in _EXACT if exact_only else _ALL:
         hits = [entry for entry in entries if matches(entry, wanted)]
         if hits:
@@ -255,13 +254,20 @@ def _members(state: VaultState) -> Iterable[NoteId]:
 
 
 def note_paths(name: str) -> Iterator[NoteId]:
-    """The paths `name` could be: as it stands, then with `.md`."""
+    """The paths `name` could be: as it stands, then with `.md`.
+
+    Of two files whose names differ only in normalisation one keeps a path that is not NFC; so what is given is
+    tried before its NFC form.
+    """
     name = name.removeprefix("./")
     for path in (name, f"{name}.md"):
         try:
-            yield note_id(path)
+            note = note_id(path)
         except (InvalidArgument, OutsideVault):
             continue
+        if note != path:
+            yield NoteId(path)
+        yield note
 
 
 def _at(paths: Iterable[NoteId], lookup: Lookup) -> NoteRef | None:

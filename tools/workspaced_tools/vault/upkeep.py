@@ -146,7 +146,9 @@ class Upkeep:
             relative = path.removeprefix(root).rstrip("/")
             try:
                 notes.add(note_id(relative))
-                notes.add(NoteId(relative))
+                # Not NFC and yet an id: the other one of two files that differ only in normalisation.
+                if self._index.entry(NoteId(relative)) is not None:
+                    notes.add(NoteId(relative))
             except (ActionError, UnicodeEncodeError):
                 if not any(part.startswith(".") for part in relative.split("/")):
                     folders.append(relative + "/")

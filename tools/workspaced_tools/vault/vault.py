@@ -8,6 +8,7 @@ not there.
 import os
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -144,6 +145,11 @@ class Vault:
     def index_state(self) -> str:
         return "ready" if self._upkeep.ready.is_set() else "building"
 
+    def read_warm(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
+        """As `read`, if every note is in the cache and unchanged; else None."""
+        self._last_read = time.monotonic()
+        return self._cache.read_warm(notes)
+
     # -- pieces --
 
     def _await_index(self) -> None:
@@ -200,6 +206,10 @@ class _Files:
         self._vault = vault
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if not path.isascii() and not unicodedata.is_normalized("NFC", path):
+            # The path of a note only where the NFC form is another's; the disk would find it in any case.
+            entry = self._vault._index.entry(path)
+            return entry.ref if entry is not None else None
         found = self._vault._cache.read(path)
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)

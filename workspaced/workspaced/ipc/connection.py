@@ -51,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[bytes] = deque()
         self._in_flight = 0
         self._native = False
+        self._at_end = False
         self._writable = True
         self._out: list[bytes] = []
         self._partial_timer: asyncio.TimerHandle | None = None
@@ -93,7 +94,9 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         # Answers on their way are still written: a client may send, shut down its side and read.
-        return self._in_flight > 0 or bool(self._out)
+        self._at_end = True
+        self._close_at_end()
+        return True
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -124,6 +127,7 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, line: bytes) -> None:
         request_id: RequestId | None = None
+        request: Request | None = None
         try:
             request = parse_request(line)
             request_id = None if request.id is msgspec.UNSET else request.id
@@ -139,7 +143,9 @@ class Connection(asyncio.Protocol):
             result = method.handler(self, request_id, params)
         except WorkspacedError as error:
             self._in_flight += 1
-            self.fail(request_id if request_id is not None else error.details.get("request_id"), error, heard=True)
+            if request is None:
+                request_id = error.details.get("request_id")
+            self.fail(request_id, error, heard=request is None)
             return
         except Exception:
             logger.exception("a method failed")
@@ -196,7 +202,7 @@ class Connection(asyncio.Protocol):
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError, *, heard: bool = False) -> None:
         """Ends a request with an error. Without an id only what is no request at all is answered (`heard`)."""
-        if request_id is not None or (heard and isinstance(error, RequestError)):
+        if request_id is not None or heard:
             self.send(error_response(request_id, error))
         else:
             logger.debug("a notification failed: %s", error)
@@ -206,6 +212,7 @@ class Connection(asyncio.Protocol):
         self._in_flight -= 1
         if self._waiting:
             self._loop.call_soon(self._take)
+        self._close_at_end()
 
     def send(self, line: bytes) -> None:
         """Writes a line; all of one turn of the loop go out in one system call."""
@@ -219,6 +226,7 @@ class Connection(asyncio.Protocol):
         out, self._out = self._out, []
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(out))
+            self._close_at_end()
 
     # -- subscriptions (the Outlet of subscriptions.py) --
 
@@ -246,6 +254,12 @@ class Connection(asyncio.Protocol):
         """Closes after what was written has gone out."""
         self._flush()
         if self._transport is not None:
+            self._transport.close()
+
+    def _close_at_end(self) -> None:
+        """Closes once a client that sends nothing more has got all its answers."""
+        done = not (self._in_flight or self._waiting or self._out)
+        if self._at_end and done and self._transport is not None:
             self._transport.close()
 
     def _refuse_and_close(self, error: RequestError) -> None:

@@ -18,6 +18,7 @@ from workspaced_events.limits import (
 )
 from workspaced_events.recorder import Done, Outcome
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tool import Tool
 
 from ..__about__ import __version__
 from ..limits import (
@@ -27,6 +28,7 @@ from ..limits import (
     REQUEST_BYTES_MAX,
     SUBSCRIPTIONS_PER_CONNECTION_MAX,
 )
+from ..service import Service, ToolAnswer
 from ..snapshot import Snapshot
 from ..subscriptions import Subscription
 from .jsonrpc import RequestId
@@ -199,17 +201,14 @@ def unsubscribe(connection: "Connection", _id: RequestId | None, params: Unsubsc
 async def log(connection: "Connection", _id: RequestId | None, params: Log) -> Any:
     service = connection.service
     types = frozenset(params.types) if params.types is not None else None
-    first, events = params.from_, await service.in_thread(service.log.read, params.from_, params.limit)
+    events = await service.in_thread(service.log.read, params.from_, params.limit)
     if types is not None:
-        first = events[-1].seq + 1 if events else first
+        # A page without any of these types is no answer: an empty list means the tail.
         wanted = [event for event in events if event.type in types]
-        while events and len(wanted) < params.limit:
-            events = await service.in_thread(service.log.read, first, params.limit)
-            first = events[-1].seq + 1 if events else first
-            wanted.extend(event for event in events if event.type in types)
-            if wanted:
-                break
-        events = wanted[: params.limit]
+        while events and not wanted:
+            events = await service.in_thread(service.log.read, events[-1].seq + 1, params.limit)
+            wanted = [event for event in events if event.type in types]
+        events = wanted
     return {"events": events, "clock": service.clock()}
 
 
@@ -229,9 +228,19 @@ def list_tools(_connection: "Connection", _id: RequestId | None, _params: ListTo
     return _TOOL_LIST
 
 
-async def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
+def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
     service = connection.service
-    answer = await service.call_tool(params.name, params.arguments, connection.client)
+    tool = service.tool(params.name)
+    answer = service.call_warm(tool, params.arguments, connection.client)
+    return _tool_result(service, answer) if answer is not None else _call_cold(connection, tool, params)
+
+
+async def _call_cold(connection: "Connection", tool: Tool[Any], params: CallTool) -> Any:
+    service = connection.service
+    return _tool_result(service, await service.call_tool(tool, params.arguments, connection.client))
+
+
+def _tool_result(service: "Service", answer: ToolAnswer) -> Any:
     return {
         "content": [{"type": "text", "text": answer.payload.decode()}],
         "structuredContent": msgspec.Raw(answer.payload),

@@ -27,7 +27,9 @@ class Server:
 
     async def start(self, listening: socket.socket) -> None:
         """Begins to accept."""
-        self._listener = await self.loop.create_unix_server(lambda: Connection(self), sock=listening)
+        self._listener = await self.loop.create_unix_server(
+            lambda: Connection(self), sock=listening, backlog=CONNECTIONS_MAX
+        )
         self.service.signals.on(COMMITTED, self._tail_moved)
 
     async def stop(self) -> None:

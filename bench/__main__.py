@@ -1,0 +1,57 @@
+"""`python -m bench [--only PREFIX] [--quick] [--dir DIR]`: one JSON line per figure on stdout, progress on stderr.
+
+`ok` says whether the goal is reached; a goal missed is no failure of the run. `--quick` shows that everything
+works, with counts too small for most goals.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from . import publish, replay, tools, vault
+from .daemon import Place, place
+from .measure import FULL, QUICK, Figure, progress
+
+GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
+    "replay.verify": replay.speed,
+    "replay.open": replay.opening,
+    "publish.append": publish.append,
+    "publish.socket.1_client": publish.one_client,
+    "publish.socket.64_clients": publish.many_clients,
+    "tools": tools.warm,
+    "visible": tools.visible,
+    "index.build": vault.build,
+    "index.first": vault.first_calls,
+    "memory": vault.memory,
+    "cli": vault.command_line,
+}
+"""What measures the figures whose names begin so."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure, one JSON line per figure.")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="figures whose names begin so")
+    parser.add_argument("--quick", action="store_true", help="small counts: to see that it works")
+    parser.add_argument("--dir", type=Path, default=Path.cwd(), metavar="DIR", help="on the disk to measure")
+    options = parser.parse_args(arguments)
+    only: str = options.only
+    groups = {name: run for name, run in GROUPS.items() if name.startswith(only) or only.startswith(name)}
+    if not groups:
+        parser.error(f"no figure begins with {only!r}; there are {', '.join(GROUPS)}")
+    with place(options.dir.resolve(), QUICK if options.quick else FULL) as at:
+        for name, run in groups.items():
+            started = time.monotonic()
+            progress(f"{name} ...")
+            for figure in run(at):
+                if figure.bench.startswith(only):
+                    print(figure.line(), flush=True)
+            progress(f"{name}: {time.monotonic() - started:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

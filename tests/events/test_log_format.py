@@ -1,0 +1,457 @@
+"""The bytes of a segment: what a line is, what breaks the chain, and that nothing broken goes unnoticed."""
+
+import itertools
+import json
+import random
+import re
+import subprocess
+import zlib
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import CATALOGUE_VERSION, Event
+from workspaced_events.errors import LogReadOnly
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.log.format import (
+    FORMAT_VERSION,
+    BadLine,
+    Line,
+    frame_line,
+    parse_header,
+    parse_seal,
+    segment_first,
+    segment_name,
+    verified_lines,
+)
+from workspaced_events.log.scan import Scan, scan_log
+from workspaced_events.log.simdisk import SimDisk
+from workspaced_events.recorder import Outcome
+
+EVERYTHING = 1 << 40
+
+
+def open_at(disk: SimDisk, **options: Any) -> Journal:
+    ticks = iter(range(1, 1_000_000))
+    clock = lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z"  # noqa: E731
+    return open_journal(disk, version="t", clock=clock, **{"segment_bytes_max": 1_500, **options})
+
+
+def record(journal: Journal, *data: c.Data, source: str = "ui") -> Outcome:
+    told: list[Outcome] = []
+    journal.recorder.submit([Action(each) for each in data], source, told.append)
+    committed = journal.recorder.commit()
+    for done, outcome in committed.outcomes:
+        done(outcome)
+    return told[0]
+
+
+def note(number: int) -> c.Data:
+    return c.ActiveNoteSet(NoteId(f"note-{number}.md"))
+
+
+def a_log(batches: int = 12, *, clean: bool = True, **options: Any) -> SimDisk:
+    """A log of several segments: batches of one, two, three events in turn."""
+    disk = SimDisk()
+    journal = open_at(disk, **options)
+    record(journal, c.VaultOpened(VaultId("v"), "v", "/v"))
+    for number in range(batches):
+        assert isinstance(record(journal, *[note(number + each) for each in range(1 + number % 3)]), list)
+    if clean:
+        journal.recorder.close()
+    return disk
+
+
+def copy_of(disk: SimDisk) -> SimDisk:
+    copied = SimDisk()
+    for name in disk.names("log"):
+        copied.overwrite(f"log/{name}", disk.read(f"log/{name}"))
+    return copied
+
+
+def segments_of(disk: SimDisk) -> list[str]:
+    return [name for name in disk.names("log") if name.endswith(".wlog")]
+
+
+def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
+    events: list[Event] = []
+    return scan_log(disk, events.extend), events
+
+
+class TestALine:
+    def test_is_a_checksum_a_space_json_and_a_newline(self) -> None:
+        line, chain = frame_line(b"[1]", 7)
+        assert line == b"%08x [1]\n" % zlib.crc32(b"[1]", 7)
+        assert chain == zlib.crc32(b"[1]", 7)
+
+    def test_pads_a_small_checksum(self) -> None:
+        payload = next(b"[%d]" % n for n in range(100_000) if zlib.crc32(b"[%d]" % n) < 1 << 24)
+        assert frame_line(payload, 0)[0].startswith(b"00")
+
+    @given(st.lists(st.binary(max_size=40).map(lambda each: each.replace(b"\n", b"")), max_size=8), st.data())
+    @settings(max_examples=150, deadline=None)
+    def test_any_prefix_of_bytes_reads_as_the_whole_lines_in_it(
+        self, payloads: list[bytes], data: st.DataObject
+    ) -> None:
+        whole, chain, ends = b"", 3, [0]
+        for payload in payloads:
+            line, chain = frame_line(payload, chain)
+            whole += line
+            ends.append(len(whole))
+        cut = data.draw(st.integers(0, len(whole)))
+        lines = list(verified_lines(whole[:cut], 0, 3))
+        good = [line for line in lines if isinstance(line, Line)]
+        assert [line.payload for line in good] == payloads[: sum(end <= cut for end in ends) - 1]
+        assert any(isinstance(line, BadLine) for line in lines) == (cut not in ends)
+
+    def test_its_checksum_is_compared_as_bytes(self) -> None:
+        """An upper-case A is one flipped bit, though it is the same number."""
+        payload = next(b"[%d]" % n for n in range(100) if re.search(rb"[a-f]", frame_line(b"[%d]" % n, 0)[0][:8]))
+        line = frame_line(payload, 0)[0]
+        assert list(verified_lines(line[:8].upper() + line[8:], 0, 0)) == [BadLine(0, "checksum")]
+
+    @pytest.mark.parametrize("first", [1, 42, 10**19])
+    def test_a_segment_is_named_by_its_first_sequence(self, first: int) -> None:
+        assert segment_first(segment_name(first)) == first
+        assert len(segment_name(first)) == 25
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "HEAD",
+            "1.wlog",
+            f"{1:020}.wlog.tmp",
+            f"{1:021}.wlog",
+            f"{1:020}.wlog\n",
+            f"x{1:020}.wlog",
+            "٠" * 20 + ".wlog",
+        ],
+    )
+    def test_other_names_are_no_segments(self, name: str) -> None:
+        assert segment_first(name) is None
+
+
+class TestASegment:
+    def test_begins_with_a_header_that_says_what_it_continues(self) -> None:
+        disk = a_log()
+        chain, log_ids = 0, set()
+        for name in segments_of(disk):
+            data = disk.read(f"log/{name}")
+            lines = [line for line in verified_lines(data, 0, chain) if isinstance(line, Line)]
+            header = parse_header(lines[0].payload)
+            assert header is not None
+            assert (header.format, header.catalogue, header.version) == (FORMAT_VERSION, CATALOGUE_VERSION, "t")
+            assert (header.first, header.chain) == (segment_first(name), f"{chain:08x}")
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", header.created)
+            log_ids.add(header.log)
+            chain = lines[-1].chain
+        assert len(log_ids) == 1
+
+    def test_ends_with_a_seal_of_count_last_sequence_and_digest(self) -> None:
+        disk = a_log()
+        names = segments_of(disk)
+        assert len(names) > 3
+        for name, following in itertools.pairwise(names):
+            data = disk.read(f"log/{name}")
+            start = data.rindex(b"\n", 0, -1) + 1
+            seal = parse_seal(data[start + 9 : -1])
+            first, after = segment_first(name), segment_first(following)
+            assert seal is not None
+            assert first is not None
+            assert after is not None
+            assert (seal.count, seal.last) == (after - first, after - 1)
+            assert seal.blake2b == blake2b(data[:start], digest_size=32).hexdigest()
+
+    def test_holds_one_line_a_batch_and_stays_under_its_size(self) -> None:
+        disk = a_log()
+        sizes = []
+        for name in segments_of(disk):
+            data = disk.read(f"log/{name}")
+            sizes.extend(len(json.loads(line[9:])) for line in data.splitlines() if line[9:10] == b"[")
+            assert len(data) - len(data.splitlines()[-1]) - 1 <= 1_500
+        assert sizes == [1, *[1 + number % 3 for number in range(12)]]
+
+    def test_is_json_lines_to_cut(self, tmp_path: Path) -> None:
+        disk = a_log()
+        events = []
+        for name in segments_of(disk):
+            (tmp_path / name).write_bytes(disk.read(f"log/{name}"))
+            out = subprocess.run(
+                ["cut", "-d ", "-f2-", tmp_path / name], stdout=subprocess.PIPE, check=True, timeout=10
+            ).stdout
+            parsed = [json.loads(line) for line in out.splitlines()]
+            assert parsed[0]["wlog"] == "header"
+            events += [event for line in parsed if isinstance(line, list) for event in line]
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert set(events[0]) == {"seq", "id", "time", "source", "vault", "type", "data"}
+
+    def test_a_line_may_fill_a_segment_alone(self) -> None:
+        disk = a_log(3, segment_bytes_max=1)
+        scan, events = scanned(disk)
+        assert scan.damage is None
+        assert len(segments_of(disk)) == 4
+        assert len(events) == 7
+
+
+class TestAnyPrefixOfWholeLines:
+    def test_is_a_valid_log(self) -> None:
+        """Without HEAD, which knows better."""
+        disk = a_log()
+        _, all_events = scanned(disk)
+        names = segments_of(disk)
+        for index, name in enumerate(names):
+            data = disk.read(f"log/{name}")
+            for end in [match.end() for match in re.finditer(rb"\n", data)]:
+                part = SimDisk()
+                for earlier in names[:index]:
+                    part.overwrite(f"log/{earlier}", disk.read(f"log/{earlier}"))
+                part.overwrite(f"log/{name}", data[:end])
+                scan, events = scanned(part)
+                assert (scan.damage, scan.torn) == (None, None)
+                assert events == all_events[: len(events)]
+                assert scan.tail.seq == len(events)
+
+
+def found(disk: SimDisk, all_events: list[Event]) -> str:
+    """How an opening takes a changed log: damage, torn or good; what it hands out is always a true prefix."""
+    scan, events = scanned(disk)
+    assert events == all_events[: len(events)]
+    if scan.damage is not None:
+        assert scan.damage.code == "LOG_DAMAGED"
+        assert scan.damage.details["first_seq"] == len(events) + 1
+        assert scan.damage.details["file"].startswith("log/")
+        return "damage"
+    if scan.torn is not None:
+        return "torn"
+    assert events == all_events, "events are missing and nothing was said"
+    return "good"
+
+
+def flip(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+class TestBitFlips:
+    def test_each_one_in_a_segment_is_damage_while_head_is_there(self) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        names = segments_of(disk)
+        chance = random.Random(1)
+        for _ in range(1_200):
+            name = chance.choice(names)
+            data = disk.read(f"log/{name}")
+            bit = chance.randrange(len(data) * 8)
+            disk.overwrite(f"log/{name}", flip(data, bit))
+            assert found(disk, events) == "damage", (name, bit)
+            disk.overwrite(f"log/{name}", data)
+
+    def test_each_one_in_a_sealed_segment_is_damage_even_without_head(self) -> None:
+        disk = a_log()
+        disk.discard("log/HEAD")
+        _, events = scanned(disk)
+        names = segments_of(disk)[:-1]
+        chance = random.Random(2)
+        for _ in range(400):
+            name = chance.choice(names)
+            data = disk.read(f"log/{name}")
+            bit = chance.randrange(len(data) * 8)
+            disk.overwrite(f"log/{name}", flip(data, bit))
+            assert found(disk, events) == "damage", (name, bit)
+            disk.overwrite(f"log/{name}", data)
+
+    def test_each_one_in_the_last_two_records_is_noticed_even_without_head(self) -> None:
+        disk = a_log(segment_bytes_max=1 << 20)
+        _, events = scanned(disk)
+        [name] = segments_of(disk)
+        data = disk.read(f"log/{name}")
+        start = [match.end() for match in re.finditer(rb"\n", data)][-3]
+        for bit in range(start * 8, len(data) * 8, 3):
+            for head in (True, False):
+                changed = copy_of(disk)
+                changed.overwrite(f"log/{name}", flip(data, bit))
+                if not head:
+                    changed.discard("log/HEAD")
+                assert found(changed, events) in (("damage",) if head else ("damage", "torn")), (bit, head)
+
+    def test_each_one_in_head_leaves_the_log_as_it_is(self) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        data = disk.read("log/HEAD")
+        for bit in range(0, len(data) * 8, 7):
+            disk.overwrite("log/HEAD", flip(data, bit))
+            assert found(disk, events) == "good", bit
+
+
+def lines_of(disk: SimDisk, name: str) -> list[bytes]:
+    return disk.read(f"log/{name}").splitlines(keepends=True)
+
+
+class TestLinesOutOfPlace:
+    @pytest.mark.parametrize("which", [0, 1, -1], ids=["first segment", "second segment", "open segment"])
+    def test_doubled_swapped_removed_or_foreign_lines_are_damage(self, which: int) -> None:
+        disk = a_log(14)
+        _, events = scanned(disk)
+        name = segments_of(disk)[which]
+        lines = lines_of(disk, name)
+        foreign = lines_of(a_log(14), name)[1]
+        changes: list[list[bytes]] = []
+        for at in range(len(lines)):
+            changes.append([*lines[:at], lines[at], *lines[at:]])
+            changes.append([*lines[:at], *lines[at + 1 :]])
+            changes.append([*lines[:at], foreign, *lines[at:]])
+            if at:
+                changes.append([*lines[: at - 1], lines[at], lines[at - 1], *lines[at + 1 :]])
+        for change in changes:
+            if b"".join(change[: len(lines)]) == b"".join(lines) and which == -1:
+                continue  # something behind the last line: a torn tail
+            disk.overwrite(f"log/{name}", b"".join(change))
+            assert found(disk, events) == "damage", change
+
+    def test_a_foreign_line_behind_the_last_one_is_a_torn_tail(self) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        name = segments_of(disk)[-1]
+        disk.overwrite(f"log/{name}", disk.read(f"log/{name}") + lines_of(a_log(), name)[-1])
+        assert found(disk, events) == "torn"
+
+    @pytest.mark.parametrize("missing", [0, 1, 2, -2, -1])
+    def test_a_missing_segment_is_damage(self, missing: int) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        name = segments_of(disk)[missing]
+        disk.discard(f"log/{name}")
+        assert found(disk, events) == "damage"
+
+    @pytest.mark.parametrize("missing", [0, 1, -2])
+    def test_a_missing_segment_is_damage_even_without_head(self, missing: int) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        disk.discard("log/HEAD")
+        disk.discard(f"log/{segments_of(disk)[missing]}")
+        assert found(disk, events) == "damage"
+
+    def test_all_segments_missing_is_damage(self) -> None:
+        disk = a_log()
+        for name in segments_of(disk):
+            disk.discard(f"log/{name}")
+        scan, _ = scanned(disk)
+        assert scan.damage is not None
+        assert "acknowledged events are missing" in scan.damage.message
+
+    def test_a_segment_of_another_log_is_damage(self) -> None:
+        disk, other = a_log(), a_log()
+        _, events = scanned(disk)
+        name = segments_of(disk)[1]
+        disk.overwrite(f"log/{name}", other.read(f"log/{name}"))
+        assert found(disk, events) == "damage"
+
+    def test_a_renamed_segment_is_damage(self) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        name = segments_of(disk)[-1]
+        first = segment_first(name)
+        assert first is not None
+        disk.overwrite(f"log/{segment_name(first + 1)}", disk.read(f"log/{name}"))
+        disk.discard(f"log/{name}")
+        assert found(disk, events) == "damage"
+
+    def test_damage_names_file_offset_and_sequences(self) -> None:
+        disk = a_log()
+        names = segments_of(disk)
+        data = disk.read(f"log/{names[1]}")
+        disk.overwrite(f"log/{names[1]}", flip(data, 8 * (data.index(b"\n") + 30)))
+        scan, events = scanned(disk)
+        after = segment_first(names[2])
+        assert after is not None
+        assert scan.damage is not None
+        assert scan.damage.details == {
+            "file": f"log/{names[1]}",
+            "offset": data.index(b"\n") + 1,
+            "first_seq": len(events) + 1,
+            "last_seq": after - 1,
+        }
+
+
+class TestStrayFiles:
+    @pytest.mark.parametrize("name", ["notes.txt", "00000000000000000001.wlog.bak", "5.wlog", ".DS_Store"])
+    def test_are_ignored_with_a_warning(self, name: str) -> None:
+        disk = a_log()
+        _, events = scanned(disk)
+        disk.overwrite(f"log/{name}", b"whatever")
+        assert found(disk, events) == "good"
+        scan, _ = scanned(disk)
+        assert [name in warning for warning in scan.warnings] == [True]
+        assert disk.read(f"log/{name}") == b"whatever"
+
+
+class TestCutAtALineBoundary:
+    @pytest.mark.parametrize("lines", [1, 2, 3])
+    def test_below_head_is_missing_events_and_read_only(self, lines: int) -> None:
+        disk = a_log(segment_bytes_max=1 << 20)
+        [name] = segments_of(disk)
+        whole = lines_of(disk, name)
+        disk.overwrite(f"log/{name}", b"".join(whole[:-lines]))
+        before = {each: disk.read(f"log/{each}") for each in disk.names("log")}
+        journal = open_at(disk)
+        assert journal.log.damage is not None
+        assert "acknowledged events are missing" in journal.log.damage.message
+        assert journal.log.damage.details["last_seq"] == 25
+        assert isinstance(record(journal, note(1)), LogReadOnly)
+        journal.recorder.close()
+        assert {each: disk.read(f"log/{each}") for each in disk.names("log")} == before
+
+    def test_of_whole_segments_is_missing_events(self) -> None:
+        disk = a_log()
+        disk.discard(f"log/{segments_of(disk)[-1]}")
+        scan, _ = scanned(disk)
+        assert scan.damage is not None
+        assert "acknowledged events are missing" in scan.damage.message
+
+
+class TestOtherWriters:
+    def test_a_newer_format_is_refused_and_not_taken_for_a_torn_tail(self) -> None:
+        disk = a_log()
+        name = segments_of(disk)[-1]
+        rewrite_header(disk, name, lambda header: header | {"format": FORMAT_VERSION + 1})
+        scan, events = scanned(disk)
+        assert scan.damage is not None
+        assert f"format {FORMAT_VERSION + 1}" in scan.damage.message
+        assert scan.damage.details["first_seq"] == len(events) + 1
+
+    def test_a_newer_catalogue_is_read(self) -> None:
+        disk = a_log(segment_bytes_max=1 << 20)
+        _, before = scanned(disk)
+        [name] = segments_of(disk)
+        rewrite_header(disk, name, lambda header: header | {"catalogue": CATALOGUE_VERSION + 1, "more": 1})
+        disk.discard("log/HEAD")
+        scan, events = scanned(disk)
+        assert (scan.damage, events) == (None, before)
+
+
+def rewrite_header(disk: SimDisk, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Changes a segment's header and chains the segment's lines anew."""
+    lines = lines_of(disk, name)
+    header = change(json.loads(lines[0][9:]))
+    line, chain = frame_line(msgspec.json.encode(header), int(header["chain"], 16))
+    rewritten = [line]
+    for each in lines[1:]:
+        line, chain = frame_line(each[9:-1], chain)
+        rewritten.append(line)
+    disk.overwrite(f"log/{name}", b"".join(rewritten))
+
+
+def test_events_without_ids_of_their_own_get_one() -> None:
+    _, events = scanned(a_log())
+    assert len({event.id for event in events}) == len(events)
+    assert all(isinstance(event.id, str) and EventId(event.id) for event in events)

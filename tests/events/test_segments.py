@@ -1,0 +1,359 @@
+"""`SegmentLog`: rotation, what a refusing disk leaves behind, poison, and reading from anywhere."""
+
+import errno
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from workspaced_events import catalogue as c
+from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
+from workspaced_events.log import segments
+from workspaced_events.log.format import Header, parse_header, segment_first
+from workspaced_events.log.head import read_head
+from workspaced_events.log.recovery import open_log
+from workspaced_events.log.scan import Scan, scan_log
+from workspaced_events.log.segments import Batch, SegmentLog
+from workspaced_events.log.simdisk import SimDisk
+from workspaced_events.record import encode_batch
+
+NOW = "2026-01-01T00:00:00.000000Z"
+EVERYTHING = 1 << 40
+
+
+def opened(disk: SimDisk, **options: Any) -> SegmentLog:
+    options = {"version": "t", "now": lambda: NOW, "segment_bytes_max": 1_000, **options}
+    return open_log(disk, lambda _events: None, **options).log
+
+
+def event(seq: int, *, pad: int = 0) -> Event:
+    data = c.ActiveNoteSet(NoteId(f"{'x' * pad}{seq}.md"))
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id{seq}"), NOW, "ui", VaultId("v"), data)
+    return made
+
+
+def append(log: SegmentLog, events: int = 1, *, pad: int = 0) -> None:
+    seq = log.tail.seq
+    batch = [event(seq + 1 + each, pad=pad) for each in range(events)]
+    log.append(Batch(seq + 1, seq + events, encode_batch(batch)), seq)
+
+
+def segments_of(disk: SimDisk) -> list[str]:
+    return [name for name in disk.names("log") if segment_first(name) is not None]
+
+
+def headers_of(disk: SimDisk) -> list[Header]:
+    headers = [parse_header(disk.read(f"log/{name}").split(b"\n")[0][9:]) for name in segments_of(disk)]
+    return [header for header in headers if header is not None]
+
+
+def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
+    events: list[Event] = []
+    return scan_log(disk, events.extend), events
+
+
+def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Callable[[str, str], OSError | None]:
+    left = itertools.count(times, -1)
+
+    def faults(asked: str, file: str) -> OSError | None:
+        if asked == operation and file.startswith(f"log/{name}") and "HEAD" not in file and next(left) > 0:
+            return OSError(code, errno.errorcode[code])
+        return None
+
+    return faults
+
+
+def last_line_ends_the_file(disk: SimDisk, log: SegmentLog) -> bool:
+    data = disk.read(f"log/{log.tail.segment}")
+    return len(data) == log.tail.offset and data.endswith(b"\n")
+
+
+class TestRotation:
+    def test_begins_a_segment_named_by_its_first_event(self) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        for _ in range(20):
+            append(log)
+        assert len(segments_of(disk)) > 2
+        for name in segments_of(disk):
+            first = segment_first(name)
+            assert first is not None
+            assert log.read(first, 1)[0].seq == first
+
+    def test_happens_only_when_a_line_does_not_fit(self) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        while len(segments_of(disk)) == 1:
+            before = log.tail.offset
+            append(log)
+        assert before <= 1_000
+        assert before + log.tail.offset - len(disk.read(f"log/{log.tail.segment}").split(b"\n")[0]) - 1 > 1_000
+
+    def test_starts_a_segment_for_another_catalogue_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        append(log)
+        log.close()
+        monkeypatch.setattr(segments, "CATALOGUE_VERSION", 2)
+        log = opened(disk)
+        append(log)
+        append(log)
+        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [(1, 1), (2, 2)]
+        log.close()
+        scan, events = scanned(disk)
+        assert (scan.damage, scan.warnings, len(events)) == (None, [], 3)
+
+    def test_of_an_empty_segment_for_another_catalogue_version_makes_it_anew(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        disk = SimDisk()
+        opened(disk).close()
+        monkeypatch.setattr(segments, "CATALOGUE_VERSION", 2)
+        log = opened(disk)
+        append(log)
+        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [(2, 1)]
+        scan, events = scanned(disk)
+        assert (scan.damage, len(events)) == (None, 1)
+
+    def test_syncs_head_so_that_lost_segments_are_missed(self) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        while len(segments_of(disk)) == 1:
+            append(log)
+        for seed in range(16):
+            head = read_head(disk.crash(seed))
+            assert head is not None
+            assert head.seq >= log.tail.seq - 1
+
+    @pytest.mark.parametrize("operation", ["write", "open", "sync", "sync_directory"])
+    def test_without_space_is_taken_up_at_the_next_append(self, operation: str) -> None:
+        """Also where the seal is in place already and only the next segment could not be made."""
+        for skipped in range(3):
+            disk = SimDisk()
+            log = opened(disk)
+            append(log, pad=200)
+            append(log, pad=200)
+            calls = itertools.count()
+            fault = failing(operation, errno.ENOSPC)
+            disk.faults = lambda asked, file, calls=calls, fault=fault, skipped=skipped: (
+                fault(asked, file) if asked != operation or next(calls) >= skipped else None
+            )
+            try:
+                append(log, pad=250)
+            except DiskFull:
+                assert log.tail.seq == 2
+                assert last_line_ends_the_file(disk, log)
+                append(log, pad=250)
+            except LogFailed:
+                assert operation == "sync"
+                continue
+            disk.faults = lambda _operation, _name: None
+            append(log, pad=250)
+            log.close()
+            scan, events = scanned(disk)
+            assert (scan.damage, scan.torn) == (None, None)
+            assert [each.seq for each in events] == [1, 2, 3, 4]
+
+
+class TestWithoutSpace:
+    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+    def test_refuses_the_batch_and_takes_the_next(self, code: int) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        append(log)
+        disk.faults = failing("write", code)
+        with pytest.raises(DiskFull):
+            append(log)
+        assert (log.tail.seq, log.failure) == (1, None)
+        append(log)
+        assert [each.seq for each in log.read(1, 10)] == [1, 2]
+
+    @pytest.mark.parametrize("free", [0, 1, 8, 9, 50, 100])
+    def test_cuts_off_what_a_short_write_left(self, free: int) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        append(log)
+        disk.free_bytes = free
+        before = disk.read(f"log/{log.tail.segment}")
+        for _ in range(3):
+            with pytest.raises(DiskFull):
+                append(log, pad=200)
+            assert disk.read(f"log/{log.tail.segment}") == before
+        disk.free_bytes = 10_000
+        append(log)
+        log.close()
+        scan, events = scanned(disk)
+        assert (scan.damage, scan.torn, len(events)) == (None, None, 2)
+
+
+class TestPoison:
+    def poisoned(self, operation: str, *, free: int | None = None) -> tuple[SimDisk, SegmentLog]:
+        disk = SimDisk()
+        log = opened(disk, segment_bytes_max=1 << 20)
+        append(log)
+        disk.faults, disk.free_bytes = failing(operation, errno.EIO), free
+        with pytest.raises(LogFailed) as caught:
+            append(log, pad=100)
+        assert caught.value.code == "LOG_FAILED"
+        assert caught.value.details["file"] == f"log/{log.tail.segment}"
+        assert caught.value.details["seq"] == 1
+        return disk, log
+
+    @pytest.mark.parametrize(("operation", "free"), [("sync", None), ("write", None), ("truncate", 50)])
+    def test_refuses_everything_and_goes_on_reading(self, operation: str, free: int | None) -> None:
+        disk, log = self.poisoned(operation, free=free)
+        disk.free_bytes = None
+        operations = disk.operations
+        for _ in range(3):
+            with pytest.raises(LogFailed):
+                append(log)
+        assert disk.operations == operations, "the disk was touched again"
+        assert [each.seq for each in log.read(1, 10)] == [1]
+
+    @pytest.mark.parametrize(("operation", "free"), [("sync", None), ("write", None), ("truncate", 50)])
+    def test_is_over_after_opening_again(self, operation: str, free: int | None) -> None:
+        disk, log = self.poisoned(operation, free=free)
+        disk.free_bytes = None
+        log.close()
+        for after in (disk, *(disk.crash(seed) for seed in range(20))):
+            again = opened(after)
+            assert again.damage is None
+            assert again.tail.seq in (1, 2)
+            append(again)
+            for seed in range(4):
+                _, events = scanned(after.crash(seed))
+                assert [each.seq for each in events] == list(range(1, again.tail.seq + 1))
+
+    def test_syncs_that_descriptor_never_again(self) -> None:
+        disk, log = self.poisoned("sync")
+        synced: list[str] = []
+        disk.faults = lambda operation, name: synced.append(name) if operation == "sync" else None
+        log.close()
+        assert not synced
+
+    def test_does_not_say_that_the_stop_was_clean(self) -> None:
+        disk, log = self.poisoned("sync")
+        log.close()
+        scan, _ = scanned(disk)
+        assert not scan.clean
+
+
+class TestHead:
+    def test_never_names_what_is_not_synced(self) -> None:
+        """At every operation of a few appends, HEAD's sequence has survived every power cut."""
+        whole = SimDisk()
+        log = opened(whole)
+        for _ in range(12):
+            append(log, pad=100)
+        for crash_at in range(1, whole.operations):
+            disk = SimDisk()
+            disk.crash_at = crash_at
+            try:
+                log = opened(disk)
+                for _ in range(12):
+                    append(log, pad=100)
+            except BaseException as cut:
+                assert type(cut).__name__ == "PowerCut"
+            for seed in range(4):
+                scan, _ = scanned(disk.crash(seed))
+                assert scan.damage is None, (crash_at, seed)
+
+    @pytest.mark.parametrize("operation", ["write", "sync"])
+    def test_that_cannot_be_written_stops_nothing(self, operation: str) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        disk.faults = lambda asked, name: OSError(errno.EIO, "") if "HEAD" in name and asked == operation else None
+        for _ in range(12):
+            append(log, pad=100)
+        assert log.failure is None
+        disk.faults = lambda _operation, _name: None
+        scan, events = scanned(disk.crash(1))
+        assert (scan.damage, len(events)) == (None, 12)
+
+
+class TestReading:
+    @pytest.fixture
+    def log(self) -> SegmentLog:
+        log = opened(SimDisk(), segment_bytes_max=3 * INDEX_STRIDE_BYTES)
+        for number in range(400):
+            append(log, 1 + number % 4, pad=number % 7 * 100)
+        return log
+
+    def test_starts_at_any_sequence(self, log: SegmentLog) -> None:
+        last = log.tail.seq
+        assert last == 1_000
+        for first in range(-1, last + 3, 13):
+            assert [each.seq for each in log.read(first, 5)] == list(
+                range(max(first, 1), min(first + 4, last) + 1)
+            )[:5] or first < 1
+        assert [each.seq for each in log.read(1, EVERYTHING, EVERYTHING)] == list(range(1, last + 1))
+
+    def test_gives_the_events_as_appended(self, log: SegmentLog) -> None:
+        assert log.read(999, 9)[0].id == "id999"
+        assert log.read(0, 1)[0].seq == 1
+        assert log.read(log.tail.seq + 1, 10) == []
+        assert log.read(10**30, 10) == []
+
+    def test_stops_at_the_limits_but_gives_one_event_at_least(self, log: SegmentLog) -> None:
+        assert len(log.read(1, 7)) == 7
+        assert len(log.read(1, 1_000, 1)) == 1
+        assert len(log.read(1, 1_000, 4_000)) < 30
+
+    def test_is_the_same_after_opening_again(self) -> None:
+        disk = SimDisk()
+        log = opened(disk, segment_bytes_max=2 * INDEX_STRIDE_BYTES)
+        for number in range(300):
+            append(log, 3, pad=number % 5 * 150)
+        log.close()
+        again = opened(disk)
+        for first in range(1, 900, 61):
+            assert again.read(first, 9) == log.read(first, 9)
+
+    def test_reads_lines_of_the_largest_size(self) -> None:
+        disk = SimDisk()
+        log = opened(disk, segment_bytes_max=1 << 22)
+        append(log)
+        big = encode_batch([event(2)])
+        payload = b"[" + b" " * (LINE_BYTES_MAX - len(big)) + big[1:]
+        assert len(payload) == LINE_BYTES_MAX
+        log.append(Batch(2, 2, payload), 1)
+        append(log)
+        assert [each.seq for each in log.read(1, 10)] == [1]
+        assert [each.seq for each in log.read(1, 10, EVERYTHING)] == [1, 2, 3]
+        assert [each.seq for each in log.read(3, 10)] == [3]
+        assert scanned(disk)[0].damage is None
+
+    def test_says_that_the_file_was_changed_under_it(self) -> None:
+        disk = SimDisk()
+        log = opened(disk, segment_bytes_max=1 << 20)
+        for _ in range(10):
+            append(log)
+        name = f"log/{log.tail.segment}"
+        data = disk.read(name)
+        for changed in (data[:-1] + b"x", data.replace(b"id5", b"id6"), data[: len(data) // 2], b""):
+            disk.overwrite(name, changed)
+            with pytest.raises(LogDamaged):
+                log.read(1, 100)
+        disk.overwrite(name, data)
+        assert len(log.read(1, 100)) == 10
+
+    def test_sees_a_tail_that_is_sealed_while_the_next_segment_cannot_be_made(self) -> None:
+        disk = SimDisk()
+        log = opened(disk)
+        while log.tail.offset < 800:
+            append(log)
+        seq = log.tail.seq
+        disk.faults = failing("open", errno.ENOSPC, times=9)
+        with pytest.raises(DiskFull):
+            append(log, pad=200)
+        assert log.tail.sealed
+        assert [each.seq for each in log.read(1, 100)] == list(range(1, seq + 1))
+        log.close()
+        again = opened(disk.crash(3))
+        assert again.tail.seq == seq
+        append(again)
+        assert again.read(seq + 1, 1)[0].seq == seq + 1

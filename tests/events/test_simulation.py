@@ -1,0 +1,442 @@
+"""Random sessions on a disk that fails: power cuts, killed processes, failing syncs, no space; several lives each.
+
+A session knows what it sent, in order, and what was acknowledged. After every opening it checks:
+
+- nothing acknowledged is lost, and acknowledged events are where their receipts said;
+- what is there is a prefix of what was sent, whole groups of it, and nothing that was refused for want of space;
+- the sequence has no gap, time never decreases, the state is the fold of the log;
+- nobody is needed: a power cut is never taken for damage; blobs that acknowledged events name can be read.
+
+The suite is itself tested: writers with seeded bugs must make it fail.
+"""
+
+import errno
+import os
+import random
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+import pytest
+
+from workspaced_events import blobs
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action, parse_actions
+from workspaced_events.catalogue import Event
+from workspaced_events.clock import Clock
+from workspaced_events.errors import Conflict, DiskFull, InvalidArgument, LogError, LogFailed
+from workspaced_events.fold import fold_all
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
+from workspaced_events.log import recovery, segments
+from workspaced_events.log.disk import Disk, write_all
+from workspaced_events.log.segments import Batch, SegmentLog, Writable
+from workspaced_events.log.simdisk import PowerCut, SimDisk
+from workspaced_events.recorder import Outcome, Receipt, Recorder, deliver_here
+from workspaced_events.state import EMPTY
+
+SEEDS = int(os.environ.get("WORKSPACED_SIMULATION_SEEDS", "1600"))
+CHUNKS = 8
+MUTANT_SEEDS = 400
+NOTES = tuple(NoteId(f"{name}.md") for name in "abcdefgh")
+EVERYTHING = 1 << 40
+
+
+def ticking_clock() -> Clock:
+    ticks = 0
+
+    def clock() -> str:
+        nonlocal ticks
+        ticks += 1
+        return f"2026-01-01T00:00:{ticks // 1_000_000:02}.{ticks % 1_000_000:06}Z"
+
+    return clock
+
+
+class Lost(AssertionError):
+    """An invariant does not hold."""
+
+
+class Session:
+    """One seed: a few lives of one log."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.chance = random.Random(seed)
+        self.disk = SimDisk()
+        self.clock = ticking_clock()
+        self.acked: dict[int, EventId] = {}
+        self.groups: list[list[EventId]] = []
+        """Every group that is there or may be, in order."""
+        self.actions: dict[EventId, Action] = {}
+        self.blobs: dict[EventId, str] = {}
+        self.made = 0
+        self.life = 0
+
+    def check(self, holds: object, what: str, *details: object) -> None:
+        if not holds:
+            raise Lost(f"seed {self.seed}, life {self.life}: {what} {' '.join(map(str, details))}")
+
+    def run(self) -> None:
+        for life in range(self.chance.choice([2, 3, 4])):
+            self.life = life
+            self.break_disk()
+            try:
+                self.live()
+            except PowerCut:
+                pass
+            except OSError:
+                self.check(self.disk.faults is not healthy or self.disk.free_bytes is not None, "opening failed")
+            if self.chance.random() < 0.6:
+                self.disk = self.disk.crash(self.chance.getrandbits(30))
+            # Else only the process died: the page cache, for what it is worth, is still there.
+        self.mend_disk()
+        journal = self.open()
+        journal.recorder.close()
+        after_clean_stop = self.disk.crash(self.chance.getrandbits(30))
+        self.disk = after_clean_stop
+        again = self.open()
+        self.check(again.recovered is None, "a clean stop left a torn tail")
+
+    # -- faults --
+
+    def mend_disk(self) -> None:
+        self.disk.crash_at = None
+        self.disk.faults = healthy
+        self.disk.free_bytes = None
+
+    def break_disk(self) -> None:
+        chance = self.chance
+        self.mend_disk()
+        self.disk.crash_at = self.disk.operations + chance.randrange(1, chance.choice([30, 140, 140]))
+        kind = chance.random()
+        if kind < 0.25:
+            self.disk.faults = self.failing_once()
+        elif kind < 0.45:
+            self.disk.free_bytes = chance.randrange(600, 4_000)
+
+    def failing_once(self) -> Callable[[str, str], OSError | None]:
+        operation = self.chance.choice(["sync", "sync", "write", "sync_directory", "truncate", "rename", "open"])
+        countdown = self.chance.randrange(1, 20)
+
+        def faults(name: str, _file: str) -> OSError | None:
+            nonlocal countdown
+            if name == operation:
+                countdown -= 1
+                if countdown == 0:
+                    return OSError(errno.EIO, "Input/output error")
+            return None
+
+        return faults
+
+    # -- one life --
+
+    def open(self) -> Journal:
+        journal = open_journal(self.disk, version="t", clock=self.clock, segment_bytes_max=1_800)
+        log = journal.log
+        self.note_appends(log)
+        self.check(log.damage is None, "needs a hand:", log.damage)
+        events = log.read(1, EVERYTHING, EVERYTHING)
+        self.check([event.seq for event in events] == list(range(1, log.tail.seq + 1)), "a gap in the sequence")
+        self.check(sorted(event.time for event in events) == [event.time for event in events], "time went back")
+        ids = [event.id for event in events]
+        for seq, event_id in self.acked.items():
+            self.check(seq <= len(ids) and ids[seq - 1] == event_id, "acknowledged but lost:", seq, event_id)
+        self.take_groups(ids)
+        self.check_state(journal, events)
+        for event in events:
+            if event.id in self.blobs:
+                kept = journal.blobs.get(self.blobs[event.id])
+                self.check(kept is not None, "the blob of an event is lost:", event.seq)
+        return journal
+
+    def note_appends(self, log: SegmentLog) -> None:
+        """Notes the ids of a group when it goes to the log: from then on they may be there, unless it says no."""
+        append = log.append
+
+        def noted(batch: Batch, expected: int) -> None:
+            poisoned = log.failure is not None
+            self.groups.append([EventId(event["id"]) for event in msgspec.json.decode(batch.payload)])
+            try:
+                append(batch, expected)
+            except (DiskFull, LogFailed) as error:
+                if poisoned or isinstance(error, DiskFull):
+                    self.groups.pop()
+                raise
+
+        log.append = noted  # type: ignore[method-assign]
+
+    def take_groups(self, ids: list[EventId]) -> None:
+        """What is there must be whole groups of what was sent, from the first on."""
+        there, groups = 0, []
+        for group in self.groups:
+            if there == len(ids):
+                break
+            self.check(ids[there : there + len(group)] == group, "not what was sent at", there + 1)
+            there += len(group)
+            groups.append(group)
+        self.check(there == len(ids), "more than was sent:", len(ids) - there)
+        self.groups = groups
+
+    def check_state(self, journal: Journal, events: list[Event]) -> None:
+        folded = fold_all(events, EMPTY)
+        self.check(msgspec.json.encode(folded) == msgspec.json.encode(journal.recorder.state), "state is no fold")
+
+    def live(self) -> None:
+        journal = self.open()
+        if journal.recovered is not None:
+            self.send(journal, [[Action(journal.recovered, id=self.new_id())]])
+        if not journal.recorder.state.vaults:
+            self.send(journal, [[Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=self.new_id())]])
+        while True:
+            self.send(journal, [self.batch() for _ in range(self.chance.choice([1, 1, 2, 4]))])
+            if self.disk.free_bytes is not None and self.chance.random() < 0.2:
+                self.disk.free_bytes = 100_000
+            if self.chance.random() < 0.04:
+                self.check_state(journal, journal.log.read(1, EVERYTHING, EVERYTHING))
+                journal.recorder.close()
+                return
+
+    def new_id(self) -> EventId:
+        self.made += 1
+        return EventId(f"id{self.made}")
+
+    def batch(self) -> list[Action]:
+        return [self.action() for _ in range(self.chance.choice([1, 1, 2, 3]))]
+
+    def action(self) -> Action:
+        chance = self.chance
+        if self.actions and chance.random() < 0.1:
+            return self.actions[chance.choice(list(self.actions)[-20:])]  # a publisher that retries
+        note = chance.choice(NOTES)
+        kind = chance.randrange(8)
+        data: Any = {"note": note}
+        name = ("active_note_set", "note_pinned", "note_unpinned", "temporary_tab_opened")[kind % 4]
+        if name == "temporary_tab_opened":
+            data["source"] = "search"
+        if kind == 4:
+            name, data = "pinned_notes_reordered", {"notes": [note]}  # most often no permutation
+        elif kind == 5:
+            size = chance.choice([5, 300, SELECTION_INLINE_CHARS_MAX + 1])
+            data |= {"startLine": 1, "endLine": 2, "text": f"{self.made:06}" + "x" * size}
+            name = "selection_changed"
+        event_id = self.new_id()
+        raw = {"type": name, "data": data, "id": event_id}
+        [action] = parse_actions([raw], keep_text=lambda text: self.note_blob(event_id, text))
+        self.actions[event_id] = action
+        return action
+
+    def note_blob(self, event_id: EventId, text: bytes) -> str:
+        self.blobs[event_id] = name = sha256(text).hexdigest()
+        return name
+
+    def send(self, journal: Journal, batches: list[list[Action]]) -> None:
+        """One group commit; notes what may be there before it starts and what must be once it is over."""
+        recorder, log, disk = journal.recorder, journal.log, self.disk
+        outcomes: dict[int, Outcome] = {}
+        for number, batch in enumerate(batches):
+            recorder.submit(batch, "ui", lambda outcome, number=number: outcomes.__setitem__(number, outcome))
+        before, state = log.tail.seq, recorder.state
+        committed = recorder.commit()
+        deliver_here(committed)
+        self.check(len(outcomes) == len(batches), "somebody was told nothing")
+        receipts = [each for outcome in outcomes.values() if isinstance(outcome, list) for each in outcome]
+        for receipt in receipts:
+            self.acknowledged(receipt)
+        errors = [outcome for outcome in outcomes.values() if not isinstance(outcome, list)]
+        for error in errors:
+            self.check(isinstance(error, LogError | InvalidArgument | Conflict), "unlooked-for", error)
+        if not committed.events:
+            self.check(recorder.state is state and log.tail.seq == before, "a refused group left a trace")
+        if log.failure is None:
+            size = len(disk.read(f"log/{log.tail.segment}"))
+            self.check(size == log.tail.offset, "the file does not end on its last line")
+        else:
+            self.poisoned(journal)
+
+    def acknowledged(self, receipt: Receipt) -> None:
+        known = self.acked.setdefault(receipt.seq, receipt.id)
+        self.check(known == receipt.id, "one sequence for two events:", receipt.seq, known, receipt.id)
+
+    def poisoned(self, journal: Journal) -> None:
+        """Reads go on, nothing more is acknowledged; the daemon would be restarted."""
+        told: list[Outcome] = []
+        journal.recorder.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", told.append)
+        deliver_here(journal.recorder.commit())
+        self.check(isinstance(told[0], LogFailed), "a poisoned log took an event")
+        self.check_state(journal, journal.log.read(1, EVERYTHING, EVERYTHING))
+        raise PowerCut("the daemon stops")
+
+
+def healthy(_operation: str, _name: str) -> OSError | None:
+    return None
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_nothing_acknowledged_is_lost_whatever_the_disk_does(chunk: int) -> None:
+    for seed in range(chunk, SEEDS, CHUNKS):
+        Session(seed).run()
+
+
+# -- the suite itself --
+
+
+def without_sync(patch: pytest.MonkeyPatch) -> None:
+    """Lines are written and never synced."""
+
+    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
+        try:
+            write_all(writable.file, offset, data)
+        except OSError as error:
+            self._cut_back(writable, offset, error)
+
+    patch.setattr(SegmentLog, "_write_synced", write)
+
+
+def early_ack(patch: pytest.MonkeyPatch) -> None:
+    """A line is synced when the next one comes: every acknowledgement is one sync early."""
+    honest = SegmentLog._write_synced
+
+    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
+        try:
+            writable.file.sync()
+            write_all(writable.file, offset, data)
+        except OSError:
+            honest(self, writable, offset, data)
+
+    patch.setattr(SegmentLog, "_write_synced", write)
+
+
+def retried_sync(patch: pytest.MonkeyPatch) -> None:
+    """A sync that fails is tried once more, and believed."""
+    poison = SegmentLog._poison
+
+    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
+        try:
+            write_all(writable.file, offset, data)
+        except OSError as error:
+            self._cut_back(writable, offset, error)
+        try:
+            writable.file.sync()
+        except OSError:
+            try:
+                writable.file.sync()
+            except OSError:
+                poison(self, "Syncing failed twice.")
+
+    patch.setattr(SegmentLog, "_write_synced", write)
+
+
+class NoDirectorySync:
+    """A disk that forgets to sync directories."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda _directory: None) if name == "sync_directory" else getattr(self._disk, name)
+
+
+def without_directory_sync(patch: pytest.MonkeyPatch) -> None:
+    """A new segment's name is not made durable."""
+    honest = segments.create_segment
+    patch.setattr(segments, "create_segment", lambda disk, *rest: honest(NoDirectorySync(disk), *rest))
+
+
+def without_truncate(patch: pytest.MonkeyPatch) -> None:
+    """What a short write left is not cut off."""
+
+    def leave(self: SegmentLog, _writable: Writable, _offset: int, error: OSError) -> None:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull("No space.")
+        self._poison("Writing failed.")
+
+    patch.setattr(SegmentLog, "_cut_back", leave)
+
+
+def head_first(patch: pytest.MonkeyPatch) -> None:
+    """HEAD names a sequence before its line is synced."""
+    honest = SegmentLog._write_synced
+
+    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
+        if data[9:10] == b"[":
+            seq = msgspec.json.decode(data[9:])[-1]["seq"]
+            writable.head.write(msgspec.structs.replace(self._head(clean=False), seq=seq))
+        honest(self, writable, offset, data)
+
+    patch.setattr(SegmentLog, "_write_synced", write)
+
+
+def without_copy(patch: pytest.MonkeyPatch) -> None:
+    """After an unclean stop the open segment is believed as the page cache shows it."""
+    honest = recovery.write_whole
+    patch.setattr(
+        recovery,
+        "write_whole",
+        lambda disk, name, data: None if name.endswith(".wlog") else honest(disk, name, data),
+    )
+
+
+def fold_first(patch: pytest.MonkeyPatch) -> None:
+    """The state moves before the log has taken the events."""
+    honest = Recorder._append
+
+    def append(self: Recorder, draft: Any) -> None:
+        self.state = draft.state
+        honest(self, draft)
+
+    patch.setattr(Recorder, "_append", append)
+
+
+def ids_first(patch: pytest.MonkeyPatch) -> None:
+    """Ids are remembered before the log has taken their events: a retry is told of an event that is not there."""
+    honest = Recorder._append
+
+    def append(self: Recorder, draft: Any) -> None:
+        self._window.add(draft.events)
+        honest(self, draft)
+
+    patch.setattr(Recorder, "_append", append)
+
+
+def blob_after(patch: pytest.MonkeyPatch) -> None:
+    """Blobs are left to the page cache."""
+    patch.setattr(blobs, "write_whole", write_loosely)
+
+
+def write_loosely(disk: Disk, name: str, data: bytes) -> None:
+    file = disk.open(name, create=True)
+    write_all(file, 0, data)
+    file.close()
+
+
+MUTANTS = [
+    without_sync,
+    early_ack,
+    retried_sync,
+    without_directory_sync,
+    without_truncate,
+    head_first,
+    without_copy,
+    fold_first,
+    ids_first,
+    blob_after,
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_writer_with_this_bug_does_not_get_through(
+    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant(monkeypatch)
+    caught = 0
+    for seed in range(MUTANT_SEEDS):
+        try:
+            Session(seed).run()
+        except AssertionError:
+            caught += 1
+            if caught == 2:
+                return
+    pytest.fail(f"{mutant.__name__} went through {MUTANT_SEEDS} seeds")

@@ -1,0 +1,349 @@
+"""The content cache: what is served is what is on disk now."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.limits import NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, UNCERTAIN_NS
+from workspaced_tools.vault import cache as cache_module
+from workspaced_tools.vault.cache import ContentCache, decode
+from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.vault.paths import VaultRoot
+
+A, B = NoteId("a.md"), NoteId("b.md")
+OLD_NS = 1_000_000_000_000_000_000
+
+
+class Clock:
+    """At `base_ns + offset_ns`: far from the files' times unless told otherwise, so that versions are certain."""
+
+    def __init__(self, base_ns: int) -> None:
+        self.base_ns = base_ns
+        self.offset_ns = 1_000 * UNCERTAIN_NS
+
+    def __call__(self) -> int:
+        return self.base_ns + self.offset_ns
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    (tmp_path / "a.md").write_text("alpha")
+    (tmp_path / "b.md").write_text("beta")
+    return tmp_path
+
+
+@pytest.fixture
+def clock(vault: Path) -> Clock:
+    return Clock(os.stat(vault / "a.md").st_ctime_ns)
+
+
+@pytest.fixture
+def cache(vault: Path, clock: Clock) -> Iterator[ContentCache]:
+    root = VaultRoot(vault)
+    made = ContentCache(root, clock_ns=clock)
+    yield made
+    made.close()
+    root.close()
+
+
+def text(found: Note | NoteFailure) -> str:
+    assert isinstance(found, Note), found
+    return found.text
+
+
+def counts(cache: ContentCache) -> tuple[int, int]:
+    found = cache.statistics()
+    return found.hits, found.misses
+
+
+def test_a_second_read_is_a_hit_and_gives_the_same_note(cache: ContentCache) -> None:
+    first = cache.read(A)
+    assert text(first) == "alpha"
+    assert cache.read(A) is first
+    assert counts(cache) == (1, 1)
+
+
+def test_a_hit_reads_no_byte(cache: ContentCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.read(A)
+    monkeypatch.setattr(os, "read", None)
+    assert text(cache.read(A)) == "alpha"
+
+
+def test_every_change_of_a_file_is_seen_at_once(cache: ContentCache, vault: Path) -> None:
+    cache.read(A)
+    (vault / "a.md").write_text("longer text")
+    assert text(cache.read(A)) == "longer text"
+    (vault / "new").write_text("other inode")
+    os.replace(vault / "new", vault / "a.md")
+    assert text(cache.read(A)) == "other inode"
+
+
+def test_an_edit_of_equal_size_and_restored_time_is_seen(cache: ContentCache, vault: Path) -> None:
+    os.utime(vault / "a.md", ns=(OLD_NS, OLD_NS))
+    cache.read(A)
+    with open(vault / "a.md", "r+") as file:
+        file.write("omega")
+    os.utime(vault / "a.md", ns=(OLD_NS, OLD_NS))
+    assert text(cache.read(A)) == "omega"
+
+
+def test_an_edit_within_the_same_tick_is_seen(
+    cache: ContentCache, vault: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.offset_ns = 0
+    frozen = os.stat(vault / "a.md")
+    monkeypatch.setattr(os, "fstat", lambda _: frozen)
+    monkeypatch.setattr(VaultRoot, "stat_note", lambda *_: frozen)
+    assert text(cache.read(A)) == "alpha"
+    (vault / "a.md").write_text("omega")
+    assert text(cache.read(A)) == "omega"
+
+
+@pytest.mark.parametrize(
+    ("offset_ns", "hits"), [(0, 0), (UNCERTAIN_NS - 1, 0), (UNCERTAIN_NS, 1), (-UNCERTAIN_NS, 0)]
+)
+def test_a_version_read_within_two_seconds_of_its_change_is_read_again(
+    cache: ContentCache, vault: Path, clock: Clock, offset_ns: int, hits: int
+) -> None:
+    os.utime(vault / "a.md", ns=(OLD_NS, OLD_NS))
+    clock.base_ns, clock.offset_ns = os.stat(vault / "a.md").st_ctime_ns, offset_ns
+    cache.read(A)
+    cache.read(A)
+    assert counts(cache) == (hits, 2 - hits)
+
+
+def test_reading_an_uncertain_version_again_keeps_what_was_parsed_and_makes_it_certain(
+    cache: ContentCache, clock: Clock
+) -> None:
+    late, clock.offset_ns = clock.offset_ns, 0
+    first = cache.read(A)
+    assert cache.read(A) is first
+    clock.offset_ns = late
+    assert cache.read(A) is first
+    assert cache.read(A) is first
+    assert counts(cache) == (1, 3)
+
+
+def test_a_touched_file_keeps_what_was_parsed_with_its_new_stat(cache: ContentCache, vault: Path) -> None:
+    first = cache.read(A)
+    assert isinstance(first, Note)
+    parsed = first.markdown
+    os.utime(vault / "a.md", ns=(OLD_NS, OLD_NS))
+    second = cache.read(A)
+    assert isinstance(second, Note)
+    assert second.markdown is parsed
+    assert (second.stat.mtime_ns, first.stat.mtime_ns) == (OLD_NS, first.stat.mtime_ns)
+
+
+def test_failures_are_values_and_never_cached(cache: ContentCache, vault: Path) -> None:
+    for path, code in (("c.md", "NOTE_NOT_FOUND"), ("../c.md", "OUTSIDE_VAULT"), ("d.md", "READ_ERROR")):
+        (vault / "d.md").mkdir(exist_ok=True)
+        found = cache.read(NoteId(path))
+        assert isinstance(found, NoteFailure)
+        assert (found.id, found.code) == (path, code)
+        assert str(vault) not in found.message
+    (vault / "c.md").write_text("now")
+    assert text(cache.read(NoteId("c.md"))) == "now"
+
+
+def test_a_deleted_note_leaves_the_cache(cache: ContentCache, vault: Path) -> None:
+    cache.read(A)
+    (vault / "a.md").unlink()
+    assert isinstance(cache.read(A), NoteFailure)
+    assert cache.statistics().entries == cache.statistics().bytes == 0
+
+
+def test_a_note_replaced_by_a_symlink_is_no_longer_served(cache: ContentCache, vault: Path) -> None:
+    cache.read(A)
+    os.rename(vault / "a.md", vault / "kept.md")
+    (vault / "a.md").symlink_to("kept.md")
+    found = cache.read(A)
+    assert isinstance(found, NoteFailure)
+    assert found.code == "OUTSIDE_VAULT"
+
+
+def writing(vault: Path, monkeypatch: pytest.MonkeyPatch, writes: list[str]) -> Callable[[], int]:
+    """Makes a writer who writes the next text during each read; returns how many reads there were."""
+    reads = 0
+    genuine = cache_module._read_bytes
+
+    def read(descriptor: int, size: int) -> bytes:
+        nonlocal reads
+        reads += 1
+        data = genuine(descriptor, size)
+        if writes:
+            (vault / "a.md").write_text(writes.pop(0))
+        return data
+
+    monkeypatch.setattr(cache_module, "_read_bytes", read)
+    return lambda: reads
+
+
+def test_a_note_that_changes_while_it_is_read_is_read_anew(
+    cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = writing(vault, monkeypatch, ["", "the whole text"])
+    assert text(cache.read(A)) == "the whole text"
+    assert reads() == 3
+    assert text(cache.read(A)) == "the whole text"
+    assert reads() == 3
+
+
+def test_a_note_that_never_rests_is_served_with_a_warning_and_not_cached(
+    cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing(vault, monkeypatch, ["x" * size for size in range(10, 10 + READ_ATTEMPTS_MAX)])
+    found = cache.read(A)
+    assert isinstance(found, Note)
+    assert "being written" in found.warnings[0]
+    assert cache.statistics().entries == 0
+    assert cache.read(A).warnings == ()  # type: ignore[union-attr]
+
+
+def test_truncation_before_a_slow_write_is_never_cached_as_final(
+    cache: ContentCache, vault: Path, clock: Clock
+) -> None:
+    clock.offset_ns = 0
+    (vault / "a.md").write_text("")
+    assert text(cache.read(A)) == ""
+    (vault / "a.md").write_text("final")
+    assert text(cache.read(A)) == "final"
+
+
+def test_many_notes_come_in_the_order_asked_each_read_once(cache: ContentCache) -> None:
+    cache.read(B)
+    found = cache.read_many([B, A, NoteId("c.md"), A, B])
+    assert [getattr(note, "text", None) for note in found] == ["beta", "alpha", None, "alpha", "beta"]
+    assert found[1] is found[3]
+    assert counts(cache) == (1, 2)
+    assert cache.read_many([]) == []
+
+
+def test_slow_notes_are_read_concurrently(
+    cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = [NoteId(f"n{number}.md") for number in range(5)]
+    for note in notes:
+        (vault / note).write_text(note)
+    together = threading.Barrier(4, timeout=5)
+    genuine = cache_module._read_bytes
+    main = threading.current_thread()
+
+    def read(descriptor: int, size: int) -> bytes:
+        if threading.current_thread() is not main:
+            together.wait()
+        return genuine(descriptor, size)
+
+    monkeypatch.setattr(cache_module, "_read_bytes", read)
+    monkeypatch.setattr(cache_module, "READ_INLINE_S", -1.0)
+    assert [text(note) for note in cache.read_many(notes)] == notes
+
+
+def test_a_closed_cache_still_answers_without_threads(cache: ContentCache) -> None:
+    cache.close()
+    cache.close()
+    assert [text(note) for note in cache.read_many([A, B])] == ["alpha", "beta"]
+
+
+def test_the_least_recently_used_notes_go_first(vault: Path, clock: Clock) -> None:
+    for name in "abcd":
+        (vault / f"{name}.md").write_text(name * 10_000)
+    root = VaultRoot(vault)
+    cache = ContentCache(root, bytes_max=40_000, clock_ns=clock)
+    for name in ("a", "b", "c", "a", "d"):
+        cache.read(NoteId(f"{name}.md"))
+    found = cache.statistics()
+    assert (found.entries, found.evictions) == (3, 1)
+    assert 30_000 < found.bytes <= 40_000
+    cache.read_many([NoteId("a.md"), NoteId("c.md"), NoteId("d.md")])
+    assert cache.statistics().hits == found.hits + 3
+    cache.close()
+    root.close()
+
+
+def test_a_note_larger_than_the_bound_is_served_and_not_kept(vault: Path, clock: Clock) -> None:
+    root = VaultRoot(vault)
+    cache = ContentCache(root, bytes_max=3_000, clock_ns=clock)
+    (vault / "b.md").write_text("b" * 10_000)
+    cache.read(A)
+    assert len(text(cache.read(B))) == 10_000
+    assert cache.statistics().entries == 1
+    cache.close()
+    root.close()
+
+
+def test_evicting_and_clearing_let_go_of_bytes(cache: ContentCache) -> None:
+    cache.read_many([A, B])
+    cache.evict(A)
+    cache.evict(A)
+    assert cache.statistics().entries == 1
+    cache.clear()
+    found = cache.statistics()
+    assert (found.entries, found.bytes, found.misses, found.evictions) == (0, 0, 2, 0)
+
+
+def test_a_huge_sparse_file_is_read_to_the_limit_with_a_warning(cache: ContentCache, vault: Path) -> None:
+    with open(vault / "a.md", "r+b") as file:
+        file.truncate(1 << 30)
+        file.seek(NOTE_BYTES_MAX - 1)
+        file.write("é".encode())
+    found = cache.read(A)
+    assert isinstance(found, Note)
+    assert len(found.text) == NOTE_BYTES_MAX - 1
+    assert "\ufffd" not in found.text
+    assert f"the first {NOTE_BYTES_MAX} were read" in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected", "warned"),
+    [
+        (b"", "", False),
+        ("é\r\n".encode(), "é\r\n", False),
+        (b"\xef\xbb\xbfx", "x", False),
+        ("é𝄞".encode("utf-16"), "é𝄞", False),
+        (b"\xfe\xff" + "é".encode("utf-16-be"), "é", False),
+        (b"\xff\xfe\x00\xd8x\x00", "\ufffdx", True),
+        (b"\xff\xfex", "\ufffd", True),
+        (b"a\xffb", "a\ufffdb", True),
+        (b"a\xc3", "a\ufffd", True),
+        (b"a\0b", "a\0b", True),
+        (b"\xed\xa0\x80", "\ufffd" * 3, True),
+    ],
+)
+def test_any_bytes_become_text(data: bytes, expected: str, warned: bool) -> None:
+    found, warnings = decode(data)
+    assert found == expected
+    assert bool(warnings) == warned
+    found.encode()
+
+
+def test_many_threads_get_whole_versions_while_a_writer_replaces_them(vault: Path) -> None:
+    root = VaultRoot(vault)
+    cache = ContentCache(root)
+    versions = {str(number) * 5_000 for number in range(10)}
+    (vault / "a.md").write_text("0" * 5_000)
+    seen: set[str] = set()
+
+    def reader() -> None:
+        for _ in range(100):
+            seen.add(text(cache.read(A)))
+
+    readers = [threading.Thread(target=reader) for _ in range(4)]
+    for thread in readers:
+        thread.start()
+    for version in sorted(versions):
+        (vault / "new").write_text(version)
+        os.replace(vault / "new", vault / "a.md")
+    for thread in readers:
+        thread.join()
+    assert seen <= versions
+    assert text(cache.read(A)) == "9" * 5_000
+    found = cache.statistics()
+    assert found.entries == 1
+    assert found.hits + found.misses == 401
+    cache.close()
+    root.close()

@@ -1,0 +1,353 @@
+"""Opening notes safely, and scanning a vault for them."""
+
+import contextlib
+import os
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.errors import ToolError
+from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
+from workspaced_tools.vault.paths import VaultRoot
+from workspaced_tools.vault.scan import ScannedNote, ScanReport, scan
+
+NFC, NFD = "\u00e9.md", "e\u0301.md"
+keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    path = tmp_path / "vault"
+    (path / "work").mkdir(parents=True)
+    (path / "work" / "plan.md").write_text("plan")
+    (path / "top.md").write_text("top")
+    (path / "readme.txt").write_text("text")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("secret")
+    (tmp_path / "vault-2").mkdir()
+    (tmp_path / "vault-2" / "secret.md").write_text("secret")
+    return path
+
+
+@pytest.fixture
+def root(vault: Path) -> Iterator[VaultRoot]:
+    opened = VaultRoot(vault)
+    yield opened
+    opened.close()
+
+
+def read(root: VaultRoot, note: str) -> str:
+    descriptor = root.open_note(NoteId(note))
+    try:
+        return os.read(descriptor, 1000).decode()
+    finally:
+        os.close(descriptor)
+
+
+def code(root: VaultRoot, note: str) -> str:
+    """The error's code, the same for opening and for stat; checks what a message may hold."""
+    with pytest.raises(ToolError) as opened:
+        root.open_note(NoteId(note))
+    with pytest.raises(ToolError) as seen:
+        root.stat_note(NoteId(note))
+    assert opened.value.code == seen.value.code
+    assert str(root.path) not in str(opened.value)
+    assert len(opened.value.message) < ECHO_CHARS_MAX + 100
+    assert opened.value.hint
+    return opened.value.code
+
+
+def ids(root: VaultRoot, report: ScanReport | None = None) -> list[str]:
+    return sorted(found.id for found in scan(root, report))
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+def test_a_note_is_opened_wherever_it_lies(root: VaultRoot) -> None:
+    assert (read(root, "top.md"), read(root, "work/plan.md")) == ("top", "plan")
+    assert root.stat_note(NoteId("work/plan.md")).st_size == 4
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *["/etc/passwd.md", "/top.md", "//top.md", "..", "../outside/secret.md", "work/../top.md", "work/.."],
+        *["../vault-2/secret.md", "work/../../outside/secret.md", "a\0.md", "\0", "top.md\0.txt", "/", "/../x.md"],
+        "../" * 3_000 + "x.md",
+    ],
+)
+def test_a_path_that_leads_out_is_refused_without_a_stat(
+    root: VaultRoot, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("touched the disk")
+
+    for name in ("open", "stat", "lstat", "fstat"):
+        monkeypatch.setattr(os, name, forbidden)
+    try:
+        assert code(root, path) == "OUTSIDE_VAULT"
+    finally:
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *["", ".", "./top.md", "work//plan.md", "work/", "top.md/", "top.md/x.md", "missing.md", "no/such.md"],
+        *[
+            "readme.txt",
+            "top",
+            "work",
+            ".hidden.md",
+            ".obsidian/x.md",
+            "top.md ",
+            "top.md.",
+            "%2e%2e/outside/secret.md",
+        ],
+        *["..%2foutside/secret.md", "..\\outside\\secret.md", "a..b.md", "é/none.md", "\udcff.md", "~/x.md"],
+        *["x" * 300 + ".md", "x/" * 2_000 + "x.md", "d/" * DIRECTORY_DEPTH_MAX + "x.md", "é" * 200 + ".md"],
+    ],
+)
+def test_a_path_without_a_note_is_not_found(root: VaultRoot, path: str) -> None:
+    assert code(root, path) == "NOTE_NOT_FOUND"
+
+
+def test_symlinks_are_never_followed(root: VaultRoot, vault: Path) -> None:
+    outside = vault.parent / "outside"
+    (vault / "file.md").symlink_to(outside / "secret.md")
+    (vault / "inner.md").symlink_to(vault / "top.md")
+    (vault / "dangling.md").symlink_to(vault / "none")
+    (vault / "loop.md").symlink_to(vault / "loop.md")
+    (vault / "folder").symlink_to(outside)
+    (vault / "work" / "up").symlink_to("..")
+    (vault / "proc").symlink_to("/proc/self/root")
+    for path in (
+        "file.md",
+        "inner.md",
+        "dangling.md",
+        "loop.md",
+        "folder/secret.md",
+        "work/up/top.md",
+        "proc/x.md",
+    ):
+        assert code(root, path) == "OUTSIDE_VAULT"
+    report = ScanReport()
+    assert ids(root, report) == ["top.md", "work/plan.md"]
+    assert report == ScanReport()
+
+
+def test_a_directory_swapped_for_a_symlink_never_leaks(root: VaultRoot, vault: Path) -> None:
+    (vault / "swap").mkdir()
+    (vault / "swap" / "secret.md").write_text("mine")
+    (vault / "link").symlink_to(vault.parent / "outside")
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            os.rename(vault / "swap", vault / "kept")
+            os.rename(vault / "link", vault / "swap")
+            os.rename(vault / "swap", vault / "link")
+            os.rename(vault / "kept", vault / "swap")
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    seen = set()
+    try:
+        for _ in range(3_000):
+            try:
+                seen.add(read(root, "swap/secret.md"))
+            except ToolError as failure:
+                seen.add(failure.code)
+    finally:
+        done.set()
+        swapper.join()
+    assert seen <= {"mine", "OUTSIDE_VAULT", "NOTE_NOT_FOUND"}
+
+
+def test_special_files_neither_block_nor_are_read_and_are_reported(root: VaultRoot, vault: Path) -> None:
+    os.mkfifo(vault / "fifo.md")
+    (vault / "folder.md").mkdir()
+    (vault / "folder.md" / "inner.md").write_text("x")
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = os.getcwd()
+        os.chdir(vault)  # A socket's path must be short.
+        try:
+            listener.bind("socket.md")
+        finally:
+            os.chdir(here)
+    for path in ("fifo.md", "folder.md", "socket.md"):
+        assert code(root, path) == "READ_ERROR"
+    report = ScanReport()
+    assert ids(root, report) == ["folder.md/inner.md", "top.md", "work/plan.md"]
+    assert sorted(report.special) == ["fifo.md", "folder.md", "socket.md"]
+
+
+def test_errors_and_successes_leave_no_descriptor_open(root: VaultRoot, vault: Path) -> None:
+    os.mkfifo(vault / "fifo.md")
+    (vault / "link").symlink_to("work")
+    read(root, "top.md")
+    before = open_descriptors()
+    for path in (
+        "work/plan.md",
+        "work/none.md",
+        "é/none.md",
+        "work/é.md",
+        "link/plan.md",
+        "fifo.md",
+        "top.md/x.md",
+    ):
+        with contextlib.suppress(ToolError):
+            read(root, path)
+    assert next(scan(root)).stat.size
+    assert open_descriptors() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_a_read_error(root: VaultRoot, vault: Path) -> None:
+    (vault / "top.md").chmod(0)
+    with pytest.raises(ToolError) as refused:
+        root.open_note(NoteId("top.md"))
+    assert refused.value.code == "READ_ERROR"
+
+
+def test_a_replaced_root_is_noticed_and_has_no_ghosts(root: VaultRoot, vault: Path) -> None:
+    identity = root.identity()
+    vault.rename(vault.parent / "moved")
+    assert code(root, "top.md") == "READ_ERROR"
+    assert root.identity() is None
+    vault.mkdir()
+    (vault / "new.md").write_text("new")
+    assert read(root, "new.md") == "new"
+    assert code(root, "top.md") == "NOTE_NOT_FOUND"
+    assert root.identity() not in (identity, None)
+
+
+def test_a_root_that_is_absent_or_closed_is_a_read_error(tmp_path: Path, root: VaultRoot) -> None:
+    assert code(VaultRoot(tmp_path / "none"), "x.md") == "READ_ERROR"
+    read(root, "top.md")
+    root.close()
+    assert code(root, "top.md") == "READ_ERROR"
+
+
+def test_the_root_itself_may_be_a_symlink(vault: Path) -> None:
+    (vault.parent / "alias").symlink_to(vault)
+    root = VaultRoot(vault.parent / "alias")
+    assert read(root, "top.md") == "top"
+    root.close()
+
+
+@keeps_names
+def test_a_decomposed_name_is_reached_by_its_nfc_id_with_and_without_a_scan(vault: Path) -> None:
+    folder = vault / "cafe\u0301"
+    folder.mkdir()
+    (folder / NFD).write_text("decomposed")
+    fresh = VaultRoot(vault)
+    assert read(fresh, f"caf\u00e9/{NFC}") == "decomposed"
+    assert code(fresh, "caf\u00e9/\u00e0.md") == "NOTE_NOT_FOUND"
+    found = {note.id: note for note in scan(fresh)}[NoteId(f"caf\u00e9/{NFC}")]
+    assert found.raw_path == f"cafe\u0301/{NFD}"
+    fresh.close()
+
+
+@keeps_names
+def test_of_two_names_that_differ_in_normalisation_the_nfc_one_owns_the_id(root: VaultRoot, vault: Path) -> None:
+    (vault / NFC).write_text("composed")
+    (vault / NFD).write_text("decomposed")
+    report = ScanReport()
+    assert {NFC, NFD} <= set(ids(root, report))
+    assert report.same_name == [NFD]
+    assert (read(root, NFC), read(root, NFD)) == ("composed", "decomposed")
+
+
+@keeps_names
+def test_a_sign_that_normalises_to_ascii_is_reached_after_a_scan(root: VaultRoot, vault: Path) -> None:
+    (vault / "\u212a.md").write_text("kelvin")
+    assert "K.md" in ids(root)
+    assert read(root, "K.md") == "kelvin"
+
+
+@keeps_names
+def test_a_folder_in_both_spellings_keeps_the_notes_of_both(root: VaultRoot, vault: Path) -> None:
+    for folder, name in (("\u00e9", "a.md"), ("e\u0301", "b.md")):
+        (vault / folder).mkdir()
+        (vault / folder / name).write_text(name)
+    assert ids(root)[-2:] == ["\u00e9/a.md", "\u00e9/b.md"]
+    assert (read(root, "\u00e9/a.md"), read(root, "\u00e9/b.md")) == ("a.md", "b.md")
+
+
+@keeps_names
+def test_names_that_are_not_utf8_are_no_notes_and_are_reported(root: VaultRoot, vault: Path) -> None:
+    with open(os.fsencode(vault) + b"/bad\xff.md", "w"):
+        pass
+    os.mkdir(os.fsencode(vault) + b"/dir\xfe")
+    with open(os.fsencode(vault) + b"/dir\xfe/x.md", "w"):
+        pass
+    report = ScanReport()
+    assert ids(root, report) == ["top.md", "work/plan.md"]
+    assert sorted(report.undecodable) == ["bad\\udcff.md", "dir\\udcfe"]
+
+
+def test_a_scan_gives_notes_only_in_any_case_of_the_ending(root: VaultRoot, vault: Path) -> None:
+    (vault / "LOUD.MD").write_text("x")
+    for hidden in (".hidden.md", ".md"):
+        (vault / hidden).write_text("x")
+    (vault / ".obsidian").mkdir()
+    (vault / ".obsidian" / "x.md").write_text("x")
+    assert ids(root) == ["LOUD.MD", "top.md", "work/plan.md"]
+    (found,) = [note for note in scan(root) if note.id == "top.md"]
+    status = os.stat(vault / "top.md")
+    assert found == ScannedNote(NoteId("top.md"), "top.md", found.stat)
+    assert (found.stat.inode, found.stat.size, found.stat.mtime_ns) == (status.st_ino, 3, status.st_mtime_ns)
+
+
+def test_hostile_depth_is_cut_at_the_limit_and_reported(root: VaultRoot, vault: Path) -> None:
+    here = os.open(vault, os.O_RDONLY)
+    for _ in range(1_000):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    before = open_descriptors()
+    report = ScanReport()
+    assert ids(root, report) == ["top.md", "work/plan.md"]
+    assert report.too_deep == ["/".join("d" * DIRECTORY_DEPTH_MAX)]
+    assert open_descriptors() <= before + 1
+    remove_deep(vault)
+
+
+def remove_deep(vault: Path) -> None:
+    """Removes the chain of directories called d: longer than a path may be, it stops ordinary clean-up."""
+    while True:
+        inner = list((vault / "d").iterdir())
+        if not inner:
+            break
+        os.rename(inner[0], vault / "next")
+        (vault / "d").rmdir()
+        os.rename(vault / "next", vault / "d")
+
+
+def test_the_deepest_note_a_scan_gives_can_be_opened(root: VaultRoot, vault: Path) -> None:
+    folder = vault.joinpath(*"d" * (DIRECTORY_DEPTH_MAX - 1))
+    folder.mkdir(parents=True)
+    (folder / "x.md").write_text("deep")
+    (folder / "d").mkdir()
+    (folder / "d" / "x.md").write_text("too deep")
+    deepest = max(ids(root), key=len)
+    assert read(root, deepest) == "deep"
+    assert code(root, f"{deepest[:-4]}d/x.md") == "NOTE_NOT_FOUND"
+
+
+def test_an_opened_note_is_a_regular_file(root: VaultRoot) -> None:
+    descriptor = root.open_note(NoteId("top.md"))
+    assert stat.S_ISREG(os.fstat(descriptor).st_mode)
+    assert not os.get_inheritable(descriptor)
+    os.close(descriptor)

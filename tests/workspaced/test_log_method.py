@@ -1,0 +1,66 @@
+"""`workspaced/log`: pages of whole events."""
+
+import json
+from typing import Any
+
+import pytest
+
+from workspaced_events.limits import READ_BYTES_MAX
+
+
+@pytest.fixture(scope="module")
+def filled(module_daemon: Any) -> Any:
+    running = module_daemon()
+    with running.connect() as client:
+        title = "t" * 400
+        for _ in range(4):
+            client.publish([{"type": "note_pinned", "data": {"note": "a.md", "title": title}}] * 900)
+        client.publish([{"type": "note_archived", "data": {"note": "rare.md"}}])
+    return running
+
+
+def page(running: Any, **params: Any) -> list[dict[str, Any]]:
+    with running.connect() as client:
+        events: list[dict[str, Any]] = client.call("workspaced/log", params)["events"]
+    return events
+
+
+def test_from_the_first_event_on_by_default(filled: Any) -> None:
+    events = page(filled)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert {event["type"] for event in events[:2]} == {"vault_opened", "daemon_started"}
+
+
+def test_at_most_limit(filled: Any) -> None:
+    assert [event["seq"] for event in page(filled, **{"from": 7, "limit": 3})] == [7, 8, 9]
+
+
+def test_pages_of_half_a_megabyte_add_up_to_the_whole_log(filled: Any) -> None:
+    following, pages = 1, 0
+    while events := page(filled, **{"from": following, "limit": 10_000}):
+        assert events[0]["seq"] == following
+        assert len(json.dumps(events, separators=(",", ":"))) <= READ_BYTES_MAX * 1.02
+        following, pages = events[-1]["seq"] + 1, pages + 1
+    with filled.connect() as client:
+        assert following == client.call("workspaced/status")["seq"] + 1
+    assert pages > 3
+
+
+def test_past_the_tail_is_an_empty_list(filled: Any) -> None:
+    assert page(filled, **{"from": 10**12}) == []
+
+
+def test_types_select_also_where_they_are_rare(filled: Any) -> None:
+    (event,) = page(filled, types=["note_archived"])
+    assert event["data"] == {"note": "rare.md"}
+    assert page(filled, types=["note_deleted"]) == []
+    assert page(filled, types=[]) == []
+
+
+def test_selected_pages_follow_each_other_and_keep_the_bound(filled: Any) -> None:
+    following, seen = 1, 0
+    while events := page(filled, **{"from": following, "limit": 10_000, "types": ["note_pinned"]}):
+        assert len(json.dumps(events, separators=(",", ":"))) <= READ_BYTES_MAX * 1.02
+        seen += len(events)
+        following = events[-1]["seq"] + 1
+    assert seen == 3_600
