@@ -47,8 +47,8 @@ Outcome = list[Receipt] | WorkspacedError
 Done = Callable[[Outcome], None]
 
 
-Plan = Callable[[WorkspaceState], Sequence[Action]]
-"""Decides at the moment of appending what to append."""
+Plan = Callable[[WorkspaceState, int], Sequence[Action]]
+"""Decides at the moment of appending what to append, from the state and the last sequence before it."""
 
 
 class Submission(NamedTuple):
@@ -213,7 +213,7 @@ class Recorder:
         events: list[Event] = []
         receipts = []
         added: dict[EventId, Seen] = {}
-        actions = submission.actions(state) if callable(submission.actions) else submission.actions
+        actions = submission.actions(state, seq) if callable(submission.actions) else submission.actions
         for index, action in enumerate(actions):
             event_id = action.id if action.id is not None else EventId(uuid7())
             try:

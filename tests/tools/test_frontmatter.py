@@ -116,9 +116,9 @@ def alias_bomb(width: int, depth: int) -> str:
     ],
 )
 def test_alias_bombs_are_refused_before_they_grow(yaml: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     failed(f"---\n{yaml}---\n")
-    assert time.perf_counter() - begun < 0.5
+    assert time.process_time() - begun < 0.5
 
 
 def test_a_few_aliases_are_read() -> None:
@@ -137,9 +137,9 @@ def test_splitting_takes_linear_time(unit: str) -> None:
         text = "---\n" + unit * (length // len(unit))
         best = 10.0
         for _ in range(3):
-            begun = time.perf_counter()
+            begun = time.process_time()
             split_front_matter(text)
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         return best
 
     assert seconds(400_000) < 3 * seconds(200_000) + 0.005

@@ -225,11 +225,11 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         body = unit * (length // len(unit))
         best = 10.0
-        for _ in range(2):
-            begun = time.perf_counter()
+        for _ in range(3):
+            begun = time.process_time()
             parse_markdown(body)
             word_count(body)
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         return best
 
     assert seconds(200_000) < 3 * seconds(100_000) + 0.02

@@ -212,9 +212,9 @@ def test_hostile_texts_take_linear_time_and_end(unit: str) -> None:
         text = "a" + unit * (length // len(unit))
         best = 10.0
         for _ in range(3):
-            begun = time.perf_counter()
+            begun = time.process_time()
             truncate(text, length // 2)
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         return best
 
     assert seconds(100_000) < 3 * seconds(50_000) + 0.005

@@ -42,7 +42,7 @@ class World:
         return self.state.of(VAULT)
 
     def show(self, snapshot: Snapshot) -> list[Action]:
-        actions = differences(self.state, checked(snapshot))
+        actions = differences(self.state, self.seq, checked(snapshot))
         self.add(actions, snapshot.source)
         return actions
 
@@ -104,6 +104,8 @@ def test_afterwards_the_state_shows_the_snapshot(history: list[tuple[str, Any]],
     shown = [tab.note for tab in snapshot.tabs if tab.note not in sub.pins]
     if len(set(shown) | set(tabs_of(sub, "mobile"))) <= TEMPORARY_TABS_MAX:
         assert set(shown) <= set(sub.tabs)
+        mine = tabs_of(sub, "editor")
+        assert mine == [each for each in shown if each in mine], "in the UI's order"
     assert set(tabs_of(sub, "editor")) <= set(shown)
 
 

@@ -82,6 +82,7 @@ def load_settings(**flags: Any) -> Settings:
         SettingsInvalid: an unknown or impossible setting, by name and place.
     """
     given = {name: value for name, value in flags.items() if value is not None}
+    _check_environment()
     try:
         return Settings(**given)
     except tomllib.TOMLDecodeError as error:
@@ -93,3 +94,11 @@ def load_settings(**flags: Any) -> Settings:
             f"Setting {name!r}: {first['msg']}.",
             hint=f"Settings: {', '.join(Settings.model_fields)}; from flags, WORKSPACED_*, {config_file()}.",
         ) from None
+
+
+def _check_environment() -> None:
+    """Refuses a variable that looks like a setting and is none; pydantic takes no notice of those."""
+    known = {"WORKSPACED_CONFIG", *(f"WORKSPACED_{name.upper()}" for name in Settings.model_fields)}
+    for name in sorted(os.environ):
+        if name.upper().startswith("WORKSPACED_") and name.upper() not in known:
+            raise SettingsInvalid(f"There is no setting {name}.", hint=f"Known: {', '.join(sorted(known))}.")

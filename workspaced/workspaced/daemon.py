@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -49,6 +49,14 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
 
 
 async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
+    # From the first moment to the last: a signal while starting or stopping must not leave things half done.
+    with anyio.open_signal_receiver(*SIGNALS) as signals:
+        return await _serve_until(signals, settings, ready)
+
+
+async def _serve_until(
+    signals: AsyncIterator[signal.Signals], settings: Settings, ready: Callable[[Service], None]
+) -> int:
     folders = [usable_folder(path) for path in settings.vaults]
     data = settings.data_path
     _make_private(data)
@@ -59,7 +67,10 @@ async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
             inherited = inherited_socket()
             listening = inherited or bind_socket(settings.socket_path)
             try:
-                await _run(service, settings, folders, listening, ready)
+                await _run(service, settings, folders, listening, signals, ready)
+                # Last of all events: whatever could append another has ended.
+                with anyio.move_on_after(STOP_S / 2):
+                    await service.note([Action(c.DaemonStopped(service.stop_reason))])
             finally:
                 if inherited is None:
                     settings.socket_path.unlink(missing_ok=True)
@@ -75,10 +86,12 @@ async def _run(
     settings: Settings,
     folders: list[Path],
     listening: socket.socket,
+    signals: AsyncIterator[signal.Signals],
     ready: Callable[[Service], None],
 ) -> None:
     async with anyio.create_task_group() as tasks:
         try:
+            tasks.start_soon(_stop_on_signal, service, signals)
             await _start(service, settings, folders, tasks)
             server = Server(service, tasks)
             await server.start(listening)
@@ -87,8 +100,6 @@ async def _run(
             ready(service)
             await service.stopping.wait()
             await server.stop()
-            with anyio.move_on_after(STOP_S / 2, shield=True):
-                await service.note([Action(c.DaemonStopped(service.stop_reason))])
         finally:
             service.stop("failed")  # where a task failed: the watchers' threads sit out a mere cancellation
         tasks.cancel_scope.cancel()
@@ -124,7 +135,6 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
-    tasks.start_soon(_stop_on_signal, service)
 
 
 def _close(service: Service) -> None:
@@ -140,10 +150,9 @@ async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *a
         await function(*args)
 
 
-async def _stop_on_signal(service: Service) -> None:
-    with anyio.open_signal_receiver(*SIGNALS) as received:
-        async for number in received:
-            service.stop(signal.Signals(number).name)
+async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
+    async for number in signals:
+        service.stop(signal.Signals(number).name)
 
 
 async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:

@@ -111,7 +111,7 @@ class Service:
             Busy: too much waits for the disk.
         """
         wanted = checked(snapshot)
-        self.recorder.submit(lambda state: differences(state, wanted), snapshot.source, done)
+        self.recorder.submit(lambda state, seq: differences(state, seq, wanted), snapshot.source, done)
 
     async def record(self, actions: list[Action]) -> list[Receipt]:
         """Appends the daemon's own actions and waits until they are synced.

@@ -9,8 +9,10 @@ from msgspec import Meta
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.catalogue import TabSource
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.fold import apply
 from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.limits import NOTES_PER_ACTION_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.limits import ID_CHARS_MAX, NOTES_PER_ACTION_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
 
 
@@ -44,11 +46,22 @@ def checked(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def differences(state: WorkspaceState, snapshot: Snapshot) -> list[Action]:
-    """What to append so that the state shows `snapshot`. Pins and tabs of other sources stay as they are."""
+def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Action]:
+    """What to append after sequence `seq` so that the state shows `snapshot`.
+
+    Pins and tabs of other sources stay as they are.
+
+    Raises:
+        InvalidArgument: an unknown vault.
+    """
     vault = VaultId(snapshot.vault) if snapshot.vault is not None else state.current
+    if vault is not None and vault not in state.vaults:
+        raise InvalidArgument(
+            f"There is no vault {vault[:ID_CHARS_MAX]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
+        )
     sub = state.of(vault)
     data = [*_pins(sub, snapshot), *_tabs(sub, snapshot)]
+    data += _tab_order(_folded(data, state, seq, vault, snapshot.source), snapshot)
     if snapshot.active is None and sub.active is not None:
         data.append(c.ActiveNoteCleared())
     elif snapshot.active is not None and (sub.active is None or sub.active.id != snapshot.active):
@@ -81,12 +94,22 @@ def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
     unpinned = {note for note, pin in state.pins.items() if pin.publisher == snapshot.source} - {*snapshot.pins}
     pinned = ({*state.pins} - unpinned) | {*snapshot.pins}
     data: list[c.Data] = [c.TemporaryTabClosed(note=note) for note in gone]
-    left = [note for note in state.tabs if note not in gone and note not in snapshot.pins]
-    wanted = _in_places(left, [note for note in shown if note in mine and note in left])
-    if wanted != left and not unpinned:
-        data.append(c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted)))
     new = [tab for note, tab in shown.items() if note not in {*state.tabs, *pinned, *unpinned}]
     return [*data, *(c.TemporaryTabOpened(tab.note, tab.source) for tab in new)]
+
+
+def _folded(data: list[c.Data], state: WorkspaceState, seq: int, vault: VaultId | None, source: str) -> VaultState:
+    """The vault's state once `data` is appended: only then the ids of new tabs are known."""
+    for number, each in enumerate(data, start=seq + 1):
+        state = apply(state, c.ENTRY_OF[type(each)].event(number, "", "", source, vault, each))
+    return state.of(vault)
+
+
+def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
+    mine = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
+    order = list(state.tabs)
+    wanted = _in_places(order, [tab.note for tab in snapshot.tabs if tab.note in mine])
+    return [c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted))] if wanted != order else []
 
 
 def _in_places(order: Sequence[NoteId], mine: Sequence[NoteId]) -> list[NoteId]:

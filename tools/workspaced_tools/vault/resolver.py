@@ -78,23 +78,27 @@ class _Wanted(NamedTuple):
     folded: str
     path: str
     """Without `.md`, with a leading slash: what a path must end with."""
+    folded_path: str
     slugs: frozenset[str]
 
     @classmethod
     def of(cls, name: str) -> "_Wanted":
         slugs = {slug(name)} if "/" in name else {slug(name), slug(stem(name))}
-        return cls(name, fold(name), f"/{without_ending(name)}", frozenset(slugs - {""}))
+        path = f"/{without_ending(name)}"
+        return cls(name, fold(name), path, fold(path), frozenset(slugs - {""}))
 
 
 _Matches = Callable[[IndexEntry, _Wanted], bool]
 
 
 def _ends_with(entry: IndexEntry, wanted: _Wanted) -> bool:
-    return f"/{without_ending(entry.id)}".endswith(wanted.path)
+    path = entry.id[:-3]  # every id ends with `.md`, in some case
+    return path.endswith(wanted.path) or path == wanted.path[1:]
 
 
 def _ends_with_folded(entry: IndexEntry, wanted: _Wanted) -> bool:
-    return fold(f"/{without_ending(entry.id)}").endswith(fold(wanted.path))
+    path = fold(entry.id[:-3])
+    return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
 
 
 def _is_slug(entry: IndexEntry, wanted: _Wanted) -> bool:

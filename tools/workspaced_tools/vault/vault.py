@@ -56,10 +56,10 @@ class Vault:
     ) -> None:
         """`clock_ns` is the wall clock that file times are measured against. An absent folder is no error yet."""
         self.root: Final = VaultRoot(path)
-        self._index: Final = MemoryIndex() if index is None else index
+        self.index: Final = MemoryIndex() if index is None else index
         self._cache: Final = ContentCache(self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns)
-        self._upkeep: Final = Upkeep(self.root, self._index, clock_ns=clock_ns, is_busy=self._is_busy)
-        self._by_index: Final = IndexLookup(self._index)
+        self._upkeep: Final = Upkeep(self.root, self.index, clock_ns=clock_ns, is_busy=self._is_busy)
+        self._by_index: Final = IndexLookup(self.index)
         self._index_wait_s = index_wait_s
         self._last_read = 0.0
         self._closing = threading.Lock()
@@ -127,7 +127,7 @@ class Vault:
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
         self._await_index()
         targets = self._link_targets(source, links, state)
-        gone = [note for note in {each.note.id for each in targets if each.note} if not self._exists(note)]
+        gone = [note for note in {each.note.id for each in targets if each.note} if not self.has(note)]
         if gone and self._upkeep.refresh(gone).deleted:
             targets = self._link_targets(source, links, state)
         return targets
@@ -137,7 +137,7 @@ class Vault:
         entry = self._entry(note)
         if entry is None:
             return Incoming((), 0)
-        return _Backlinks(entry, state, self._index, self._cache, self._upkeep).found(limit)
+        return _Backlinks(entry, state, self.index, self._cache, self._upkeep).found(limit)
 
     def note_count(self) -> int:
         return self._upkeep.progress().notes_found
@@ -168,7 +168,8 @@ class Vault:
         known = {link: resolve_link(source, link, self._by_index, state) for link in dict.fromkeys(links)}
         return [known[link] for link in links]
 
-    def _exists(self, note: NoteId) -> bool:
+    def has(self, note: NoteId) -> bool:
+        """Whether there is a file at exactly this path, readable or not; opens nothing."""
         try:
             self.root.stat_note(note)
         except ReadFailed:
@@ -177,9 +178,14 @@ class Vault:
             return False
         return True
 
+    def has_indexed(self, note: Note) -> bool:
+        """Whether the index knows this very version."""
+        entry = self.index.entry(note.id)
+        return entry is not None and entry.stat == note.stat
+
     def _entry(self, note: NoteId) -> IndexEntry | None:
         """What is known of `note`, of a file too young for the index from the file itself."""
-        entry = self._index.entry(note)
+        entry = self.index.entry(note)
         if entry is None and isinstance(found := self._cache.read(note), Note):
             return entry_of(found)
         return entry
@@ -208,7 +214,7 @@ class _Files:
     def at_path(self, path: NoteId) -> NoteRef | None:
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # The path of a note only where the NFC form is another's; the disk would find it in any case.
-            entry = self._vault._index.entry(path)
+            entry = self._vault.index.entry(path)
             return entry.ref if entry is not None else None
         found = self._vault._cache.read(path)
         if isinstance(found, Note):
@@ -222,11 +228,11 @@ class _Files:
 
     def named(self, name_key: str) -> Sequence[IndexEntry]:
         self._vault._await_index()
-        return self._vault._index.named(name_key)
+        return self._vault.index.named(name_key)
 
     def near(self, name: str, limit: int) -> Sequence[IndexEntry]:
         self._vault._await_index()
-        return self._vault._index.near(name, limit)
+        return self._vault.index.near(name, limit)
 
 
 class _Backlinks:
@@ -241,7 +247,7 @@ class _Backlinks:
             if now == entry.id:
                 self._keys.update(target_keys(former))
         self._state = state
-        self._index = index
+        self.index = index
         self._lookup = IndexLookup(index)
         self._cache = cache
         self._upkeep = upkeep
@@ -250,7 +256,7 @@ class _Backlinks:
     def found(self, limit: int) -> Incoming:
         """The first `limit` occurrences by source and line, and how many there are."""
         sources = []
-        for source in self._index.linking(self._keys):
+        for source in self.index.linking(self._keys):
             count = sum(self._leads_here(source.id, link) for link in source.links)
             if count and source.id != self._note:
                 sources.append((source.id, count))

@@ -1,0 +1,469 @@
+"""Opening a log after anything: torn tails, power cuts at every operation, HEAD in every condition, damage."""
+
+import contextlib
+import errno
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import Event, LogRecovered
+from workspaced_events.errors import LogReadOnly
+from workspaced_events.fold import fold_all
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.log.format import segment_first
+from workspaced_events.log.scan import Scan, scan_log
+from workspaced_events.log.segments import Batch
+from workspaced_events.log.simdisk import PowerCut, SimDisk
+from workspaced_events.recorder import Outcome
+from workspaced_events.state import EMPTY
+
+EVERYTHING = 1 << 40
+IDS = [EventId(f"id{number}") for number in range(1, 10_000)]
+
+
+def opened(disk: SimDisk, **options: Any) -> Journal:
+    ticks = iter(range(1, 1_000_000))
+    clock = lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z"  # noqa: E731
+    return open_journal(disk, version="t", clock=clock, **options)
+
+
+def record(journal: Journal, *actions: Action) -> Outcome:
+    told: list[Outcome] = []
+    journal.recorder.submit(actions, "ui", told.append)
+    for done, outcome in journal.recorder.commit().outcomes:
+        done(outcome)
+    return told[0]
+
+
+def vault() -> Action:
+    return Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=IDS[0])
+
+
+def notes(first: int, count: int) -> list[Action]:
+    return [Action(c.ActiveNoteSet(NoteId(f"{n}.md")), id=IDS[n - 1]) for n in range(first, first + count)]
+
+
+def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
+    events: list[Event] = []
+    return scan_log(disk, events.extend), events
+
+
+def segments_of(disk: SimDisk) -> list[str]:
+    return [name for name in disk.names("log") if segment_first(name) is not None]
+
+
+def copy_of(disk: SimDisk) -> SimDisk:
+    copied = SimDisk()
+    for directory in ("log", "quarantine"):
+        for name in disk.names(directory):
+            copied.overwrite(f"{directory}/{name}", disk.read(f"{directory}/{name}"))
+    return copied
+
+
+def files_of(disk: SimDisk) -> dict[str, bytes]:
+    return {
+        f"{directory}/{name}": disk.read(f"{directory}/{name}")
+        for directory in ("log", "quarantine")
+        for name in disk.names(directory)
+    }
+
+
+def check_journal(journal: Journal, seq: int) -> None:
+    """Opened without a hand, up to `seq`, and its state is its fold."""
+    assert journal.log.damage is None
+    events = journal.log.read(1, EVERYTHING, EVERYTHING)
+    assert [(event.seq, event.id) for event in events] == [(n, IDS[n - 1]) for n in range(1, seq + 1)]
+    assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
+
+
+class TestATornTail:
+    @pytest.fixture
+    def before(self) -> SimDisk:
+        disk = SimDisk()
+        journal = opened(disk)
+        record(journal, vault())
+        record(journal, *notes(2, 3))
+        return copy_of(disk)
+
+    @pytest.fixture
+    def line(self, before: SimDisk) -> bytes:
+        """A batch of three, as the next append would write it."""
+        disk = copy_of(before)
+        journal = opened(disk)
+        offset = journal.log.tail.offset
+        record(journal, *notes(5, 3))
+        return disk.read(f"log/{journal.log.tail.segment}", offset)
+
+    def torn(self, before: SimDisk, rest: bytes) -> tuple[SimDisk, str, int]:
+        disk = copy_of(before)
+        [name] = segments_of(disk)
+        data = disk.read(f"log/{name}")
+        disk.overwrite(f"log/{name}", data + rest)
+        return disk, name, len(data)
+
+    def test_at_every_byte_is_put_aside_and_told(self, before: SimDisk, line: bytes) -> None:
+        for size in range(1, len(line)):
+            disk, name, offset = self.torn(before, line[:size])
+            journal = opened(disk)
+            check_journal(journal, 4)
+            kept = f"quarantine/{name}.{offset}.0.torn"
+            assert journal.recovered == LogRecovered(name, offset, size, 4, kept)
+            assert disk.read(kept) == line[:size]
+            assert disk.read(f"log/{name}")[offset:] == b""
+            [receipt] = record(journal, Action(journal.recovered, id=IDS[4]))
+            assert (receipt.seq, receipt.duplicate) == (5, False)
+            check_journal(opened(disk.crash(size)), 5)
+
+    def test_that_is_whole_is_kept(self, before: SimDisk, line: bytes) -> None:
+        disk, _, _ = self.torn(before, line)
+        journal = opened(disk)
+        check_journal(journal, 7)
+        assert journal.recovered is None
+
+    @pytest.mark.parametrize("zeros", [1, 511, 4_096, 100_000])
+    def test_of_zeros_is_put_aside(self, before: SimDisk, line: bytes, zeros: int) -> None:
+        for part in (b"", line[:40]):
+            disk, name, offset = self.torn(before, part + bytes(zeros))
+            journal = opened(disk)
+            check_journal(journal, 4)
+            assert journal.recovered is not None
+            assert (journal.recovered.segment, journal.recovered.offset) == (name, offset)
+            assert journal.recovered.bytes == len(part) + zeros
+
+    def test_with_a_hole_in_it_is_put_aside(self, before: SimDisk, line: bytes) -> None:
+        disk, _, _ = self.torn(before, line[:50] + bytes(60) + line[110:])
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert journal.recovered is not None
+
+    def test_is_damage_where_a_line_behind_it_verifies(self, before: SimDisk, line: bytes) -> None:
+        """One line is synced before the next is written, so the bad one was good once."""
+        disk, name, offset = self.torn(before, line)
+        journal = opened(disk)
+        record(journal, *notes(8, 1))
+        data = bytearray(disk.read(f"log/{name}"))
+        data[offset + 30] ^= 1
+        disk.overwrite(f"log/{name}", bytes(data))
+        disk.discard("log/HEAD")
+        assert opened(disk).log.damage is not None
+
+    def test_twice_keeps_both_parts(self, before: SimDisk, line: bytes) -> None:
+        disk, name, offset = self.torn(before, line[:20])
+        opened(disk)
+        disk.overwrite(f"log/{name}", disk.read(f"log/{name}") + line[:30])
+        journal = opened(disk)
+        assert journal.recovered is not None
+        assert journal.recovered.quarantined == f"quarantine/{name}.{offset}.1.torn"
+        assert [disk.read(f"quarantine/{each}") for each in disk.names("quarantine")] == [line[:20], line[:30]]
+
+    @pytest.mark.parametrize("header", [b"", b"0", b'1234abcd {"wlog":"head'])
+    def test_of_a_segment_that_has_no_header_yet_goes_whole(self, before: SimDisk, header: bytes) -> None:
+        disk = copy_of(before)
+        journal = opened(disk, segment_bytes_max=1)
+        record(journal, *notes(5, 1))
+        unfinished = segments_of(disk)[-1]
+        disk.discard("log/HEAD")
+        disk.overwrite(f"log/{unfinished}", header)
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert journal.recovered is not None
+        assert (journal.recovered.segment, journal.recovered.offset) == (unfinished, 0)
+        assert disk.read(journal.recovered.quarantined) == header
+        record(journal, *notes(5, 2))
+        check_journal(opened(disk.crash(1)), 6)
+
+    def test_below_head_is_damage_and_stays_where_it_is(self, before: SimDisk) -> None:
+        disk = copy_of(before)
+        [name] = segments_of(disk)
+        disk.overwrite(f"log/{name}", disk.read(f"log/{name}")[:-1])
+        files = files_of(disk)
+        journal = opened(disk)
+        assert journal.log.damage is not None
+        assert journal.log.damage.details == {
+            "file": f"log/{name}",
+            "offset": files[f"log/{name}"].rindex(b"\n") + 1,
+            "first_seq": 2,
+            "last_seq": 4,
+        }
+        journal.recorder.close()
+        assert files_of(disk) == files
+
+
+def acting(disk: SimDisk, acts: Callable[[SimDisk, list[int]], None], crash_at: int) -> list[int]:
+    """Runs `acts` until the power is cut; returns the sequences it acknowledged."""
+    acked: list[int] = []
+    disk.crash_at = disk.operations + crash_at
+    with contextlib.suppress(PowerCut):
+        acts(disk, acked)
+    disk.crash_at = None
+    return acked
+
+
+def publish_eight(disk: SimDisk, acked: list[int]) -> None:
+    """Opens, appends eight batches over three segments, and stops in good order."""
+    journal = opened(disk, segment_bytes_max=900)
+    start = journal.log.tail.seq
+    acked.extend(range(1, start + 1))
+    for number in range(start + 1, start + 9):
+        outcome = record(journal, *([vault()] if number == 1 else notes(number, 1)))
+        assert isinstance(outcome, list), outcome
+        acked.extend(receipt.seq for receipt in outcome)
+    journal.recorder.close()
+
+
+def cuts(
+    make: Callable[[], SimDisk], acts: Callable[[SimDisk, list[int]], None]
+) -> Iterator[tuple[SimDisk, list[int]]]:
+    """The disk after a cut at each operation of `acts`, a few seeds each, and what had been acknowledged."""
+    whole = make()
+    start = whole.operations
+    acting(whole, acts, 1 << 30)
+    for crash_at in range(1, whole.operations - start + 2):
+        disk = make()
+        acked = acting(disk, acts, crash_at)
+        for seed in range(4):
+            yield disk.crash(seed), acked
+        yield disk, acked  # killed, no power cut: the page cache is still there
+
+
+class TestAPowerCutAtEveryOperation:
+    def test_of_opening_appending_rotating_and_stopping(self) -> None:
+        for disk, acked in cuts(SimDisk, publish_eight):
+            journal = opened(disk)
+            seq = journal.log.tail.seq
+            assert seq in (len(acked), len(acked) + 1)
+            check_journal(journal, seq)
+            record(journal, *([vault()] if seq == 0 else notes(seq + 1, 1)))
+            check_journal(opened(disk.crash(1)), seq + 1)
+
+    def torn(self) -> SimDisk:
+        disk = SimDisk()
+        acting(disk, publish_eight, 1 << 30)
+        name = segments_of(disk)[-1]
+        disk.overwrite(f"log/{name}", disk.read(f"log/{name}") + b'01234567 [{"seq":9,')
+        return disk
+
+    def unclean(self) -> SimDisk:
+        disk = self.torn()
+        name = segments_of(disk)[-1]
+        disk.overwrite(f"log/{name}", disk.read(f"log/{name}").removesuffix(b'01234567 [{"seq":9,'))
+        disk.discard("log/HEAD")
+        return disk
+
+    def headless(self) -> SimDisk:
+        disk = SimDisk()
+        acting(disk, publish_eight, 1 << 30)
+        record(opened(disk, segment_bytes_max=1), *notes(9, 1))
+        disk.overwrite(f"log/{segments_of(disk)[-1]}", b"0123")
+        disk.discard("log/HEAD")
+        return disk
+
+    @pytest.mark.parametrize("condition", ["torn", "unclean", "headless"])
+    def test_of_recovery_and_twice_in_a_row(self, condition: str) -> None:
+        make = getattr(self, condition)
+        for once, acked in cuts(make, publish_eight):
+            assert not acked or len(acked) >= 8
+            for crash_at in range(1, 40, 5):
+                twice = copy_of(once)
+                again = acting(twice, publish_eight, crash_at)
+                disk = twice.crash(crash_at)
+                journal = opened(disk)
+                assert journal.log.tail.seq >= max(len(again), len(acked), 8)
+                check_journal(journal, journal.log.tail.seq)
+
+    def test_of_recovery_loses_nothing_of_the_torn_part(self) -> None:
+        for disk, _acked in cuts(self.torn, publish_eight):
+            opened(disk)
+            kept = [disk.read(f"quarantine/{name}") for name in disk.names("quarantine") if name.endswith(".torn")]
+            assert b'01234567 [{"seq":9,' in kept
+
+
+class TestErrorsWhileOpening:
+    def test_leave_a_log_that_opens(self) -> None:
+        """An I/O error at any operation of opening is an OSError, and the next try goes well."""
+        whole = TestAPowerCutAtEveryOperation().torn()
+        start = whole.operations
+        opened(whole)
+        for failing in range(1, whole.operations - start + 1):
+            for code in (errno.EIO, errno.ENOSPC):
+                disk = TestAPowerCutAtEveryOperation().torn()
+                at = disk.operations + failing
+                disk.faults = lambda _o, _n, disk=disk, at=at, code=code: (
+                    OSError(code, "no") if disk.operations == at else None
+                )
+                with pytest.raises(OSError, match="no"):
+                    opened(disk)
+                disk.faults = lambda _operation, _name: None
+                for after in (disk, disk.crash(failing)):
+                    check_journal(opened(after), 8)
+
+
+class TestStopping:
+    def test_in_good_order_is_clean_and_the_next_start_copies_nothing(self) -> None:
+        disk = SimDisk()
+        acting(disk, publish_eight, 1 << 30)
+        assert scanned(disk)[0].clean
+        renamed: list[str] = []
+        disk.faults = lambda operation, name: renamed.append(name) if operation == "rename" else None
+        journal = opened(disk)
+        assert (journal.recovered, journal.warnings, renamed) == (None, [], ["log/HEAD.tmp"])
+
+    def test_without_good_order_copies_the_open_segment(self) -> None:
+        disk = SimDisk()
+        journal = opened(disk)
+        record(journal, vault())
+        assert not scanned(disk)[0].clean
+        renamed: list[str] = []
+        disk.faults = lambda operation, name: renamed.append(name) if operation == "rename" else None
+        assert opened(disk).recovered is None
+        assert renamed == ["log/00000000000000000001.wlog.tmp", "log/HEAD.tmp"]
+
+    def test_is_not_clean_any_more_once_the_log_is_open(self) -> None:
+        disk = SimDisk()
+        opened(disk).recorder.close()
+        assert scanned(disk)[0].clean
+        opened(disk)
+        assert not scanned(disk.crash(1))[0].clean
+
+
+class TestHeadInAnyCondition:
+    @pytest.fixture
+    def disk(self) -> SimDisk:
+        disk = SimDisk()
+        journal = opened(disk)
+        record(journal, vault())
+        record(journal, *notes(2, 3))
+        journal.recorder.close()
+        return disk
+
+    def test_missing_opens_from_the_log_and_warns(self, disk: SimDisk) -> None:
+        disk.discard("log/HEAD")
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert any("HEAD" in warning for warning in journal.warnings)
+
+    @pytest.mark.parametrize("content", [b"", b"\0" * 512, b"garbage\n" * 64, b"x"])
+    def test_garbage_opens_from_the_log_and_warns(self, disk: SimDisk, content: bytes) -> None:
+        disk.overwrite("log/HEAD", content)
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert any("HEAD" in warning for warning in journal.warnings)
+        record(journal, *notes(5, 1))
+        assert not opened(disk).warnings
+
+    @pytest.mark.parametrize("slot", [0, 1])
+    def test_one_slot_garbage_opens_by_the_other(self, disk: SimDisk, slot: int) -> None:
+        data = bytearray(disk.read("log/HEAD"))
+        assert len(data) == 512
+        data[slot * 256 : slot * 256 + 256] = bytes(256)
+        disk.overwrite("log/HEAD", bytes(data))
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert not journal.warnings
+
+    def test_stale_is_behind_and_no_damage(self, disk: SimDisk) -> None:
+        stale = disk.read("log/HEAD")
+        journal = opened(disk)
+        record(journal, *notes(5, 3))
+        disk.overwrite("log/HEAD", stale)
+        assert not scanned(disk)[0].clean
+        journal = opened(disk)
+        check_journal(journal, 7)
+        assert not journal.warnings
+
+    def test_of_another_log_is_ignored_with_a_warning(self, disk: SimDisk) -> None:
+        other = SimDisk()
+        journal = opened(other)
+        record(journal, vault())
+        for first in range(2, 30):
+            record(journal, *notes(first, 1))
+        disk.overwrite("log/HEAD", other.read("log/HEAD"))
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert any("another log" in warning for warning in journal.warnings)
+
+    def test_stays_readable_over_many_writes(self, disk: SimDisk) -> None:
+        journal = opened(disk)
+        for first in range(5, 25):
+            record(journal, *notes(first, 1))
+            scan, _ = scanned(disk)
+            assert scan.head is not None
+            assert scan.head.seq == first
+
+
+class TestOverDamage:
+    @pytest.fixture
+    def disk(self) -> SimDisk:
+        disk = SimDisk()
+        acting(disk, publish_eight, 1 << 30)
+        name = segments_of(disk)[1]
+        data = bytearray(disk.read(f"log/{name}"))
+        data[-20] ^= 4
+        disk.overwrite(f"log/{name}", bytes(data))
+        return disk
+
+    def test_reads_up_to_it_and_refuses_to_append(self, disk: SimDisk) -> None:
+        files = files_of(disk)
+        journal = opened(disk)
+        assert journal.log.damage is not None
+        seq = journal.log.tail.seq
+        events = journal.log.read(1, EVERYTHING)
+        assert 1 < seq < 8
+        assert [event.seq for event in events] == list(range(1, seq + 1))
+        assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
+        outcome = record(journal, *notes(seq + 1, 1))
+        assert isinstance(outcome, LogReadOnly)
+        assert outcome.code == "LOG_READ_ONLY"
+        assert journal.log.read(seq + 1, 10) == []
+        journal.recorder.close()
+        assert files_of(disk) == files
+
+    def test_writes_nothing_at_all(self, disk: SimDisk) -> None:
+        touched: list[str] = []
+        disk.faults = lambda operation, name: touched.append(name) if operation != "make_directory" else None
+        journal = opened(disk)
+        record(journal, *notes(9, 1))
+        journal.recorder.close()
+        assert touched == []
+
+    def test_tells_a_retry_of_what_is_there(self, disk: SimDisk) -> None:
+        journal = opened(disk)
+        [receipt] = record(journal, *notes(2, 1))
+        assert (receipt.seq, receipt.duplicate) == (2, True)
+
+
+class TestEventsOfANewerVersion:
+    LINES = (
+        b'{"seq":3,"id":"id3","time":"2026-01-01T00:00:00.000003Z","source":"ui","vault":"v",'
+        b'"type":"note_starred","data":{"note":"a.md","stars": [1.50, null]}}',
+        b'{"seq":4,"id":"id4","time":"2026-01-01T00:00:00.000003Z","source":"ui","vault":"v",'
+        b'"type":"note_pinned","data":{"note":{"vault":"v","path":"a.md"}}}',
+    )
+
+    @pytest.fixture
+    def disk(self) -> SimDisk:
+        """A log to which a newer writer appended one event of an unknown type and one with unknown data."""
+        disk = SimDisk()
+        journal = opened(disk)
+        record(journal, vault())
+        record(journal, *notes(2, 1))
+        journal.log.append(Batch(3, 4, b"[" + b",".join(self.LINES) + b"]"), 2)
+        journal.recorder.close()
+        return disk
+
+    def test_are_kept_counted_and_folded_as_nothing(self, disk: SimDisk) -> None:
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert journal.recorder.state.unknown_events == 2
+        assert not journal.recorder.state.of(VaultId("v")).pins
+        third, fourth = journal.log.read(3, 2)
+        assert (third.type, bytes(third.data)) == ("note_starred", b'{"note":"a.md","stars": [1.50, null]}')
+        assert (fourth.type, json.loads(bytes(fourth.data))["note"]["path"]) == ("note_pinned", "a.md")
+        record(journal, *notes(5, 1))
+        check_journal(opened(disk), 5)
