@@ -118,24 +118,28 @@ def daemon(at: Place, vault: Path, data: Path | None = None) -> Iterator[Daemon]
         data: the data directory of an earlier one, to start again on its log.
     """
     data = data or at.new("data")
-    socket = at.sockets / "d.sock"
+    socket, said = at.sockets / "d.sock", at.new("stderr")
     command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(vault), "--data-dir", str(data)]
-    process = subprocess.Popen([*command, "--socket", str(socket)], stderr=subprocess.PIPE)
-    assert process.stderr is not None
+    # A file and no pipe: a daemon that has much to say must not wait for us to read it.
+    with open(said, "wb") as stderr:
+        process = subprocess.Popen([*command, "--socket", str(socket)], stderr=stderr)
     try:
-        said = b""
-        for line in process.stderr:
-            said += line
-            if b"listening on" in line:
-                break
-        else:
-            raise RuntimeError(f"the daemon did not start: {said.decode(errors='replace')}")
+        _wait_until_listening(process, said)
         yield Daemon(process, socket, data)
     finally:
         process.terminate()
-        _, rest = process.communicate()
-        if rest:
-            progress(rest.decode(errors="replace").rstrip())
+        process.wait()
+        *_, complaints = said.read_text(errors="replace").partition("listening on")
+        if len(lines := complaints.splitlines()) > 1:
+            progress("\n".join(f"  daemon: {line}" for line in lines[1:6]))
+
+
+def _wait_until_listening(process: "subprocess.Popen[bytes]", said: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while b"listening on" not in said.read_bytes():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the daemon did not start: {said.read_text(errors='replace')}")
+        time.sleep(0.001)
 
 
 def call_line(tool: str, **arguments: Any) -> bytes:

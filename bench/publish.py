@@ -234,6 +234,7 @@ def many_clients(at: Place) -> Iterator[Figure]:
                 "actions_a_publish": actions,
                 "worst": min(each.events_per_s for each in results),
                 "best": max(each.events_per_s for each in results),
+                "events_a_daemon_cpu_s": median([each.events_per_s / (each.daemon_cpu or 1) for each in results]),
                 "daemon_cpu": median([each.daemon_cpu for each in results]),
                 "generator_cpu": median([each.generator_cpu for each in results]),
                 "rounds": len(results),

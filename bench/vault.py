@@ -76,7 +76,7 @@ def first_calls(at: Place) -> Iterator[Figure]:
             "worst_ms": max(taken for taken, _ in results),
             "vault_notes": at.sizes.notes,
             "restarts": len(results),
-            "index_was": None if waits else sorted({state for _, state in results}),
+            "index_was": None if waits else sorted({state or "unknown" for _, state in results}),
             "note": "waits for the index, at most 2 s" if waits else "goal set for 100,000 notes",
         }
         yield Figure(

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, convert
 
 from . import catalogue as c
-from .catalogue import CATALOGUE, Data, Publisher
+from .catalogue import CATALOGUE, DAEMON_TYPES, Data
 from .errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, UnknownAction
 from .fold import is_permutation
 from .ids import EventId, VaultId, note_id
@@ -40,15 +40,12 @@ class Action(msgspec.Struct, frozen=True):
     """Long text that `data` names by its sha256; kept as a blob before the event is appended."""
 
 
-def parse_actions(
-    raw: Sequence[Any], *, keep_text: Callable[[bytes], str], publisher: Publisher = Publisher.UI
-) -> list[Action]:
-    """The checked actions of a batch.
+def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> list[Action]:
+    """The checked actions of a UI's batch.
 
     Args:
         raw: JSON values as the publisher sent them.
         keep_text: names a text that will be kept as a blob (its sha256).
-        publisher: who sends it.
 
     Raises:
         ActionError: which says the index of the first action that is wrong; nothing of the batch may be appended.
@@ -62,13 +59,13 @@ def parse_actions(
     actions = []
     for index, each in enumerate(raw):
         try:
-            actions.append(_parse(each, keep_text, publisher))
+            actions.append(_parse(each, keep_text))
         except ActionError as error:
             raise error.at_index(index) from None
     return actions
 
 
-def _parse(raw: Any, keep_text: Callable[[bytes], str], publisher: Publisher) -> Action:
+def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
     envelope = _convert(raw, ActionJson, "an action")
     entry = CATALOGUE.get(envelope.type)
     if entry is None:
@@ -76,11 +73,12 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str], publisher: Publisher) ->
             f"There is no action {envelope.type[:ID_CHARS_MAX]!r}.",
             hint="`workspaced schema` lists the actions of this version.",
         )
-    if publisher.value not in entry.publisher.value:
+    if entry.data in DAEMON_TYPES:
         raise NotAllowed(f"Only the daemon may publish {entry.name}.")
-    if unknown := sorted(envelope.data.keys() - entry.fields):
+    if not entry.fields.issuperset(envelope.data):
+        unknown = min(envelope.data.keys() - entry.fields)
         raise InvalidArgument(
-            f"{entry.name} has no field {unknown[0][:ID_CHARS_MAX]!r}.",
+            f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.",
             hint=f"It takes {', '.join(sorted(entry.fields)) or 'no fields'}.",
         )
     data = _with_checked_paths(_convert(envelope.data, entry.data, f"the data of {entry.name}"))
@@ -144,19 +142,15 @@ def admit(state: WorkspaceState, action: Action) -> VaultId | None:
     """
     data = action.data
     if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):
-        if not isinstance(data, c.VaultOpened):
-            _open_vault(state, data.vault_id)
-        return data.vault_id
-    if c.ENTRY_OF[type(data)].publisher is Publisher.DAEMON and action.vault is None:
+        return data.vault_id if isinstance(data, c.VaultOpened) else _open_vault(state, data.vault_id)
+    if type(data) in DAEMON_TYPES and action.vault is None:
         return state.current
     vault = _open_vault(state, action.vault if action.vault is not None else state.current)
-    sub = state.of(vault)
-    if isinstance(data, c.PinnedNotesReordered) and not is_permutation(data.notes, sub.pins):
-        raise _no_permutation("notes", "pinned notes", len(sub.pins), len(data.notes))
-    if isinstance(data, c.TemporaryTabsReordered):
-        ids = [tab.id for tab in sub.tabs.values()]
-        if not is_permutation(data.tab_ids, ids):
-            raise _no_permutation("tabIds", "temporary tabs", len(ids), len(data.tab_ids))
+    if isinstance(data, c.PinnedNotesReordered):
+        _check_order(data.notes, list(state.of(vault).pins), "notes", "pinned notes")
+    elif isinstance(data, c.TemporaryTabsReordered):
+        tabs = [tab.id for tab in state.of(vault).tabs.values()]
+        _check_order(data.tab_ids, tabs, "tabIds", "temporary tabs")
     return vault
 
 
@@ -174,8 +168,9 @@ def _open_vault(state: WorkspaceState, vault_id: VaultId | None) -> VaultId:
     return vault_id
 
 
-def _no_permutation(field: str, things: str, expected: int, got: int) -> InvalidArgument:
-    return InvalidArgument(
-        f"`{field}` is no permutation of the {expected} {things}; it names {got}.",
-        hint="Name each exactly once; read workspaced/state first, since another client may have changed them.",
-    )
+def _check_order(order: Sequence[str], of: Sequence[str], field: str, things: str) -> None:
+    if not is_permutation(order, of):
+        raise InvalidArgument(
+            f"`{field}` is no permutation of the {len(of)} {things}; it names {len(order)}.",
+            hint="Name each exactly once; read the state first, since another client may have changed them.",
+        )

@@ -59,6 +59,11 @@ class Entry(msgspec.Struct, frozen=True):
     fields: frozenset[str]
     """Wire names of the data's fields."""
 
+    @property
+    def by_ui(self) -> bool:
+        """Whether a UI may publish it."""
+        return self.publisher is not Publisher.DAEMON
+
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
     """What was appended. `time` is UTC with six fractional digits and `Z`, never decreasing along `seq`."""
@@ -335,4 +340,5 @@ class DaemonStopped(Data, frozen=True, gc=False):
 
 
 STATE_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if entry.changes_state)
+DAEMON_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if not entry.by_ui)
 ENTRY_OF: Final[dict[type[Data], Entry]] = {entry.data: entry for entry in CATALOGUE.values()}

@@ -4,10 +4,11 @@ What was sent with an id is kept as a hash of its type and data, good for
 this process only; the window is rebuilt from the log when it is opened.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Mapping
 
-from .catalogue import ENTRY_OF, Data, Event, Publisher, UnknownEvent
+import msgspec
+
+from .catalogue import DAEMON_TYPES, Data, Event, UnknownEvent
 from .errors import Conflict
 from .ids import EventId, VaultId
 from .limits import ID_WINDOW_EVENTS
@@ -17,12 +18,12 @@ _DAEMONS_OWN = 0
 
 def fingerprint(data: Data) -> int:
     """What tells one action from another with the same id; what no UI may publish is equal to nothing."""
-    if ENTRY_OF[type(data)].publisher is Publisher.DAEMON:
+    if type(data) in DAEMON_TYPES:
         return _DAEMONS_OWN
-    return hash((type(data).__name__, data)) or 1
+    return hash((type(data), data)) or 1
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """Where an id was used first, and for what."""
 
     seq: int
@@ -37,7 +38,7 @@ def seen_in(event: Event) -> Seen:
 
 
 class IdWindow:
-    """The ids of at least the last `size` events, and of fewer than twice as many.
+    """The ids of at least the last `size` events.
 
     Two generations: when the young one is full it becomes the old one, which is forgotten whole.
     """
@@ -51,12 +52,11 @@ class IdWindow:
         """Where the id was used, as far back as the window reaches."""
         return self._young.get(event_id) or self._old.get(event_id)
 
-    def add(self, events: Iterable[Event]) -> None:
-        """Remembers appended events."""
-        for event in events:
-            if len(self._young) >= self.size:
-                self._old, self._young = self._young, {}
-            self._young[event.id] = seen_in(event)
+    def add(self, seen: Mapping[EventId, Seen]) -> None:
+        """Remembers the ids of appended events."""
+        if len(self._young) >= self.size:
+            self._old, self._young = self._young, {}
+        self._young.update(seen)
 
 
 def first_seq(seen: Seen, event_id: EventId, data: Data, vault: VaultId | None) -> int:

@@ -3,6 +3,7 @@
 import random
 import time
 import unicodedata
+from functools import lru_cache
 from typing import NewType
 
 from .errors import InvalidArgument, OutsideVault
@@ -16,8 +17,11 @@ EventId = NewType("EventId", str)
 
 COMPONENT_BYTES_MAX = 255
 _ECHO_CHARS_MAX = 200
+_KNOWN_PATHS = 4_096
+"""Publishers name the same notes over and over."""
 
 
+@lru_cache(maxsize=_KNOWN_PATHS)
 def note_id(path: str) -> NoteId:
     """The id of the note at `path`, a vault-relative path; checks the form only, touches no file.
 

@@ -14,7 +14,7 @@ from .blobs import BlobStore
 from .catalogue import Event, LogRecovered
 from .clock import Clock, system_clock
 from .fold import fold_all
-from .id_window import IdWindow
+from .id_window import IdWindow, seen_in
 from .limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX
 from .log.disk import Disk, RealDisk
 from .log.recovery import open_log
@@ -57,7 +57,7 @@ class Folding:
         """The window over the latest events."""
         window = IdWindow()
         for events in self.latest:
-            window.add(events)
+            window.add({event.id: seen_in(event) for event in events})
         return window
 
 

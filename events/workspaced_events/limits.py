@@ -26,8 +26,7 @@ SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 # A publisher that retries is recognised among this many latest events.
 ID_WINDOW_EVENTS: Final = 16_384
 
-# The writer: how much one group commit takes, and how much may wait for it.
-GROUP_BYTES_MAX: Final = 4 * 1024 * 1024
+# The writer: how much may wait for it.
 QUEUE_BATCHES_MAX: Final = 4_096
 HEAD_SYNC_INTERVAL_S: Final = 1.0
 SLOW_SYNC_S: Final = 1.0

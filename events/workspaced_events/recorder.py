@@ -5,6 +5,7 @@ very moment, appends it all as one line, folds it, and only then tells the submi
 leaves no trace: state, ids and sequence are those before it, and everybody in the group gets the error.
 
 The work of one group is `commit`, a plain function of the queue: tests and simulations call it without a thread.
+HEAD is written after the submitters were told, since it only witnesses what was acknowledged.
 """
 
 import threading
@@ -173,10 +174,16 @@ class Recorder:
                     self._changed.wait_for(lambda: self._urgent > 0 or self._closing, BUFFERED_DELAY_S)
                 if self._closing:
                     return
-            self._deliver(self.commit())
+            self._deliver(self._commit())
+            self.log.acknowledged()
 
     def commit(self) -> Committed:
-        """Appends what waits, as much as fits one line, and says what became of it."""
+        """Appends what waits, as much as fits one line, and says what became of it; `deliver` is not called."""
+        committed = self._commit()
+        self.log.acknowledged()
+        return committed
+
+    def _commit(self) -> Committed:
         draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
         outcomes: list[tuple[Done, Outcome]] = []
         accepted: list[tuple[Done, list[Receipt]]] = []
@@ -194,6 +201,11 @@ class Recorder:
             self._append(draft)
         except LogError as error:
             outcomes.extend((done, error) for done, _receipts in accepted)
+            return Committed(outcomes, [])
+        except Exception as error:
+            # A bug below us: what is on the disk is not known, which is what poisoning is for.
+            failure = self.log.poison(f"Appending failed unexpectedly ({error!r}).")
+            outcomes.extend((done, failure) for done, _receipts in accepted)
             return Committed(outcomes, [])
         outcomes.extend(accepted)
         return Committed(outcomes, draft.events)
@@ -269,7 +281,7 @@ class Recorder:
         self.log.append(Batch(draft.events[0].seq, draft.seq, payload), draft.events[0].seq - 1)
         if time.monotonic() - started > SLOW_SYNC_S:
             self.slow_syncs += 1
-        self._window.add(draft.events)
+        self._window.add(draft.added)
         self._last_time = draft.time
         self.state = draft.state
 

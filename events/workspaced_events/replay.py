@@ -54,6 +54,8 @@ def replay(
         LogDamaged: the log does not verify; nothing past the damage is folded.
         OSError: a file cannot be read.
     """
+    if until is not None and until < 0:
+        raise InvalidArgument(f"Expected a sequence from 0 on, got {until}.")
     state, count, last = EMPTY, 0, 0
 
     def fold(events: list[Event]) -> None:

@@ -1,4 +1,4 @@
-"""The recorder: what becomes of submitted actions, alone, in groups, again, on a refusing disk, from many threads."""
+"""The recorder: what becomes of actions, alone, in groups, sent again, on a refusing disk, from many threads."""
 
 import errno
 import json
@@ -26,7 +26,7 @@ from workspaced_events.errors import (
     WorkspacedError,
 )
 from workspaced_events.fold import fold_all
-from workspaced_events.id_window import IdWindow
+from workspaced_events.id_window import IdWindow, seen_in
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.journal import Journal, open_journal
 from workspaced_events.limits import BATCH_BYTES_MAX, ID_WINDOW_EVENTS, LINE_BYTES_MAX, SELECTION_INLINE_CHARS_MAX
@@ -331,7 +331,7 @@ class TestTheSameIdAgain:
         for number in range(20):
             [receipt] = desk.receipts(active("a.md", f"x{number}"))
             made.append(receipt.id)
-            window.add(desk.log.read(receipt.seq, 1))
+            window.add({event.id: seen_in(event) for event in desk.log.read(receipt.seq, 1)})
             known = [event_id for event_id in made if window.get(event_id)]
             assert known == made[-len(known) :]
             assert min(4, len(made)) <= len(known) <= 8
@@ -339,27 +339,27 @@ class TestTheSameIdAgain:
 
 class TestPlans:
     def test_decide_by_the_state_they_meet(self, desk: Desk) -> None:
-        met: list[int] = []
+        met: list[tuple[int, int]] = []
 
-        def plan(state: WorkspaceState) -> list[Action]:
-            met.append(len(state.of(VaultId("v")).pins))
-            return [pin(f"{met[-1]}.md")]
+        def plan(state: WorkspaceState, seq: int) -> list[Action]:
+            met.append((len(state.of(VaultId("v")).pins), seq))
+            return [pin(f"{seq}.md")]
 
         told = [desk.submit(plan) for _ in range(3)]
         desk.commit()
-        assert met == [0, 1, 2]
+        assert met == [(0, 1), (1, 2), (2, 3)]
         assert [outcome[0][0].seq for outcome in told] == [2, 3, 4]
 
     def test_may_decide_on_nothing(self, desk: Desk) -> None:
-        told = desk.submit(lambda _state: [])
+        told = desk.submit(lambda _state, _seq: [])
         assert desk.commit() == []
         assert told == [[]]
 
     def test_that_raise_harm_nobody_else(self, desk: Desk) -> None:
-        def broken(_state: WorkspaceState) -> list[Action]:
+        def broken(_state: WorkspaceState, _seq: int) -> list[Action]:
             raise KeyError("a bug")
 
-        def refusing(_state: WorkspaceState) -> list[Action]:
+        def refusing(_state: WorkspaceState, _seq: int) -> list[Action]:
             raise InvalidArgument("no")
 
         told = [desk.submit(each) for each in ([pin("a.md")], broken, refusing, [pin("b.md")])]
@@ -562,7 +562,7 @@ class TestTheWriterThread:
     def test_survives_a_plan_with_a_bug(self, tmp_path: Path) -> None:
         daemon = Daemon(tmp_path)
         told: list[Outcome] = []
-        daemon.recorder.submit(lambda state: [state.no_such_thing], "ui", told.append)  # type: ignore[attr-defined]
+        daemon.recorder.submit(lambda state, _seq: [state.no_such_thing], "ui", told.append)  # type: ignore[attr-defined]
         assert isinstance(daemon.publish(Action(c.VaultOpened(VaultId("v"), "v", "/v"))), list)
         assert isinstance(told[0], WorkspacedError)
         daemon.recorder.close()

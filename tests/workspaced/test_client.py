@@ -1,9 +1,9 @@
 """The clients: connections that break are mended, and nothing is recorded twice."""
 
-import threading
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import workspaced
@@ -11,7 +11,6 @@ from workspaced import Client, WorkspacedError, connect
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import REQUEST_BYTES_MAX
 
-pytestmark = pytest.mark.anyio if False else []
 LIMIT_S = 20
 
 
@@ -77,20 +76,13 @@ def test_an_answer_that_does_not_come_is_a_timeout(shared: Any) -> None:
 
 def test_sync_events_stream_and_end_with_the_daemon(daemon: Any) -> None:
     running = daemon()
-    publisher = running.connect()
-    notices = running.connect().events(types=["active_note_set"])
-    first = threading.Thread(target=lambda: publisher.publish([looked_at("a.md")]))
+    clock = running.connect().server["clock"]
+    running.connect().publish([looked_at("a.md")])
+    notices = running.connect().events(since=clock, types=["active_note_set"])
+    assert next(notices).params["events"][0]["data"] == {"note": "a.md"}
+    running.stop()
     with pytest.raises(NoDaemon):
-        subscribed = running.connect().events(since=0)
-        assert next(subscribed).params["events"][0]["seq"] == 1
-        timer = threading.Timer(0.0, first.start)
-        collected = threading.Thread(target=timer.start)
-        iterator = iter(notices)
-        threading.Timer(0.3, collected.start).start()
-        assert next(iterator).params["events"][0]["data"] == {"note": "a.md"}
-        first.join()
-        running.stop()
-        next(iterator)
+        next(notices)
 
 
 # -- async --
@@ -175,7 +167,7 @@ async def test_what_was_in_flight_at_the_crash_is_recorded_once(daemon: Any) -> 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(publish)
                 while len(receipts) < 20:
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
                 running.kill()
                 await anyio.to_thread.run_sync(running.start)
             sequences = [receipt["seq"] for receipt in receipts]

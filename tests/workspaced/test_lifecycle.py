@@ -286,11 +286,11 @@ def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> 
 
     def load(client: Any) -> None:
         started.wait()
-        with suppress(NoDaemon, RemoteError):
+        with client, suppress(NoDaemon, RemoteError):
             while True:
                 batch = [{"type": "active_note_set", "data": {"note": f"n{each}.md"}} for each in range(20)]
-                for receipt in client.call("workspaced/publish", {"actions": batch})["events"]:
-                    acknowledged.append(receipt["id"])
+                events = client.call("workspaced/publish", {"actions": batch})["events"]
+                acknowledged.extend(receipt["id"] for receipt in events)
                 client.tool("get_workspace_context")
 
     threads = [threading.Thread(target=load, args=(running.connect(),)) for _ in range(3)]

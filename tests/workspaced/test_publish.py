@@ -114,7 +114,10 @@ def test_a_batch_of_a_thousand_is_taken_and_one_more_is_not(client: Any, refusal
 def test_a_batch_of_too_many_bytes_is_refused_whole(client: Any, refusal: Any) -> None:
     title = "t" * 500
     batch = [
-        {"type": "selection_changed", "data": {"note": f"{'d' * 200}/{'n' * 200}.md", "startLine": 1, "endLine": 1}}
+        {
+            "type": "selection_changed",
+            "data": {"note": f"{'d' * 200}/{'n' * 200}.md", "startLine": 1, "endLine": 1},
+        }
         | {"data": {"note": "a.md", "startLine": 1, "endLine": 2, "title": title, "text": "x" * 400}}
         for _ in range(900)
     ]

@@ -9,7 +9,8 @@ from workspaced import __version__
 def test_hello_says_who_is_there_and_what_it_takes(shared: Any) -> None:
     wire = shared.wire()
     result = wire.ask(
-        "workspaced/hello", {"client": {"name": "new-editor", "version": "9", "pid": 1, "mood": "good"}, "future": 1}
+        "workspaced/hello",
+        {"client": {"name": "new-editor", "version": "9", "pid": 1, "mood": "good"}, "future": 1},
     )["result"]
     assert result["version"] == __version__ and result["workspace"] == "default"
     assert result["vaults"] == [{"id": "vault", "path": str(shared.vault)}]

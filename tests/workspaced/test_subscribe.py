@@ -131,7 +131,9 @@ def test_after_unsubscribe_nothing_comes(shared: Any, client: Any) -> None:
     client.publish([looked_at("unheard.md")])
     wire.request("workspaced/status")
     assert "result" in wire.line()
-    assert wire.ask("workspaced/unsubscribe", {"subscription": number})["error"]["data"]["code"] == "INVALID_ARGUMENT"
+    assert (
+        wire.ask("workspaced/unsubscribe", {"subscription": number})["error"]["data"]["code"] == "INVALID_ARGUMENT"
+    )
 
 
 def test_nobody_unsubscribes_another(shared: Any, client: Any) -> None:
@@ -167,7 +169,9 @@ def test_who_is_too_far_behind_is_told_of_the_gap_and_goes_on_from_the_tail(daem
     assert gap["method"] == "workspaced/gap"
     assert gap["params"]["from"] == 1 and gap["params"]["to"] == last
     (receipt,) = client.publish([looked_at("after.md")])
-    assert [event["seq"] for event in events_until(wire, receipt["seq"])] == list(range(last + 1, receipt["seq"] + 1))
+    assert [event["seq"] for event in events_until(wire, receipt["seq"])] == list(
+        range(last + 1, receipt["seq"] + 1)
+    )
 
 
 def test_a_subscriber_that_never_reads_costs_little_and_slows_nobody(daemon: Any) -> None:

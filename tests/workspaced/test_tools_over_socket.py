@@ -87,9 +87,7 @@ def test_a_call_sees_what_was_acknowledged_before_it(shared: Any, client: Any) -
 
 
 def test_equal_questions_get_equal_bytes(client: Any) -> None:
-    texts = {
-        client.call("tools/call", {"name": "get_workspace_context"})["content"][0]["text"] for _ in range(5)
-    }
+    texts = {client.call("tools/call", {"name": "get_workspace_context"})["content"][0]["text"] for _ in range(5)}
     assert len(texts) == 1, "a recorded call moved the state"
 
 

@@ -69,7 +69,7 @@ def tool_line(arguments: str) -> bytes:
         (b"[" * 100_000, "INVALID_REQUEST"),
         (b'{"a":' * 100_000, "INVALID_REQUEST"),
         (b"[" * 100_000 + b"]" * 100_000, "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":' + b"[" * 70 + b"]" * 70 + b"}", "INVALID_REQUEST"),
+        (HELLO.strip().replace(b"{}", b"[" * 70 + b"]" * 70), "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/nothing"}', "UNKNOWN_METHOD"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":[]}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":null}', "INVALID_ARGUMENT"),
@@ -85,7 +85,9 @@ def tool_line(arguments: str) -> bytes:
     ],
     ids=lambda value: repr(value)[:60] if isinstance(value, bytes) else value,
 )  # fmt: skip
-def test_a_line_that_is_no_request_is_refused_and_the_next_is_answered(shared: Any, line: bytes, code: str) -> None:
+def test_a_line_that_is_no_request_is_refused_and_the_next_is_answered(
+    shared: Any, line: bytes, code: str
+) -> None:
     with shared.wire() as wire:
         assert wire.refused(line + b"\n") == code
         assert wire.ask("workspaced/hello")["result"]["workspace"] == "default"
@@ -176,7 +178,9 @@ def test_whatever_a_tool_is_called_with_the_log_stays_readable(shared: Any, argu
         wire.send(tool_line(arguments))
         answer = wire.line()
         assert answer is not None
-        code = answer["error"]["data"]["code"] if "error" in answer else answer["result"]["structuredContent"]["code"]
+        code = (
+            answer["error"]["data"]["code"] if "error" in answer else answer["result"]["structuredContent"]["code"]
+        )
         assert code in {"INVALID_ARGUMENT", "TIMEOUT", "INVALID_JSON"}
     assert_alive_and_readable(shared)
 
@@ -232,7 +236,12 @@ def test_a_line_may_come_byte_by_byte(shared: Any) -> None:
     assert wire.line()["id"] == 0
 
 
-def test_a_line_that_is_not_completed_in_time_is_dropped(shared: Any) -> None:
+def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(shared: Any) -> None:
+    deaf = shared.wire()
+    deaf.socket.settimeout(0.2)
+    unread = 2_000
+    with suppress(TimeoutError):
+        deaf.send(HELLO + b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * unread)
     wire = shared.wire()
     wire.socket.settimeout(PARTIAL_LINE_S + 5)
     idle = shared.wire()
@@ -243,6 +252,12 @@ def test_a_line_that_is_not_completed_in_time_is_dropped(shared: Any) -> None:
     assert wire.at_end()
     assert PARTIAL_LINE_S - 1 < time.monotonic() - before < PARTIAL_LINE_S + 2
     assert idle.ask("workspaced/hello")["result"], "who is merely idle is left alone"
+    deaf.socket.settimeout(5)
+    answers = 0
+    with suppress(json.JSONDecodeError):
+        while deaf.line() is not None:
+            answers += 1
+    assert answers < unread, "a client that did not read was kept"
 
 
 def test_two_hundred_idle_clients_keep_nobody_from_being_served(shared: Any) -> None:
@@ -309,7 +324,7 @@ def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) ->
     assert_alive_and_readable(shared)
 
 
-def test_a_client_that_never_reads_is_cut_off_and_holds_up_nobody(shared: Any) -> None:
+def test_a_client_that_never_reads_holds_up_nobody(shared: Any) -> None:
     wire = shared.wire()
     wire.socket.settimeout(0.2)
     lines = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * 2_000
@@ -376,7 +391,9 @@ ACTIONS = st.fixed_dictionaries(
     optional={
         "data": JSON
         | st.dictionaries(
-            st.sampled_from(["note", "notes", "source", "tabId", "tabIds", "vaultId", "index", "from", "to", "title"]),
+            st.sampled_from(
+                ["note", "notes", "source", "tabId", "tabIds", "vaultId", "index", "from", "to", "title"]
+            ),
             st.sampled_from(["a.md", "b.md", "search", "tab-1", "../x.md", "vault", 0, -1, 1e9, None]) | JSON,
             max_size=4,
         ),
@@ -389,12 +406,15 @@ PARAMS = (
     | st.fixed_dictionaries({"actions": st.lists(ACTIONS, max_size=4)}, optional={"source": JSON})
     | st.fixed_dictionaries({"name": st.sampled_from(["get_current_note", "x"]), "arguments": JSON})
     | st.dictionaries(
-        st.sampled_from(["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]),
+        st.sampled_from(
+            ["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
+        ),
         JSON | st.sampled_from(["vault", "a.md", ["a.md", "b.md"], [{"note": "a.md"}], 1]),
     )
 )  # fmt: skip
 REQUESTS = st.fixed_dictionaries(
-    {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON}, optional={"id": st.integers() | JSON, "params": PARAMS}
+    {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON},
+    optional={"id": st.integers() | JSON, "params": PARAMS},
 ).map(lambda value: json.dumps(value).encode(errors="surrogatepass"))
 MANGLED = st.builds(
     lambda line, at, junk: line[: at % (len(line) + 1)] + junk + line[at % (len(line) + 1) :],
@@ -406,12 +426,16 @@ LINES = REQUESTS | MANGLED | st.binary(max_size=200)
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(lines=st.lists(LINES, min_size=1, max_size=8), cut=st.integers(1, 400))
 @example(lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":[{"type":"note_pinned",'
                 b'"data":{"note":"\\udcff.md"}}]}}'], cut=7)  # fmt: skip
-@example(lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":{"client":{"name":"\xff"}}}'], cut=3)
+@example(
+    lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":{"client":{"name":"\xff"}}}'], cut=3
+)
 def test_after_any_garbage_a_new_client_is_served_and_the_log_reads_back(
     shared: Any, lines: list[bytes], cut: int
 ) -> None:

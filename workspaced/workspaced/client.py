@@ -8,22 +8,26 @@ The pattern that works in real editors: on any editor event recompute the whole 
 """
 
 import itertools
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketStream, TaskGroup
+from anyio.abc import SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
 
-from .errors import NoDaemon, TimedOut
+from .errors import NoDaemon, RemoteError, TimedOut
 from .ipc.framing import LineSplitter
 from .limits import ANSWER_BYTES_MAX
 from .sync_client import socket_from_environment
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
+
+logger = logging.getLogger(__name__)
 
 RETRY_FIRST_S = 0.05
 RETRY_MAX_S = 2.0
@@ -70,17 +74,16 @@ class Client:
             NoDaemon: nobody listens at the first try. Later losses are mended, and calls wait for that.
         """
         client = cls(socket_from_environment(path, workspace), name, timeout_s)
+        stream = await client._dial()
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client._keep, stream)
             try:
-                await client._connect(tasks)
+                await client._greeted()
                 yield client
             except Exception as error:  # raised again below, bare instead of in the task group's exception group
                 failure = error
             tasks.cancel_scope.cancel()
-            if client._stream is not None:
-                with anyio.CancelScope(shield=True):
-                    await client._stream.aclose()
         if failure is not None:
             raise failure
 
@@ -165,40 +168,71 @@ class Client:
 
     # -- the connection --
 
-    async def _connect(self, tasks: TaskGroup) -> None:
+    async def _greeted(self) -> None:
+        with anyio.move_on_after(self._timeout_s):
+            await self._connected.wait()
+            return
+        raise NoDaemon(f"What listens on {self.path} does not answer.", hint="Is it a workspaced daemon?")
+
+    async def _dial(self) -> SocketStream:
         try:
-            self._stream = await anyio.connect_unix(str(self.path))
+            return await anyio.connect_unix(str(self.path))
         except OSError as error:
             raise NoDaemon(
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
                 hint="Start one with `workspaced serve --vault DIR`, or name its socket.",
             ) from None
-        tasks.start_soon(self._keep, self._stream, tasks)
-        with anyio.fail_after(self._timeout_s):
-            self.server = await self._request("workspaced/hello", hello_params(self._name))
-            if self._snapshot is not None:
-                await self._request("workspaced/snapshot", self._snapshot)
-        self._connected.set()
 
-    async def _keep(self, stream: SocketStream, tasks: TaskGroup) -> None:
-        """Reads until the connection breaks, then makes a new one."""
+    async def _dial_again(self) -> SocketStream:
+        delay_s = RETRY_FIRST_S
+        while True:
+            await anyio.sleep(delay_s)
+            try:
+                return await self._dial()
+            except NoDaemon:
+                delay_s = min(delay_s * 2, RETRY_MAX_S)
+
+    async def _keep(self, stream: SocketStream) -> None:
+        """Serves one connection after the other, beginning with `stream`, until it is cancelled."""
+        while True:
+            async with stream, anyio.create_task_group() as tasks:
+                self._stream = stream
+                tasks.start_soon(self._greet, stream)
+                await self._read(stream)
+                self._lose()
+                tasks.cancel_scope.cancel()
+            stream = await self._dial_again()
+
+    async def _greet(self, stream: SocketStream) -> None:
+        """Says hello, shows the last view again, and lets waiting calls go on."""
+        try:
+            with anyio.fail_after(self._timeout_s):
+                self.server = await self._request("workspaced/hello", hello_params(self._name))
+                if self._snapshot is not None:
+                    await self._show_again(self._snapshot)
+        except (WorkspacedError, TimeoutError):
+            await stream.aclose()  # the reader sees it and a new connection is made
+        else:
+            self._connected.set()
+
+    async def _show_again(self, snapshot: dict[str, Any]) -> None:
+        try:
+            await self._request("workspaced/snapshot", snapshot)
+        except RemoteError as error:
+            # A log that takes nothing now may still be read; the next `show` hears of it itself.
+            logger.warning("the view was not taken after reconnecting: %s", error)
+
+    async def _read(self, stream: SocketStream) -> None:
+        """Takes lines until the connection ends."""
         splitter = LineSplitter(ANSWER_BYTES_MAX)
         try:
             async for data in stream:
                 for line in splitter.feed(data):
                     await self._take(line)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass
-        self._lose()
-        delay_s = RETRY_FIRST_S
-        while True:
-            await anyio.sleep(delay_s)
-            try:
-                await self._connect(tasks)
-            except (NoDaemon, TimeoutError):
-                delay_s = min(delay_s * 2, RETRY_MAX_S)
-            else:
-                return
+            return
+        except WorkspacedError as error:
+            logger.warning("the connection is given up: %s", error)
 
     def _lose(self) -> None:
         self._connected = anyio.Event()

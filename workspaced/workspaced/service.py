@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -83,7 +84,8 @@ class Service:
 
     def deliver(self, committed: Committed) -> None:
         """For the recorder: hands a group's outcome from the writer thread to the loop, in one hop."""
-        self._loop.call_soon_threadsafe(self._committed, committed)
+        with suppress(RuntimeError):  # the loop has ended; so have the clients
+            self._loop.call_soon_threadsafe(self._committed, committed)
 
     def _committed(self, committed: Committed) -> None:
         self.recent.extend(committed.events)

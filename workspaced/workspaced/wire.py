@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from .__about__ import __version__
-from .errors import NoDaemon, RemoteError
+from .errors import NoDaemon, RemoteError, RequestError
+from .limits import REQUEST_BYTES_MAX
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -38,8 +39,19 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def request_line(request_id: int, method: str, params: Any) -> bytes:
-    """The line of one request."""
-    return _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}) + b"\n"
+    """The line of one request.
+
+    Raises:
+        RequestError: LINE_TOO_LARGE; the daemon would close the connection over it.
+    """
+    line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+    if len(line) > REQUEST_BYTES_MAX:
+        raise RequestError(
+            "LINE_TOO_LARGE",
+            f"The request is {len(line)} bytes long; the daemon takes {REQUEST_BYTES_MAX}.",
+            hint="Publish in smaller batches.",
+        )
+    return line + b"\n"
 
 
 def hello_params(name: str) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class SegmentLog:
         self._writable = writable
         self._segment_bytes_max = segment_bytes_max
         self._head_synced_at = time.monotonic()
+        self._head_seq = tail.seq
 
     # -- appending --
 
@@ -127,7 +128,11 @@ class SegmentLog:
             chain=chain,
             events=tail.events + batch.last - batch.first + 1,
         )
-        self._write_head(writable)
+
+    def acknowledged(self) -> None:
+        """Everything up to the tail was acknowledged: HEAD may say so."""
+        if self._writable is not None and self.failure is None and self._head_seq != self.tail.seq:
+            self._write_head(self._writable)
 
     def close(self) -> None:
         """Writes HEAD last of all, saying that the shutdown was orderly, and gives the descriptors back."""
@@ -162,21 +167,24 @@ class SegmentLog:
         try:
             writable.file.sync()
         except OSError as error:
-            self._poison(f"Syncing log/{self.tail.segment} failed: {error.strerror}.")
+            raise self.poison(f"Syncing log/{self.tail.segment} failed: {error.strerror}.") from error
 
     def _cut_back(self, writable: Writable, offset: int, error: OSError) -> None:
         try:
             writable.file.truncate(offset)
         except OSError as second:
-            self._poison(f"Cutting log/{self.tail.segment} back to offset {offset} failed: {second.strerror}.")
+            raise self.poison(
+                f"Cutting log/{self.tail.segment} back to offset {offset} failed: {second.strerror}."
+            )
         if error.errno in NO_SPACE:
             raise DiskFull(
                 f"The disk refused an append to log/{self.tail.segment}: {error.strerror}.",
                 hint="Nothing was kept of it. Free some space and publish again; no restart is needed.",
             ) from error
-        self._poison(f"Writing log/{self.tail.segment} failed: {error.strerror}.")
+        raise self.poison(f"Writing log/{self.tail.segment} failed: {error.strerror}.") from error
 
-    def _poison(self, problem: str) -> None:
+    def poison(self, problem: str) -> LogFailed:
+        """Lets nothing more be appended until the log is opened again; reading goes on."""
         self.failure = LogFailed(
             f"{problem} Nothing more is appended; reading goes on.",
             hint="Check the disk, then restart the daemon: it recovers everything acknowledged.",
@@ -184,7 +192,7 @@ class SegmentLog:
             offset=self.tail.offset,
             seq=self.tail.seq,
         )
-        raise self.failure
+        return self.failure
 
     # -- rotation --
 
@@ -216,8 +224,7 @@ class SegmentLog:
                     f"The disk refused a new log segment: {error.strerror}.",
                     hint="Nothing was kept. Free some space and publish again; no restart is needed.",
                 ) from error
-            self._poison(f"Making a new log segment failed: {error.strerror}.")
-            raise AssertionError("unreachable") from error
+            raise self.poison(f"Making a new log segment failed: {error.strerror}.") from error
         writable.file.close()
         writable.file, writable.hasher = file, blake2b(header, digest_size=32)
         self.tail = tail
@@ -232,6 +239,7 @@ class SegmentLog:
     def _write_head(self, writable: Writable, *, sync: bool = False) -> None:
         """HEAD only helps to notice what is missing: if it cannot be written the log goes on without it."""
         now = time.monotonic()
+        self._head_seq = self.tail.seq
         try:
             writable.head.write(self._head(clean=False))
             if sync or now - self._head_synced_at >= HEAD_SYNC_INTERVAL_S:

@@ -61,8 +61,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    stdout = sys.stdout
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         return 130
     except KeyboardInterrupt:
@@ -74,13 +76,21 @@ def run(arguments: list[str] | None = None) -> int:
         _complain(error)
         return wire(error.code).exit
     except BrokenPipeError:
-        # The reader of our output left (`| head`): nothing is wrong. Keeps Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_left()
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        return _reader_left()  # click puts a muted stream there when the pipe is broken
     except OSError as error:
         click.echo(f"workspaced: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
         return 1
     return returned if isinstance(returned, int) else 0
+
+
+def _reader_left() -> int:
+    """The reader of our output left (`| head`): nothing is wrong. Keeps Python from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _complain(error: WorkspacedError) -> None:

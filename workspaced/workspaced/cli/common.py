@@ -60,7 +60,7 @@ def daemon(
         if not vaults:
             raise
     _start(path, workspace, vaults)
-    return connect(path, name="workspaced-cli", timeout_s=timeout_s)
+    return _connect_once_it_listens(path, timeout_s)
 
 
 def _socket(socket_path: str | None, workspace: str | None) -> Path:
@@ -97,14 +97,26 @@ def _start(path: Path, workspace: str | None, vaults: Sequence[str]) -> None:
         start_new_session=True,
     )
     assert process.stderr is not None
-    deadline = time.monotonic() + START_S
+    said = []
     for line in process.stderr:
+        said.append(line.decode(errors="replace").rstrip())
         if b"listening on" in line:
             return
-        click.echo(line.decode(errors="replace").rstrip(), err=True)
-        if time.monotonic() > deadline:
-            break
+        if b"[ALREADY_RUNNING]" in line:
+            return  # somebody else started one at the same moment: that one will do
+    click.echo("\n".join(said), err=True)
     raise NoDaemon("A daemon could not be started.", hint="Try `workspaced serve` to see why.")
+
+
+def _connect_once_it_listens(path: Path, timeout_s: float) -> SyncClient:
+    deadline = time.monotonic() + START_S
+    while True:
+        try:
+            return connect(path, name="workspaced-cli", timeout_s=timeout_s)
+        except NoDaemon:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)
 
 
 @contextmanager

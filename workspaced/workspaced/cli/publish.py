@@ -116,7 +116,7 @@ def _batches() -> Iterator[list[Any]]:
 def _action(line: bytes, number: int) -> Any:
     try:
         action = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.") from None
     if not isinstance(action, dict):
         raise SettingsInvalid(f"Line {number} of standard input: expected an object, got {line[:100]!r}.")

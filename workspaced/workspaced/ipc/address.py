@@ -14,14 +14,23 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from ..errors import SocketUnusable
+from ..errors import SettingsInvalid, SocketUnusable
 from ..limits import SOCKET_PATH_BYTES_MAX
 
 WORKSPACE_NAME: Final = re.compile(r"^[a-z0-9][a-z0-9._-]{0,31}$", re.ASCII)
 
 
 def default_socket(workspace: str) -> Path:
-    """The socket of a workspace, where neither flag nor setting says otherwise."""
+    """The socket of a workspace, where neither flag nor setting says otherwise.
+
+    Raises:
+        SettingsInvalid: a name that is none.
+    """
+    if not WORKSPACE_NAME.match(workspace):
+        raise SettingsInvalid(
+            f"{workspace[:100]!r} is no name of a workspace.",
+            hint="Lower-case letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit.",
+        )
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     directory = (
         Path(runtime) / "workspaced" if runtime else Path(tempfile.gettempdir()) / f"workspaced-{os.getuid()}"

@@ -1,0 +1,107 @@
+"""The blob store: content by its sha256, kept durably, verified when read."""
+
+import errno
+import zlib
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.blobs import BlobStore
+from workspaced_events.errors import LogDamaged
+from workspaced_events.log.disk import Disk, RealDisk
+from workspaced_events.log.simdisk import PowerCut, SimDisk
+
+TEXT = "ein langer Text, αβγ\n".encode() * 500
+NAME = sha256(TEXT).hexdigest()
+PATH = f"blobs/{NAME[:2]}/{NAME}"
+
+
+@pytest.fixture(params=["real", "simulated"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
+    return RealDisk(tmp_path) if request.param == "real" else SimDisk()
+
+
+def test_gives_back_what_was_put_under_its_sha256(disk: Disk) -> None:
+    store = BlobStore(disk)
+    assert store.put(TEXT) == NAME
+    assert store.get(NAME) == TEXT
+    assert BlobStore(disk).get(NAME) == TEXT
+
+
+def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
+    store = BlobStore(disk)
+    for _ in range(3):
+        store.put(TEXT)
+    assert disk.names(f"blobs/{NAME[:2]}") == [NAME]
+    kept = disk.read(PATH)
+    assert len(kept) < len(TEXT) // 10
+    assert (kept[:1], zlib.decompress(kept[1:])) == (b"z", TEXT)
+
+
+def test_has_nothing_under_other_names(disk: Disk) -> None:
+    store = BlobStore(disk)
+    store.put(TEXT)
+    assert store.get(sha256(b"").hexdigest()) is None
+
+
+@given(st.binary(max_size=3_000))
+@settings(max_examples=100, deadline=None)
+def test_takes_any_bytes(content: bytes) -> None:
+    store = BlobStore(SimDisk())
+    assert store.get(store.put(content)) == content
+
+
+def test_never_gives_what_does_not_fit_its_name() -> None:
+    disk = SimDisk()
+    store = BlobStore(disk)
+    store.put(TEXT)
+    kept = disk.read(PATH)
+    for bit in range(len(kept) * 8):
+        changed = bytearray(kept)
+        changed[bit // 8] ^= 1 << bit % 8
+        disk.overwrite(PATH, bytes(changed))
+        try:
+            content = store.get(NAME)
+        except LogDamaged as error:
+            assert error.details["file"] == PATH
+        else:
+            assert content == TEXT  # a bit of the compressed form that decides nothing
+    for changed_whole in (b"", b"z", b"x" + kept[1:], kept[:-8]):
+        disk.overwrite(PATH, changed_whole)
+        with pytest.raises(LogDamaged):
+            store.get(NAME)
+
+
+def test_is_durable_once_put_returns_and_whole_or_absent_before() -> None:
+    whole = SimDisk()
+    BlobStore(whole).put(TEXT)
+    for crash_at in range(1, whole.operations + 2):
+        disk = SimDisk()
+        disk.crash_at = crash_at
+        put = False
+        try:
+            BlobStore(disk).put(TEXT)
+            put = True
+        except PowerCut:
+            pass
+        for seed in range(8):
+            survivor = disk.crash(seed)
+            assert BlobStore(survivor).get(NAME) in ((TEXT,) if put else (TEXT, None))
+            assert BlobStore(survivor).put(TEXT) == NAME
+            assert BlobStore(survivor.crash(seed)).get(NAME) == TEXT
+
+
+@pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory", "truncate"])
+def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
+    """A name that only the page cache knows must not pass for a kept one."""
+    disk = SimDisk()
+    store = BlobStore(disk)
+    disk.faults = lambda asked, _name: OSError(errno.EIO, "no") if asked == operation else None
+    with pytest.raises(OSError, match="no"):
+        store.put(TEXT)
+    disk.faults = lambda _operation, _name: None
+    store.put(TEXT)
+    assert [BlobStore(disk.crash(seed)).get(NAME) for seed in range(16)] == [TEXT] * 16
