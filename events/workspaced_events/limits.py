@@ -28,6 +28,8 @@ ID_WINDOW_EVENTS: Final = 16_384
 
 # The writer: how much may wait for it.
 QUEUE_BATCHES_MAX: Final = 4_096
+HEAD_DELAY_S: Final = 0.02
+"""How long HEAD may be behind what was acknowledged: it is written while nobody waits for the disk."""
 HEAD_SYNC_INTERVAL_S: Final = 1.0
 SLOW_SYNC_S: Final = 1.0
 BUFFERED_DELAY_S: Final = 0.2

@@ -5,13 +5,15 @@ very moment, appends it all as one line, folds it, and only then tells the submi
 leaves no trace: state, ids and sequence are those before it, and everybody in the group gets the error.
 
 The work of one group is `commit`, a plain function of the queue: tests and simulations call it without a thread.
-HEAD is written after the submitters were told, since it only witnesses what was acknowledged.
+HEAD only witnesses what was acknowledged, so it is written afterwards, when nobody waits.
 """
 
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +29,7 @@ from .ids import EventId, uuid7
 from .limits import (
     BATCH_BYTES_MAX,
     BUFFERED_DELAY_S,
+    HEAD_DELAY_S,
     LINE_BYTES_MAX,
     QUEUE_BATCHES_MAX,
     SLOW_SYNC_S,
@@ -58,7 +61,6 @@ class Submission(NamedTuple):
     actions: Sequence[Action] | Plan
     source: str
     done: Done
-    buffered: bool
 
 
 class Committed(NamedTuple):
@@ -109,9 +111,10 @@ class Recorder:
         self._clock = clock
         self._last_time = last_time
         self._deliver = deliver or deliver_here
-        self._queue: deque[Submission] = deque()
-        self._changed = threading.Condition()
-        self._urgent = 0
+        self._queue: SimpleQueue[Submission | None] = SimpleQueue()
+        """None only wakes the writer."""
+        self._buffered: deque[Submission] = deque()
+        self._buffering = threading.Lock()
         self._closing = False
         self._thread: threading.Thread | None = None
 
@@ -129,23 +132,25 @@ class Recorder:
         Raises:
             Busy: too much waits for the disk already.
         """
-        with self._changed:
-            if len(self._queue) >= QUEUE_BATCHES_MAX or self._closing:
-                raise Busy(
-                    "The log is closing." if self._closing else f"{len(self._queue)} batches wait for the disk.",
-                    hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
-                    retry_after_ms=100,
-                )
-            self._queue.append(Submission(actions, source, done, buffered))
-            self._urgent += not buffered
-            # A buffered one wakes the writer only to start its clock: waking it for each would make the loop wait.
-            if not buffered or len(self._queue) == 1:
-                self._changed.notify()
+        if self.queued >= QUEUE_BATCHES_MAX or self._closing:
+            raise Busy(
+                "The log is closing." if self._closing else f"{self.queued} batches wait for the disk.",
+                hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
+                retry_after_ms=100,
+            )
+        submission = Submission(actions, source, done)
+        if not buffered:
+            self._queue.put(submission)
+            return
+        with self._buffering:
+            self._buffered.append(submission)
+            if len(self._buffered) == 1:
+                self._queue.put(None)  # starts the writer's clock; waking it for each would make the caller wait
 
     @property
     def queued(self) -> int:
         """How many batches wait."""
-        return len(self._queue)
+        return self._queue.qsize() + len(self._buffered)
 
     def start(self) -> None:
         """Starts the writer thread."""
@@ -154,40 +159,49 @@ class Recorder:
 
     def close(self) -> None:
         """Writes what waits, then closes the log. Later submissions are refused."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
+        self._closing = True
         if self._thread is not None:
+            self._queue.put(None)
             self._thread.join()
-        while self._queue:
+        while self.queued:
             self._deliver(self.commit())
         self.log.close()
 
     # -- the writer thread --
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._queue and not self._closing:
-                    self._changed.wait()
-                if not self._urgent and not self._closing:
-                    self._changed.wait_for(lambda: self._urgent > 0 or self._closing, BUFFERED_DELAY_S)
-                if self._closing:
-                    return
-            self._deliver(self._commit())
-            self.log.acknowledged()
+        flush_at = head_at = math.inf
+        while not self._closing:
+            first = self._wait(min(flush_at, head_at))
+            now = time.monotonic()
+            if first is not None or now >= flush_at:
+                self._deliver(self._commit(first))
+                flush_at = now if self._buffered else math.inf
+                head_at = min(head_at, now + HEAD_DELAY_S)
+            elif self._buffered:
+                flush_at = min(flush_at, now + BUFFERED_DELAY_S)
+            if now >= head_at:
+                self.log.acknowledged()
+                head_at = math.inf
+
+    def _wait(self, until: float) -> Submission | None:
+        """The next submission that is not buffered; None when `until` has come, or somebody woke the writer."""
+        try:
+            return self._queue.get(timeout=max(0.0, until - time.monotonic()) if until < math.inf else None)
+        except Empty:
+            return None
 
     def commit(self) -> Committed:
         """Appends what waits, as much as fits one line, and says what became of it; `deliver` is not called."""
-        committed = self._commit()
+        committed = self._commit(None)
         self.log.acknowledged()
         return committed
 
-    def _commit(self) -> Committed:
+    def _commit(self, first: Submission | None) -> Committed:
         draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
         outcomes: list[tuple[Done, Outcome]] = []
         accepted: list[tuple[Done, list[Receipt]]] = []
-        while (submission := self._take(draft)) is not None:
+        for submission in self._submissions(first, draft):
             try:
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:
@@ -210,14 +224,19 @@ class Recorder:
         outcomes.extend(accepted)
         return Committed(outcomes, draft.events)
 
-    def _take(self, draft: _Draft) -> Submission | None:
-        """The next submission, as long as even the largest one would still fit the line."""
-        with self._changed:
-            if not self._queue or draft.bytes + BATCH_BYTES_MAX > LINE_BYTES_MAX:
-                return None
-            submission = self._queue.popleft()
-            self._urgent -= not submission.buffered
-            return submission
+    def _submissions(self, first: Submission | None, draft: _Draft) -> Iterator[Submission]:
+        """What waits, as long as even the largest batch would still fit the draft's line."""
+        if first is not None:
+            yield first
+        while draft.bytes + BATCH_BYTES_MAX <= LINE_BYTES_MAX:
+            try:
+                submission = self._queue.get_nowait()
+            except Empty:
+                break
+            if submission is not None:
+                yield submission
+        while self._buffered and draft.bytes + BATCH_BYTES_MAX <= LINE_BYTES_MAX:
+            yield self._buffered.popleft()
 
     def _sequence(self, submission: Submission, draft: _Draft) -> list[Receipt]:
         """Makes the submission's events part of the draft, or raises and leaves the draft as it was."""

@@ -123,7 +123,7 @@ def test_an_edited_note_is_answered_anew_at_once(shared: Any, client: Any) -> No
     for number in range(10):
         text = f"# Gamma\n\nEdition {number}.\n"
         path.write_text(text)
-        assert client.tool("get_note_by_reference", {"reference": "c.md"})["data"]["note"]["content"] == text
+        assert client.tool("get_note_by_reference", {"reference": "c.md"})["data"]["content"] == text
 
 
 def test_many_calls_at_once_are_all_answered(shared: Any, tools: dict[str, Any]) -> None:

@@ -173,9 +173,8 @@ class SegmentLog:
         try:
             writable.file.truncate(offset)
         except OSError as second:
-            raise self.poison(
-                f"Cutting log/{self.tail.segment} back to offset {offset} failed: {second.strerror}."
-            )
+            problem = f"Cutting log/{self.tail.segment} back to offset {offset} failed: {second.strerror}."
+            raise self.poison(problem) from second
         if error.errno in NO_SPACE:
             raise DiskFull(
                 f"The disk refused an append to log/{self.tail.segment}: {error.strerror}.",

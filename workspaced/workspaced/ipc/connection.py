@@ -220,9 +220,12 @@ class Connection(asyncio.Protocol):
             return
         self._out.append(line)
         if len(self._out) == 1:
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Writes what was sent so far in this turn of the loop."""
+        if not self._out:
+            return
         out, self._out = self._out, []
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(out))
@@ -252,7 +255,7 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Closes after what was written has gone out."""
-        self._flush()
+        self.flush()
         if self._transport is not None:
             self._transport.close()
 

@@ -63,5 +63,6 @@ class Server:
 
     def _tail_moved(self) -> None:
         for connection in list(self._connections):
+            connection.flush()  # the answers to what was just committed, without waiting for the loop's next turn
             if connection.subscriptions:
                 connection.tail_moved()
