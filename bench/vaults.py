@@ -53,6 +53,7 @@ TAGS: Final = _words("work home money bread travel research reading people desig
 AREAS: Final = _words("projects areas journal people reading recipes Büro 旅行 archive meetings")
 STARTS: Final = _words("We Nobody She He They Somebody Imke Jürgen 土屋さん Ayşe")
 VERBS: Final = _words("moved kept wrote chose found measured lost changed drew described read carried mended")
+RARE_TAILS: Final = ("と書いてあった", "and called it a day 🙂")
 TAILS: Final = (
     "before the boat left",
     "and nobody minded",
@@ -64,8 +65,6 @@ TAILS: Final = (
     "in the small room to the north",
     "twice, to be certain",
     "während der Tee kalt wurde",
-    "と書いてあった",
-    "and called it a day 🙂",
 )
 FENCE: Final = '```python\n# Not a heading\nlink = "[[not a link]]"  # nor #atag\n```\n'
 
@@ -176,7 +175,12 @@ def _plans(random: Random, folders: Sequence[str], notes: int) -> list[_Plan]:
 
 def _sentence(random: Random) -> str:
     words = (_pick(random, STARTS), _pick(random, VERBS), "the", _pick(random, NOUNS), _pick(random, KINDS))
-    return f"{' '.join(words)} {_pick(random, TAILS)}."
+    return f"{' '.join(words)} {_tail(random)}."
+
+
+def _tail(random: Random) -> str:
+    """Characters outside Latin-1 stand in one note of ten or so, as where people write in Latin script."""
+    return _pick(random, RARE_TAILS if random.random() < 0.003 else TAILS)
 
 
 def _paragraph(random: Random) -> str:

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX
-from workspaced_tools.vault.markdown import Link, character_count, parse_markdown, word_count
+from workspaced_tools.vault.markdown import (
+    Link,
+    character_count,
+    link_context,
+    parse_markdown,
+    parse_names,
+    word_count,
+)
 from workspaced_tools.vault.note import Note, StatKey
 
 
@@ -16,12 +23,16 @@ def links(body: str) -> tuple[Link, ...]:
     return parse_markdown(body).links
 
 
+def contexts(body: str) -> list[str]:
+    return [link_context(body, link) for link in links(body)]
+
+
 def targets(body: str) -> list[str]:
     return [link.target for link in links(body)]
 
 
 def note(text: str, path: str = "work/The Plan.md") -> Note:
-    return Note(NoteId(path), StatKey(0, 0, 0, 0, 0), None, "", text)
+    return Note(NoteId(path), StatKey(0, 0, 0, 0, 0), None, "", text.encode())
 
 
 @pytest.mark.parametrize(
@@ -44,7 +55,8 @@ def note(text: str, path: str = "work/The Plan.md") -> Note:
 def test_wikilinks_are_taken_apart(written: str, parts: tuple[object, ...]) -> None:
     (link,) = links(f"see {written} there")
     assert (link.target, link.heading, link.block, link.alias, link.embed) == parts
-    assert (link.wiki, link.raw, link.context) == (True, written, f"see {written} there")
+    assert (link.wiki, link.raw) == (True, written)
+    assert contexts(f"see {written} there") == [f"see {written} there"]
 
 
 @pytest.mark.parametrize(
@@ -137,14 +149,14 @@ def test_an_image_within_a_link_comes_after_it() -> None:
 
 
 def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_link() -> None:
-    assert links("  - see [[a]]  \nnext")[0].context == "- see [[a]]"
+    assert contexts("  - see [[a]]  \nnext")[0] == "- see [[a]]"
     long = "é" * 500 + " [[a]] " + "ü" * 500
-    context = links(long)[0].context
+    context = contexts(long)[0]
     assert len(context) == LINK_CONTEXT_CHARS_MAX
     assert 100 < context.index("[[a]]") < 140
-    assert links("[[a]] " + "x " * 500)[0].context.startswith("[[a]] x")
-    assert links("x " * 500 + "[[a]]")[0].context.endswith("x [[a]]")
-    assert len(links("[[a|" + "b" * 1000 + "]]")[0].context) == LINK_CONTEXT_CHARS_MAX
+    assert contexts("[[a]] " + "x " * 500)[0].startswith("[[a]] x")
+    assert contexts("x " * 500 + "[[a]]")[0].endswith("x [[a]]")
+    assert len(contexts("[[a|" + "b" * 1000 + "]]")[0]) == LINK_CONTEXT_CHARS_MAX
 
 
 def test_headings_are_atx_with_the_space_and_setext() -> None:
@@ -235,6 +247,21 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     assert seconds(200_000) < 3 * seconds(100_000) + 0.02
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["# ", "[[a|b]]", "![[c#d]]", "[t](e.md)", "`x`", "```\n", "\n", "\n\n", "=\n", "é ", "$y$", "*"]
+        )
+    )
+)
+def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) -> None:
+    body = "".join(pieces)
+    full, names = parse_markdown(body), parse_names(body)
+    assert names.links == tuple((link.target, link.wiki) for link in full.links)
+    assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
@@ -247,6 +274,6 @@ def test_every_link_stands_in_its_line_and_context(pieces: list[str]) -> None:
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for link in links(body):
         first = link.raw.replace("\r", "\n").split("\n")[0]
-        assert first.strip() in link.context
+        assert first.strip() in link_context(body, link)
         assert first in lines[link.line - 1]
         assert link.target == link.target.strip() != ""

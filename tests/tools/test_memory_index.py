@@ -83,7 +83,7 @@ def test_an_entry_holds_names_and_links_but_no_text() -> None:
         "---\ntitle: T\nid: 42\naliases: [One, 2, ' ', null, [x]]\n---\n"
         "# H\n[[a]] [[#own]] ![[b|c]] [m](d.md) `[[no]]` [[a]]\n"
     )
-    made = entry_of(Note(NoteId("n.md"), STAT, None, "0" * 64, text))
+    made = entry_of(Note(NoteId("n.md"), STAT, None, "0" * 64, text.encode()))
     assert (made.title, made.front_matter_id, made.aliases) == ("T", "42", ("One", "2"))
     assert [(link.target, link.wiki) for link in made.links] == [
         ("a", True),

@@ -201,7 +201,7 @@ def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
             "nextOffset": cut.truncation.next_offset,
         }
         kept = (limit, offset, cut.text, shown)
-        if limit <= _KEPT_CHARS_MAX:
+        if limit <= _KEPT_CHARS_MAX and cut.truncation.truncated:  # a whole body is as quickly made again
             note.__dict__["content"] = kept
     return kept[2], kept[3]
 
@@ -323,7 +323,7 @@ def _tags(note: Note, shown: set[str]) -> list[str]:
     else:
         given = []
     named = (str(each).strip().removeprefix("#") for each in given if isinstance(each, str | int | float))
-    return [tag for tag in dict.fromkeys((*named, *note.markdown.tags)) if tag]
+    return [tag for tag in dict.fromkeys((*named, *note.tags)) if tag]
 
 
 def _created(note: Note, shown: set[str]) -> str | None:

@@ -222,7 +222,7 @@ class ContentCache:
             warnings += (f"The file has {status.st_size} bytes; the first {NOTE_BYTES_MAX} were read.",)
         if not stable:
             warnings += ("The file was being written while it was read; this may be a part of it.",)
-        return Note(note, key, _birth_ns(status), digest, text, warnings)
+        return Note(note, key, _birth_ns(status), digest, text.encode(errors="replace"), warnings)
 
     def _keep(self, note: Note, *, certain: bool) -> None:
         cost = _cost(note)
@@ -291,8 +291,6 @@ def _birth_ns(status: os.stat_result) -> int | None:
 
 
 def _cost(note: Note) -> int:
-    """Bytes a cached note may come to hold: its text, the body beside it, and its links once parsed."""
-    text = note.text
-    bodies = 2 if text.startswith("---") else 1
-    links = text.count("[[") + text.count("](")
-    return _NOTE_OVERHEAD_BYTES + getsizeof(text) * bodies + links * _LINK_OVERHEAD_BYTES
+    """Bytes a cached note may come to hold: its text, and its links once parsed."""
+    links = note.source.count(b"[[") + note.source.count(b"](")
+    return _NOTE_OVERHEAD_BYTES + getsizeof(note.source) + links * _LINK_OVERHEAD_BYTES

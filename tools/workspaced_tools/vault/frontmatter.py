@@ -37,8 +37,8 @@ class FrontMatter(msgspec.Struct, frozen=True):
     body_line: int
     """The 1-based raw line where the body begins."""
     raw: str
-    """The text between the lines of dashes; where the closing one is missing, what follows the opening one,
-    up to the limit: a reader who must be careful (share policy) can search it although it is no front matter."""
+    """Of front matter with an error, the text between the lines of dashes; where the closing one is missing, what
+    follows the opening one, up to the limit: a reader who must be careful (share policy) can still search it."""
 
 
 def split_front_matter(text: str) -> FrontMatter:
@@ -58,7 +58,7 @@ def split_front_matter(text: str) -> FrontMatter:
     raw = text[start : closing.start()]
     fields, error_or_none = _load(raw)
     body_line = 3 + sum(1 for _ in _LINE_END.finditer(raw))
-    return FrontMatter(fields, error_or_none, closing.end(), body_line, raw)
+    return FrontMatter(fields, error_or_none, closing.end(), body_line, raw if error_or_none else "")
 
 
 def _load(raw: str) -> tuple[dict[str, Any], str | None]:

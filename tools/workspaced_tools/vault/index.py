@@ -53,10 +53,11 @@ def target_keys(target: str) -> tuple[str, ...]:
 
 def entry_of(note: Note) -> IndexEntry:
     """The entry of `note`; parses its text."""
-    links = tuple(LinkName(sys.intern(link.target), link.wiki) for link in note.markdown.links if link.target)
+    names = note.names
+    links = tuple(LinkName(sys.intern(target), wiki) for target, wiki in names.links)
     return IndexEntry(
         note.id,
-        note.title,
+        note.titled(lambda: names.title),
         note.stat,
         _front_matter_id(note.fields),
         aliases_of(note.fields),

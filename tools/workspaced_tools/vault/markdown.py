@@ -68,8 +68,8 @@ class Link(msgspec.Struct, frozen=True):
     wiki: bool
     line: int
     """The 1-based raw line where it begins."""
-    context: str
-    """Its source line, trimmed; of a long one at most 240 characters around the link."""
+    start: int
+    """Where it begins in the UTF-8 form of the body; see `link_context`."""
 
 
 class Markdown(msgspec.Struct, frozen=True):
@@ -86,12 +86,8 @@ class Markdown(msgspec.Struct, frozen=True):
 
 def parse_markdown(body: str, first_line: int = 1) -> Markdown:
     """Reads a body whose first line is line `first_line` of the raw file. Linear in the length of the body."""
-    try:
-        source = body.encode()
-    except UnicodeEncodeError:  # Lone surrogates; decoding a file never makes them.
-        source = body.encode(errors="replace")
-    # Not `body` itself: the parser makes a string keep its UTF-8 form, and a cached note's would double.
-    return _Reader(source, first_line).read(body if body.isascii() else source.decode())
+    readable = _encodable(body)
+    return _Reader(readable.encode(), first_line).read(readable)
 
 
 def word_count(text: str) -> int:
@@ -104,38 +100,58 @@ def character_count(text: str) -> int:
     return len(text)
 
 
+class Names(msgspec.Struct, frozen=True):
+    """What an index needs of a body: a part of `Markdown`, found in half the time."""
+
+    title: str | None
+    """The first level-one heading with a text."""
+    links: tuple[tuple[str, bool], ...]
+    """Target of each link, and whether it is a wikilink."""
+
+
+def parse_names(body: str) -> Names:
+    """The names in a body: the same links, and the same first heading, that `parse_markdown` finds."""
+    return _NamesReader().read(_encodable(body))
+
+
+def link_context(body: str, link: Link) -> str:
+    """The source line where `link` begins, trimmed; of a long one at most 240 characters around the link."""
+    source = body.encode(errors="replace")
+    start, end = link.start, link.start + len(link.raw.encode(errors="replace"))
+    line_start = max(source.rfind(b"\n", 0, start), source.rfind(b"\r", 0, start)) + 1
+    found = _LINE_END.search(source, start)
+    line_end = found.start() if found else len(source)
+    if line_end - line_start <= LINK_CONTEXT_CHARS_MAX:
+        return source[line_start:line_end].decode().strip()
+    # At most four bytes a character: a window of the line, however long that is.
+    reach = LINK_CONTEXT_CHARS_MAX * 4
+    end = min(end, line_end)
+    before = source[max(line_start, start - reach) : start].decode(errors="ignore").lstrip()
+    written = source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
+    after = source[end : min(line_end, end + reach)].decode(errors="ignore").rstrip()
+    spare = LINK_CONTEXT_CHARS_MAX - len(written)
+    left = min(len(before), max(spare // 2, spare - len(after)))
+    return (before[len(before) - left :] + written + after[: spare - left]).strip()
+
+
+def _encodable(body: str) -> str:
+    """`body` for the parser, which makes a string keep its UTF-8 form: a cached note's would double."""
+    return body if body.isascii() else body.encode(errors="replace").decode()
+
+
+def _heading_text(parts: list[str]) -> str:
+    return " ".join("".join(parts).split())[:HEADING_CHARS_MAX]
+
+
 class _Lines:
-    """Line numbers and trimmed source lines by byte offset."""
+    """Line numbers by byte offset."""
 
     def __init__(self, source: bytes, first_line: int) -> None:
-        self.source = source
         self.first_line = first_line
         self.starts = [0, *(end.end() for end in _LINE_END.finditer(source))]
-        self.kept: tuple[int, str] = (-1, "")
 
     def number(self, offset: int) -> int:
         return bisect_right(self.starts, offset) - 1 + self.first_line
-
-    def context(self, start: int, end: int) -> str:
-        """The trimmed line around the bytes [start, end), cut to the limit so that the link is in its middle."""
-        index = bisect_right(self.starts, start) - 1
-        if self.kept[0] == index:
-            return self.kept[1]
-        line_start = self.starts[index]
-        line_end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.source)
-        if line_end - line_start <= LINK_CONTEXT_CHARS_MAX:
-            line = self.source[line_start:line_end].decode().strip()
-            self.kept = (index, line)
-            return line
-        # At most four bytes a character: a window of the line, however long that is.
-        reach = LINK_CONTEXT_CHARS_MAX * 4
-        end = min(end, line_end)
-        before = self.source[max(line_start, start - reach) : start].decode(errors="ignore").lstrip()
-        link = self.source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
-        after = self.source[end : min(line_end, end + reach)].decode(errors="ignore").rstrip()
-        spare = LINK_CONTEXT_CHARS_MAX - len(link)
-        left = min(len(before), max(spare // 2, spare - len(after)))
-        return (before[len(before) - left :] + link + after[: spare - left]).strip()
 
 
 class _Opened(msgspec.Struct):
@@ -222,7 +238,7 @@ class _Reader:
                 self.links[opened.slot] = msgspec.structs.replace(self.links[opened.slot], alias=alias)
         elif kind == "Heading" and self.heading is not None:
             level, start = self.heading
-            text = " ".join("".join(self.parts).split())[:HEADING_CHARS_MAX]
+            text = _heading_text(self.parts)
             if len(self.headings) < HEADINGS_PER_NOTE_MAX:
                 self.headings.append(Heading(level, text, self.lines.number(start)))
             else:
@@ -235,23 +251,16 @@ class _Reader:
 
     def link(self, data: dict[str, Any], embed: bool, start: int, end: int) -> Link | None:
         """The link these bytes are, or None where it leads to no note."""
-        written = data["link_type"]
+        found = _link_name(data, embed)
+        if found is None:
+            return None
+        (target, heading, block), wiki = found
         raw = self.source[start:end].decode()
-        wiki = isinstance(written, dict) and "WikiLink" in written
+        alias = None
         if wiki:
-            named = _wiki_target(data["dest_url"])
-            _, bar, alias = raw[: -len("]]")].partition("|")
-            label = alias.strip() if bar else ""
-        elif written in ("Autolink", "Email"):
-            return None
-        else:
-            named = _path_target(data["dest_url"], embed)
-            label = ""
-        if named is None:
-            return None
-        target, heading, block = named
-        line, context = self.lines.number(start), self.lines.context(start, end)
-        return Link(target, raw, heading, block, label or None, embed, wiki, line, context)
+            _, bar, written = raw[: -len("]]")].partition("|")
+            alias = written.strip() or None if bar else None
+        return Link(target, raw, heading, block, alias, embed, wiki, self.lines.number(start), start)
 
     def find_tags(self, start: int, end: int) -> None:
         """Tags in a text, looked for in its source: escapes and entities make no tags."""
@@ -271,6 +280,60 @@ class _Reader:
     def may_begin(self, start: int) -> bool:
         before = self.source[start - 1 : start]
         return before != b"\\" and (self.fresh or before.isspace())
+
+
+class _NamesReader:
+    """As `_Reader`, for names alone: most events concern it not at all."""
+
+    def __init__(self) -> None:
+        self.title: str | None = None
+        self.links: list[tuple[str, bool]] = []
+        self.heading: list[str] | None = None
+
+    def read(self, body: str) -> Names:
+        event: Any
+        for event, place in _PARSER.events_with_range(body, merge_text=True):
+            if "Start" in event:
+                value = event["Start"]
+                if type(value) is dict:
+                    self.start(value, place["end"] - place["start"])
+            elif self.heading is not None:
+                self.in_heading(event)
+        return Names(self.title, tuple(self.links))
+
+    def start(self, value: dict[str, Any], size: int) -> None:
+        ((kind, data),) = value.items()
+        if kind == "Link" or kind == "Image":
+            named = _link_name(data, kind == "Image") if size <= LINK_BYTES_MAX else None
+            if named is not None and len(self.links) < LINKS_PER_NOTE_MAX:
+                self.links.append((named[0][0], named[1]))
+        elif kind == "Heading" and self.title is None and data["level"] == "H1":
+            self.heading = []
+
+    def in_heading(self, event: Any) -> None:
+        assert self.heading is not None
+        if type(event) is str:  # SoftBreak, HardBreak
+            self.heading.append(" ")
+            return
+        ((kind, value),) = event.items()
+        if kind in ("Text", "Code", "InlineMath", "DisplayMath"):
+            self.heading.append(value)
+        elif kind == "End" and type(value) is dict and "Heading" in value:
+            self.title = _heading_text(self.heading) or None
+            self.heading = None
+
+
+def _link_name(data: dict[str, Any], embed: bool) -> tuple[tuple[str, str | None, str | None], bool] | None:
+    """((target, heading, block), whether it is a wikilink) of what the parser calls a link; None: to no note."""
+    written = data["link_type"]
+    wiki = isinstance(written, dict) and "WikiLink" in written
+    if wiki:
+        named = _wiki_target(data["dest_url"])
+    elif written in ("Autolink", "Email"):
+        return None
+    else:
+        named = _path_target(data["dest_url"], embed)
+    return (named, wiki) if named is not None else None
 
 
 def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:

@@ -7,6 +7,7 @@ the few notes found there by its own rule.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import regex
 
@@ -28,6 +29,7 @@ def slug(name: str) -> str:
     return "-".join(_words(name))
 
 
+@lru_cache(maxsize=16_384)
 def key(name: str) -> str:
     """The index key of a title, alias, id, file stem or link target."""
     return "".join(_words(name)) or fold(name)

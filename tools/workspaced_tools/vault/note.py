@@ -1,9 +1,11 @@
 """A note as read from disk: the value every tool works on.
 
-`Note` holds what one read gave. What follows from its text (outline, links, tags, title, counts) is computed
-when first asked for and kept with the value, which the content cache keeps per file version.
+`Note` holds what one read gave, its text as UTF-8: a string takes two or four bytes a character as soon as one is
+not Latin-1. What follows from the text is computed when asked for; what calls ask for again and again (front
+matter, title, outline and links) is then kept with the value, which the content cache keeps per file version.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +15,7 @@ from workspaced_events.ids import NoteId
 
 from ..limits import NOTE_TITLE_CHARS_MAX
 from .frontmatter import FrontMatter, split_front_matter
-from .markdown import Heading, Link, Markdown, parse_markdown
+from .markdown import Heading, Link, Markdown, Names, parse_markdown, parse_names
 
 
 class StatKey(msgspec.Struct, frozen=True, rename="camel"):
@@ -35,20 +37,36 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     """When the file was made, where the system knows it."""
     sha256: str
     """Of the bytes read: the whole file, or its beginning where it is larger than the limit."""
-    text: str
-    """The whole file, decoded; the BOM dropped."""
+    source: bytes
+    """The whole file in UTF-8; the BOM dropped."""
     warnings: tuple[str, ...] = ()
     """What reading had to mend, such as bytes that were not UTF-8 or a file cut at its limit."""
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return self.source.decode()
 
     @cached_property
     def front_matter(self) -> FrontMatter:
         """Front matter and where the body begins."""
         return split_front_matter(self.text)
 
-    @cached_property
+    @property
     def body(self) -> str:
         """The text after the front matter."""
         return self.text[self.front_matter.body_offset :]
+
+    @property
+    def names(self) -> Names:
+        """First heading and links, read anew each time."""
+        return parse_names(self.body)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The inline tags, without keeping the outline and links that are read with them."""
+        kept = vars(self).get("markdown")
+        return (kept or parse_markdown(self.body)).tags
 
     @cached_property
     def markdown(self) -> Markdown:
@@ -58,14 +76,17 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def title(self) -> str:
         """Front-matter `title`, else the first level-one heading, else the file's stem. Never empty, one line."""
+        return self.titled(lambda: self.names.title)
+
+    def titled(self, heading: Callable[[], str | None]) -> str:
+        """The title, where `heading` finds the first level-one heading."""
         named = self.fields.get("title")
         if isinstance(named, str | int | float) and not isinstance(named, bool):
             text = " ".join(str(named).splitlines()).strip()
             if text:
                 return text[:NOTE_TITLE_CHARS_MAX]
-        for heading in self.markdown.headings:
-            if heading.level == 1 and heading.text:
-                return heading.text[:NOTE_TITLE_CHARS_MAX]
+        if (found := heading()) is not None:
+            return found[:NOTE_TITLE_CHARS_MAX]
         name = self.id.rpartition("/")[2]
         return name[:-3] if name[-3:].lower() == ".md" and len(name) > 3 else name
 

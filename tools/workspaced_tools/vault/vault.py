@@ -22,6 +22,7 @@ from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S
 from ..view import Incoming, IncomingLink, LinkName, LinkTarget, NoteRef, Resolution
 from .cache import CacheStatistics, ContentCache
 from .index import Index, IndexEntry, entry_of, target_keys
+from .markdown import link_context
 from .memory_index import MemoryIndex
 from .names import stem
 from .note import Note, NoteFailure
@@ -288,7 +289,7 @@ class _Backlinks:
             return []
         source = NoteRef(found.id, found.title, found.id)
         return [
-            IncomingLink(source, link.context, link.line)
+            IncomingLink(source, link_context(found.body, link), link.line)
             for link in found.markdown.links
             if link.target and self._leads_here(found.id, LinkName(link.target, link.wiki))
         ]

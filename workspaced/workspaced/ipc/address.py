@@ -79,6 +79,15 @@ def bind_socket(path: Path) -> socket.socket:
     return server
 
 
+def remove_socket(path: Path, bound: os.stat_result) -> None:
+    """Removes the socket that was bound at `path`, unless another daemon has put its own there since."""
+    try:
+        if os.path.samestat(path.lstat(), bound):
+            path.unlink()
+    except FileNotFoundError:
+        return
+
+
 def peer_uid(connection: socket.socket) -> int | None:
     """The user at the other end, or None where the system does not say."""
     if sys.platform == "linux":
