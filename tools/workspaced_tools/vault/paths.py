@@ -254,20 +254,17 @@ def _spelled(root: int, parts: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _name_in(directory: int, part: str) -> str | None:
-    """`part` where it exists as written or is ASCII, else the first name equal to it once normalised."""
+    """`part` as it stands or decomposed, whichever exists. Rarer spellings are left to what a scan has learned:
+    listing a large directory at every miss would cost each call on a missing note half a millisecond."""
     if part.isascii():
         return part
-    try:
-        os.stat(part, dir_fd=directory, follow_symlinks=False)
-        return part
-    except OSError:
-        listed = os.open(".", _DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
-    try:
-        names = os.listdir(listed)
-    finally:
-        os.close(listed)
-    wanted = unicodedata.normalize("NFC", part)
-    return min((n for n in names if not n.isascii() and unicodedata.normalize("NFC", n) == wanted), default=None)
+    for name in (part, unicodedata.normalize("NFD", part)):
+        try:
+            os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            continue
+        return name
+    return None
 
 
 def is_utf8(name: str) -> bool:

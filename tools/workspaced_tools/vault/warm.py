@@ -5,6 +5,7 @@ handing it to a thread and back costs more than the call. Whatever would read a 
 `NotWarm`; the caller then makes the same call on a thread, over the vault itself.
 """
 
+import unicodedata
 from collections.abc import Sequence
 
 from workspaced_events.ids import NoteId
@@ -54,7 +55,7 @@ class WarmVault:
         found = self._vault.read_warm([path])
         if found is not None and isinstance(found[0], Note):
             return NoteRef(path, found[0].title, path)
-        if not path.isascii() or self._vault.has(path):
+        if not unicodedata.is_normalized("NFC", path) or self._vault.has(path):
             raise NotWarm
         return None
 
