@@ -114,6 +114,8 @@ class Recorder:
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         """None only wakes the writer."""
         self._buffered: deque[Submission] = deque()
+        self._taken: deque[Submission] = deque()
+        """Off the queue, not yet in a line; the writer's own."""
         self._buffering = threading.Lock()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -150,7 +152,7 @@ class Recorder:
     @property
     def queued(self) -> int:
         """How many batches wait."""
-        return self._queue.qsize() + len(self._buffered)
+        return self._queue.qsize() + len(self._buffered) + len(self._taken)
 
     def start(self) -> None:
         """Starts the writer thread."""
@@ -172,11 +174,11 @@ class Recorder:
     def _run(self) -> None:
         flush_at = head_at = math.inf
         while not self._closing:
-            first = self._wait(min(flush_at, head_at))
+            self._wait(min(flush_at, head_at))
             now = time.monotonic()
-            if first is not None or now >= flush_at:
-                self._deliver(self._commit(first))
-                flush_at = now if self._buffered else math.inf
+            if self._taken or now >= flush_at:
+                self._deliver(self._commit())
+                flush_at = now if self._taken or self._buffered else math.inf
                 head_at = min(head_at, now + HEAD_DELAY_S)
             elif self._buffered:
                 flush_at = min(flush_at, now + BUFFERED_DELAY_S)
@@ -184,24 +186,26 @@ class Recorder:
                 self.log.acknowledged()
                 head_at = math.inf
 
-    def _wait(self, until: float) -> Submission | None:
-        """The next submission that is not buffered; None when `until` has come, or somebody woke the writer."""
+    def _wait(self, until: float) -> None:
+        """Takes the next submission off the queue, or none if `until` comes, or a wake-up, before one does."""
         try:
-            return self._queue.get(timeout=max(0.0, until - time.monotonic()) if until < math.inf else None)
+            first = self._queue.get(timeout=max(0.0, until - time.monotonic()) if until < math.inf else None)
         except Empty:
-            return None
+            return
+        if first is not None:
+            self._taken.append(first)
 
     def commit(self) -> Committed:
         """Appends what waits, as much as fits one line, and says what became of it; `deliver` is not called."""
-        committed = self._commit(None)
+        committed = self._commit()
         self.log.acknowledged()
         return committed
 
-    def _commit(self, first: Submission | None) -> Committed:
+    def _commit(self) -> Committed:
         draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
         outcomes: list[tuple[Done, Outcome]] = []
         accepted: list[tuple[Done, list[Receipt]]] = []
-        for submission in self._submissions(first, draft):
+        for submission in self._submissions(draft):
             try:
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:
@@ -224,19 +228,21 @@ class Recorder:
         outcomes.extend(accepted)
         return Committed(outcomes, draft.events)
 
-    def _submissions(self, first: Submission | None, draft: _Draft) -> Iterator[Submission]:
-        """What waits, as long as even the largest batch would still fit the draft's line."""
-        if first is not None:
-            yield first
+    def _submissions(self, draft: _Draft) -> Iterator[Submission]:
+        """What waits, as long as even the largest batch would still fit the draft's line.
+
+        The buffered ones first: they have waited longest.
+        """
         while draft.bytes + BATCH_BYTES_MAX <= LINE_BYTES_MAX:
+            if self._buffered or self._taken:
+                yield (self._buffered or self._taken).popleft()
+                continue
             try:
                 submission = self._queue.get_nowait()
             except Empty:
-                break
+                return
             if submission is not None:
                 yield submission
-        while self._buffered and draft.bytes + BATCH_BYTES_MAX <= LINE_BYTES_MAX:
-            yield self._buffered.popleft()
 
     def _sequence(self, submission: Submission, draft: _Draft) -> list[Receipt]:
         """Makes the submission's events part of the draft, or raises and leaves the draft as it was."""

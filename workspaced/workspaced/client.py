@@ -142,8 +142,11 @@ class Client:
     async def subscribe(
         self, *, since: str | int | None = None, types: Sequence[str] | None = None, coalesce: bool = False
     ) -> AsyncIterator[MemoryObjectReceiveStream[Notice]]:
-        """The events from now on, or since a clock. The stream ends when the connection breaks: subscribe again
-        with the clock of the last notice and nothing is missed."""
+        """The events from now on, or since a clock.
+
+        The stream ends when the connection breaks, and when its reader falls NOTICES_MAX notices behind: subscribe
+        again with the clock of the last notice and nothing is missed.
+        """
         params: dict[str, Any] = {"coalesce": coalesce}
         if since is not None:
             params["since"] = since
@@ -228,7 +231,7 @@ class Client:
         try:
             async for data in stream:
                 for line in splitter.feed(data):
-                    await self._take(line)
+                    self._take(line)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
         except WorkspacedError as error:
@@ -245,7 +248,7 @@ class Client:
         for send in subscribers.values():
             send.close()
 
-    async def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes) -> None:
         message = parse_line(line)
         if isinstance(message, Answer):
             waiting = self._pending.pop(message.id, None) if isinstance(message.id, int) else None
@@ -259,7 +262,11 @@ class Client:
             self._unclaimed = [*self._unclaimed[-99:], message]
             return
         try:
-            await send.send(message)
+            send.send_nowait(message)
+        except anyio.WouldBlock:
+            # Waiting here would keep every other answer back; a stream that ends is taken up again by its clock.
+            send.close()
+            del self._subscribers[str(message.params["subscription"])]
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
 

@@ -102,13 +102,19 @@ def _batches() -> Iterator[list[Any]]:
     rest, number = b"", 0
     while data := os.read(sys.stdin.fileno(), 64 * 1024):
         *lines, rest = (rest + data).split(b"\n")
-        actions = []
-        for line in lines:
-            number += 1
-            if line.strip():
-                actions.append(_action(line, number))
+        actions: list[Any] = []
+        bad: SettingsInvalid | None = None
+        try:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    actions.append(_action(line, number))
+        except SettingsInvalid as error:
+            bad = error
         for start in range(0, len(actions), BATCH_ACTIONS_MAX):
             yield actions[start : start + BATCH_ACTIONS_MAX]
+        if bad is not None:  # what stands before it has been published
+            raise bad
     if rest.strip():
         yield [_action(rest, number + 1)]
 

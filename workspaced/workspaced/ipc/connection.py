@@ -122,8 +122,10 @@ class Connection(asyncio.Protocol):
             return
         if self._waiting or not self._writable:
             self._transport.pause_reading()
+            self._watch_partial(completed=True)  # nobody can complete a line that we do not read
         else:
             self._transport.resume_reading()
+            self._watch_partial(completed=False)
 
     def _handle(self, line: bytes) -> None:
         request_id: RequestId | None = None
@@ -273,7 +275,8 @@ class Connection(asyncio.Protocol):
         if self._partial_timer is not None and (completed or not self._splitter.partial):
             self._partial_timer.cancel()
             self._partial_timer = None
-        if self._splitter.partial and self._partial_timer is None:
+        reading = self._transport is not None and self._transport.is_reading()
+        if self._splitter.partial and self._partial_timer is None and reading:
             self._partial_timer = self._loop.call_later(PARTIAL_LINE_S, self._abort_partial)
 
     def _abort_partial(self) -> None:
