@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 
-.PHONY: demo test check bench schemas clean
+.PHONY: demo test check bench soak simulate schemas clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -21,6 +21,16 @@ check: $(VENV)/.dev
 # One JSON line per figure; ONLY=prefix runs a part.
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+# Random sessions on a failing disk, as many seeds as you like; a seed that fails is printed with its command.
+SEEDS      ?= 5000
+SEED_START ?= 0
+simulate: $(VENV)/.dev
+	@$(BIN)/python tests/simulate.py --seeds $(SEEDS) --start $(SEED_START)
+
+# A real daemon under everything at once; one JSON line a minute.
+soak: $(VENV)/.dev
+	@MINUTES=$(or $(MINUTES),10) $(BIN)/python tests/soak.py
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas

@@ -113,6 +113,8 @@ class Daemon:
         self.env = {**clean_environment(root), **env}
         self.stderr: list[str] = []
         self.exit_expected = 0
+        self.wrapper: tuple[str, ...] = ()
+        """A command that ends by becoming the daemon, e.g. to set a limit first."""
         self._process: subprocess.Popen[bytes] | None = None
         self._listening = threading.Event()
         self._reader: threading.Thread | None = None
@@ -133,7 +135,7 @@ class Daemon:
 
     def spawn(self) -> None:
         """Starts the process without waiting."""
-        command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
+        command = [*self.wrapper, sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
         command += ["--data-dir", str(self.data), "--socket", str(self.socket), *self.flags]
         self._listening = threading.Event()
         self._process = subprocess.Popen(

@@ -10,7 +10,7 @@ it returns a new one, and `apply` sets `lastUpdated` in it.
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import force_setattr, replace
 
@@ -21,6 +21,9 @@ from .limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, TAB_LIFETIME_HOURS, TEMP
 from .state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState
 
 V = TypeVar("V")
+
+FOLD_VERSION: Final = 1
+"""Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
 
 
 def apply(state: WorkspaceState, event: Event) -> WorkspaceState:

@@ -1,29 +1,34 @@
 """The latest event ids: a publisher that retries after a lost answer is recognised and gets the first answer.
 
-What was sent with an id is kept as a hash of its type and data, good for
-this process only; the window is rebuilt from the log when it is opened.
+What was sent with an id is kept as a hash of its type and data, the same in every process, so that snapshots can
+hold the window.
 """
 
 from collections.abc import Mapping
+from hashlib import blake2b
+from itertools import islice
+from typing import Final
 
 import msgspec
 
-from .catalogue import DAEMON_TYPES, Data, Event, UnknownEvent
+from .catalogue import DAEMON_TYPES, ENTRY_OF, Data, Event, UnknownEvent
 from .errors import Conflict
 from .ids import EventId, VaultId
 from .limits import ID_WINDOW_EVENTS
 
-_DAEMONS_OWN = 0
+_DAEMONS_OWN: Final = 0
+_NAMES: Final = {data: entry.name.encode() for data, entry in ENTRY_OF.items()}
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 def fingerprint(data: Data) -> int:
     """What tells one action from another with the same id; what no UI may publish is equal to nothing."""
     if type(data) in DAEMON_TYPES:
         return _DAEMONS_OWN
-    return hash((type(data), data)) or 1
+    return int.from_bytes(blake2b(_NAMES[type(data)] + _ENCODER.encode(data), digest_size=8).digest()) or 1
 
 
-class Seen(msgspec.Struct, frozen=True, gc=False):
+class Seen(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Where an id was used first, and for what."""
 
     seq: int
@@ -57,6 +62,19 @@ class IdWindow:
         if len(self._young) >= self.size:
             self._old, self._young = self._young, {}
         self._young.update(seen)
+
+    def copy(self) -> "IdWindow":
+        """The window as it is now; costs far less than `latest`."""
+        copied = IdWindow(self.size)
+        copied._young, copied._old = self._young.copy(), self._old  # an old generation never changes
+        return copied
+
+    def latest(self) -> dict[EventId, Seen]:
+        """At least the last `size` ids, oldest first."""
+        wanted = max(0, self.size - len(self._young))
+        latest = dict(islice(self._old.items(), max(0, len(self._old) - wanted), None))
+        latest.update(self._young)
+        return latest
 
 
 def first_seq(seen: Seen, event_id: EventId, data: Data, vault: VaultId | None) -> int:

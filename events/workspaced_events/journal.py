@@ -15,12 +15,13 @@ from .catalogue import Event, LogRecovered
 from .clock import Clock, system_clock
 from .fold import fold_all
 from .id_window import IdWindow, seen_in
-from .limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX
+from .limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
 from .log.disk import Disk, RealDisk
-from .log.recovery import open_log
-from .log.scan import Scan, Sink, scan_log
+from .log.recovery import make_directories, open_scanned
+from .log.scan import Scan, Sink, resume_scan, scan_log
 from .log.segments import SegmentLog
 from .recorder import Committed, Recorder
+from .snapshot import Snapshot, Snapshots
 from .state import EMPTY, WorkspaceState
 
 
@@ -37,9 +38,11 @@ class Journal(msgspec.Struct, frozen=True):
 class Folding:
     """A sink that folds what it is given and keeps the latest events, from which the id window is made."""
 
-    def __init__(self, keep_events: int = 0) -> None:
-        self.state: WorkspaceState = EMPTY
-        self.last_time = ""
+    def __init__(self, keep_events: int = 0, snapshot: Snapshot | None = None) -> None:
+        """Folds from the beginning, or from a snapshot on."""
+        self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
+        self.last_time = snapshot.last_time if snapshot else ""
+        self._ids = snapshot.ids if snapshot else {}
         self.latest: deque[list[Event]] = deque()
         self._keep_events = keep_events
         self._kept = 0
@@ -56,6 +59,7 @@ class Folding:
     def id_window(self) -> IdWindow:
         """The window over the latest events."""
         window = IdWindow()
+        window.add(self._ids)
         for events in self.latest:
             window.add({event.id: seen_in(event) for event in events})
         return window
@@ -68,14 +72,19 @@ def open_journal(
     clock: Clock = system_clock,
     deliver: Callable[[Committed], None] | None = None,
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
+    snapshot_events: int = SNAPSHOT_EVENTS,
 ) -> Journal:
-    """Opens the log for writing and folds it. The caller holds the lock (log/lock.py).
+    """Opens the log for writing and folds it, from the newest snapshot that fits it on.
+
+    The caller holds the lock (log/lock.py).
 
     Raises:
         OSError: the directory cannot be used.
     """
-    folding = Folding(ID_WINDOW_EVENTS)
-    opened = open_log(disk, folding, version=version, now=clock, segment_bytes_max=segment_bytes_max)
+    make_directories(disk)
+    snapshots = Snapshots(disk)
+    scan, folding, snapshot_seq = _fold(disk, snapshots)
+    opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
     blobs = BlobStore(disk)
     recorder = Recorder(
         opened.log,
@@ -85,8 +94,26 @@ def open_journal(
         clock=clock,
         last_time=folding.last_time,
         deliver=deliver,
+        snapshots=snapshots,
+        snapshot_events=snapshot_events,
+        snapshot_seq=snapshot_seq,
     )
     return Journal(recorder, opened.log, blobs, opened.recovered, opened.warnings)
+
+
+def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
+    """Scans the log from the newest snapshot that fits it, or from its beginning; also says its sequence."""
+    warnings: list[str] = []
+    for snapshot in snapshots.newest_first(warnings):
+        folding = Folding(ID_WINDOW_EVENTS, snapshot)
+        scan = resume_scan(disk, folding, snapshot.log, snapshot.tail, snapshot.positions)
+        if scan is not None:
+            scan.warnings.extend(warnings)
+            return scan, folding, snapshot.tail.seq
+    folding = Folding(ID_WINDOW_EVENTS)
+    scan = scan_log(disk, folding)
+    scan.warnings.extend(warnings)
+    return scan, folding, 0
 
 
 def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:

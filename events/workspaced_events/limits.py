@@ -26,6 +26,9 @@ SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 # A publisher that retries is recognised among this many latest events.
 ID_WINDOW_EVENTS: Final = 16_384
 
+# A snapshot of the fold is taken once so many events; opening folds at most about as many.
+SNAPSHOT_EVENTS: Final = 20_000
+
 # The writer: how much may wait for it.
 QUEUE_BATCHES_MAX: Final = 4_096
 HEAD_DELAY_S: Final = 0.02

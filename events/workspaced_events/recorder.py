@@ -8,6 +8,7 @@ The work of one group is `commit`, a plain function of the queue: tests and simu
 HEAD only witnesses what was acknowledged, so it is written afterwards, when nobody waits.
 """
 
+import logging
 import math
 import threading
 import time
@@ -33,10 +34,14 @@ from .limits import (
     LINE_BYTES_MAX,
     QUEUE_BATCHES_MAX,
     SLOW_SYNC_S,
+    SNAPSHOT_EVENTS,
 )
 from .log.segments import NO_SPACE, Batch, SegmentLog
 from .record import encode_batch
+from .snapshot import Snapshot, Snapshots
 from .state import WorkspaceState
+
+_logger = logging.getLogger(__name__)
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -101,8 +106,14 @@ class Recorder:
         clock: Clock,
         last_time: str = "",
         deliver: Callable[[Committed], None] | None = None,
+        snapshots: Snapshots | None = None,
+        snapshot_events: int = SNAPSHOT_EVENTS,
+        snapshot_seq: int = 0,
     ) -> None:
-        """`deliver` is called on the writer thread once a group; by default it calls each `done`."""
+        """`deliver` is called on the writer thread once a group; by default it calls each `done`.
+
+        A snapshot goes to `snapshots` every `snapshot_events`, the last being of `snapshot_seq`, and at the end.
+        """
         self.state = state
         self.log = log
         self.slow_syncs = 0
@@ -110,6 +121,8 @@ class Recorder:
         self._blobs = blobs
         self._clock = clock
         self._last_time = last_time
+        self._seq = log.tail.seq
+        """That `state` is the fold of."""
         self._deliver = deliver or deliver_here
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         """None only wakes the writer."""
@@ -119,6 +132,10 @@ class Recorder:
         self._buffering = threading.Lock()
         self._closing = False
         self._thread: threading.Thread | None = None
+        self._snapshots = snapshots
+        self._snapshot_events = snapshot_events
+        self._snapshot_seq = snapshot_seq
+        self._snapshot_thread: threading.Thread | None = None
 
     # -- any thread --
 
@@ -160,13 +177,17 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Writes what waits, then closes the log. Later submissions are refused."""
+        """Writes what waits, takes a snapshot, then closes the log. Later submissions are refused."""
         self._closing = True
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
         while self.queued:
-            self._deliver(self.commit())
+            self._tell(self._commit())
+        if self._snapshot_thread is not None:
+            self._snapshot_thread.join()
+        if (make := self._snapshot_due(1)) is not None:
+            self._put_snapshot(make)
         self.log.close()
 
     # -- the writer thread --
@@ -177,7 +198,8 @@ class Recorder:
             self._wait(min(flush_at, head_at))
             now = time.monotonic()
             if self._taken or now >= flush_at:
-                self._deliver(self._commit())
+                self._tell(self._commit())
+                self._snapshot_aside()
                 flush_at = now if self._taken or self._buffered else math.inf
                 head_at = min(head_at, now + HEAD_DELAY_S)
             elif self._buffered:
@@ -199,7 +221,50 @@ class Recorder:
         """Appends what waits, as much as fits one line, and says what became of it; `deliver` is not called."""
         committed = self._commit()
         self.log.acknowledged()
+        if (make := self._snapshot_due(self._snapshot_events)) is not None:
+            self._put_snapshot(make)
         return committed
+
+    def _tell(self, committed: Committed) -> None:
+        try:
+            self._deliver(committed)
+        except Exception:
+            # What was committed stays so; the writer must outlive those it serves.
+            _logger.exception("Telling what became of a group of batches failed.")
+
+    # -- snapshots --
+
+    def _snapshot_due(self, events: int) -> Callable[[], Snapshot] | None:
+        """What makes a snapshot of the present, on any thread, if that is so many events after the last one."""
+        tail = self.log.tail
+        if self._snapshots is None or tail.seq - self._snapshot_seq < events or not self.log.is_healthy:
+            return None
+        if tail.seq != self._seq:
+            return None  # somebody appended past us: our state is not of that place
+        self._snapshot_seq = tail.seq
+        log_id, positions, window = self.log.log_id, self.log.positions(), self._window.copy()
+        last_time, state = self._last_time, self.state
+        return lambda: Snapshot(
+            log=log_id, tail=tail, positions=positions, last_time=last_time, state=state, ids=window.latest()
+        )
+
+    def _snapshot_aside(self) -> None:
+        """Writes a snapshot that is due on a thread of its own: publishers do not wait for it."""
+        if self._snapshot_thread is not None and self._snapshot_thread.is_alive():
+            return
+        if (make := self._snapshot_due(self._snapshot_events)) is not None:
+            self._snapshot_thread = threading.Thread(
+                target=self._put_snapshot, args=(make,), name="workspaced-snapshot", daemon=True
+            )
+            self._snapshot_thread.start()
+
+    def _put_snapshot(self, make: Callable[[], Snapshot]) -> None:
+        assert self._snapshots is not None
+        try:
+            self._snapshots.put(make())
+        except Exception as error:
+            # The next start takes longer, which is all that a snapshot is for.
+            _logger.warning("A snapshot was not written: %r.", error)
 
     def _commit(self) -> Committed:
         draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
@@ -290,6 +355,10 @@ class Recorder:
         seen = added.get(action.id) or draft.added.get(action.id) or self._window.get(action.id)
         return first_seq(seen, action.id, action.data, action.vault) if seen is not None else None
 
+    def seen(self, event_id: EventId) -> Seen | None:
+        """Where an id was used and for what, as far back as retries are recognised; the writer thread's."""
+        return self._window.get(event_id)
+
     def _keep(self, blob: bytes) -> None:
         try:
             self._blobs.put(blob)
@@ -307,11 +376,14 @@ class Recorder:
         if time.monotonic() - started > SLOW_SYNC_S:
             self.slow_syncs += 1
         self._window.add(draft.added)
-        self._last_time = draft.time
+        self._last_time, self._seq = draft.time, draft.seq
         self.state = draft.state
 
 
 def deliver_here(committed: Committed) -> None:
     """Tells the submitters on the calling thread."""
     for done, outcome in committed.outcomes:
-        done(outcome)
+        try:
+            done(outcome)
+        except Exception:
+            _logger.exception("Telling what became of a batch failed.")

@@ -178,6 +178,25 @@ class TestATornTail:
         record(journal, *notes(5, 2))
         check_journal(opened(disk.crash(1)), 6)
 
+    def test_behind_a_seal_is_put_aside(self, before: SimDisk) -> None:
+        """A line was cut back for want of space, the seal synced in its place, the cutting lost with the power."""
+        disk = copy_of(before)
+        journal = opened(disk, segment_bytes_max=1)
+        record(journal, *notes(5, 1))
+        unfinished = segments_of(disk)[-1]
+        disk.discard(f"log/{unfinished}")
+        disk.discard("log/HEAD")
+        [name] = segments_of(disk)
+        sealed = disk.read(f"log/{name}")
+        disk.overwrite(f"log/{name}", sealed + bytes(263))
+        journal = opened(disk)
+        check_journal(journal, 4)
+        assert journal.recovered is not None
+        assert (journal.recovered.offset, journal.recovered.bytes) == (len(sealed), 263)
+        assert disk.read(f"log/{name}") == sealed
+        record(journal, *notes(5, 2))
+        check_journal(opened(disk.crash(1)), 6)
+
     def test_below_head_is_damage_and_stays_where_it_is(self, before: SimDisk) -> None:
         disk = copy_of(before)
         [name] = segments_of(disk)
@@ -406,6 +425,8 @@ class TestOverDamage:
         data = bytearray(disk.read(f"log/{name}"))
         data[-20] ^= 4
         disk.overwrite(f"log/{name}", bytes(data))
+        for snapshot in disk.names("snapshots"):
+            disk.discard(f"snapshots/{snapshot}")
         return disk
 
     def test_reads_up_to_it_and_refuses_to_append(self, disk: SimDisk) -> None:

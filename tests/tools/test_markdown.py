@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX
+from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
 from workspaced_tools.vault.markdown import (
     Link,
     character_count,
@@ -184,6 +184,14 @@ def test_what_is_beyond_a_limit_is_left_out_and_said() -> None:
     assert len(found.links) == LINKS_PER_NOTE_MAX
     assert not found.complete
     assert parse_markdown("[[a]]").complete
+
+
+def test_of_a_giant_body_the_beginning_is_read_and_that_is_said() -> None:
+    body = "[[a]] " + "x" * MARKDOWN_CHARS_MAX + " [[b]]"
+    found = parse_markdown(body)
+    assert [link.target for link in found.links] == ["a"]
+    assert not found.complete
+    assert [target for target, _wiki in parse_names(body).links] == ["a"]
 
 
 def test_lone_surrogates_fail_nothing() -> None:

@@ -15,7 +15,7 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ToolError
 from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
 from workspaced_tools.vault.paths import VaultRoot
-from workspaced_tools.vault.scan import ScannedNote, ScanReport, scan
+from workspaced_tools.vault.scan import ScannedNote, ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
@@ -351,3 +351,31 @@ def test_an_opened_note_is_a_regular_file(root: VaultRoot) -> None:
     assert stat.S_ISREG(os.fstat(descriptor).st_mode)
     assert not os.get_inheritable(descriptor)
     os.close(descriptor)
+
+
+def test_folders_are_those_a_scan_enters_and_never_behind_a_symlink(root: VaultRoot, vault: Path) -> None:
+    (vault / ".obsidian" / "inner").mkdir(parents=True)
+    (vault / "work" / "deep.md").mkdir()
+    (vault / "link").symlink_to(vault.parent / "outside")
+    (vault / "work" / "up").symlink_to("..")
+    os.mkdir(os.fsencode(vault) + b"/bad\xff")
+    assert sorted(folders(root)) == ["", "work", "work/deep.md"]
+    assert root.is_folder("work") and root.is_folder("work/deep.md")
+    for path in (
+        "",
+        "/",
+        "..",
+        "top.md",
+        "none",
+        "link",
+        "link/x",
+        "work/up/work",
+        ".obsidian",
+        "a\0",
+        "work//deep.md",
+    ):
+        assert not root.is_folder(path), path
+    before = open_descriptors()
+    folders(root)
+    root.is_folder("work/deep.md")
+    assert open_descriptors() == before

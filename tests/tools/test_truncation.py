@@ -194,7 +194,7 @@ def test_no_cut_page_leaves_a_fence_open(text: str, limit: int) -> None:
 def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit: int) -> None:
     offset = 0
     while (end := truncate(text, limit, offset).truncation.next_offset) is not None:
-        clusters = {hit.start() for hit in regex.finditer(r"\X", text, offset)}
+        clusters = {hit.start() for hit in regex.finditer(r"\X", text, pos=offset)}
         longest = max(len(hit) for hit in regex.findall(r"\X", text[offset:]))
         assert end in clusters or longest > limit // 4
         offset = end

@@ -259,6 +259,15 @@ def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
     assert any("normalisation" in warning for warning in vault.statistics().warnings)
 
 
+def test_of_two_spellings_the_one_that_is_left_is_one_note(make_vault: MakeVault) -> None:
+    nfc, nfd = (unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD"))
+    vault = make_vault({nfc: "# Composed", nfd: "# Decomposed"})
+    (vault.root.path / nfc).unlink()
+    assert vault.reconcile().deleted == (nfd,)
+    assert vault.note_count() == 1
+    assert (meant(vault, "Decomposed"), meant(vault, "Composed")) == (nfc, None)
+
+
 def test_names_that_are_not_utf8_are_reported_and_stop_nothing(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "# Alpha"})
     with open(os.fsencode(vault.root.path) + b"/bad\xff.md", "wb") as file:

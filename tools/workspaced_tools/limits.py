@@ -24,6 +24,8 @@ FRONT_MATTER_CHARS_MAX: Final = 65_536
 FRONT_MATTER_ALIASES_MAX: Final = 8
 FRONT_MATTER_NODES_MAX: Final = 50_000
 """What a text with few aliases may expand to; a list of the most characters has fewer values."""
+MARKDOWN_CHARS_MAX: Final = 1_048_576
+"""Headings, links and tags are looked for in this much of a body: the parser takes up to 50 times its text."""
 LINK_BYTES_MAX: Final = 4_096
 """A longer thing in brackets is no link."""
 LINK_TARGET_CHARS_MAX: Final = 1_024

@@ -11,12 +11,10 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import anyio
-from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from workspaced_events import catalogue as c
@@ -32,9 +30,9 @@ from .config import Settings
 from .errors import SettingsInvalid
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
-from .limits import STOP_S, TAB_EXPIRY_INTERVAL_S
+from .limits import READY_POLL_S, STOP_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
-from .vaults import ServedVault, registrations, usable_folder
+from .vaults import ServedVault, check_apart, registrations, usable_folder
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +60,9 @@ async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
 async def _serve_until(
     signals: AsyncIterator[signal.Signals], settings: Settings, ready: Callable[[Service], None]
 ) -> int:
-    folders = [usable_folder(path) for path in settings.vaults]
-    data = settings.data_path
+    folders = list(dict.fromkeys(usable_folder(path) for path in settings.vaults))
+    data = settings.data_path.expanduser().absolute()
+    check_apart(folders, data, settings.socket_path)
     _make_private(data)
     lock = LogLock(data)
     try:
@@ -153,7 +152,8 @@ def _close(service: Service) -> None:
 
 async def _freeze_when_ready(vault: ServedVault) -> None:
     """Takes what the index holds out of the garbage collector's sight: walking it costs a call milliseconds."""
-    await to_thread.run_sync(vault.vault.wait_until_ready, threading.TIMEOUT_MAX, abandon_on_cancel=True)
+    while vault.vault.index_state() != "ready":  # noqa: ASYNC110  # a thread sets it; waiting there outlives a stop
+        await anyio.sleep(READY_POLL_S)
     gc.freeze()
 
 

@@ -9,12 +9,18 @@ JSON_DEPTH_MAX: Final = 64
 IN_FLIGHT_MAX: Final = 32
 PARTIAL_LINE_S: Final = 10.0
 CONNECTIONS_MAX: Final = 512
+ACCEPTS_PER_TURN: Final = 4
+"""Connections taken in one turn of the loop: a crowd must not use up the descriptors before it can be refused."""
+DESCRIPTORS_RESERVED: Final = 24
+"""Never given to clients: log, vaults, watchers, and what tools open."""
 SUBSCRIPTIONS_PER_CONNECTION_MAX: Final = 64
 
 UNREAD_BYTES_MAX: Final = 1024 * 1024
 """Of answers a client has not read yet: above it nothing more is read from that client."""
 UNREAD_S: Final = 10.0
 """A client that lets its answers lie this long is disconnected."""
+FLUSH_BYTES: Final = 64 * 1024
+"""More than this is written at once: only then is it known whether the client reads."""
 
 MIN_SEQ_WAIT_S: Final = 2.0
 RECENT_EVENTS: Final = 4_096
@@ -25,6 +31,7 @@ COALESCE_S: Final = 0.05
 
 TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
+READY_POLL_S: Final = 0.25
 STOP_S: Final = 5.0
 TOOL_THREADS: Final = 4
 WARM_CALL_S: Final = 0.05

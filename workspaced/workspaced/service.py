@@ -27,7 +27,7 @@ from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.fold import expired_tabs, fold_all
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
-from workspaced_events.limits import READ_EVENTS_MAX, SOURCE_CHARS_MAX
+from workspaced_events.limits import READ_EVENTS_MAX, SLOW_SYNC_S, SOURCE_CHARS_MAX
 from workspaced_events.recorder import Committed, Done, Outcome, Receipt
 from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
 from workspaced_tools.catalogue import TOOLS
@@ -75,6 +75,7 @@ class Service:
         self.connections = 0
         self.stopping = anyio.Event()
         self.stop_reason = "requested"
+        self._slow_syncs_warned = 0
         self._latencies: dict[str, deque[int]] = {}
         self._calls: dict[str, int] = {}
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
@@ -88,6 +89,9 @@ class Service:
             self._loop.call_soon_threadsafe(self._committed, committed)
 
     def _committed(self, committed: Committed) -> None:
+        if self.recorder.slow_syncs > self._slow_syncs_warned:
+            self._slow_syncs_warned = self.recorder.slow_syncs
+            logger.warning("the disk is slow: a sync of the log took more than %g s", SLOW_SYNC_S)
         self.recent.extend(committed.events)
         for done, outcome in committed.outcomes:
             done(outcome)
@@ -317,6 +321,7 @@ class Service:
             degraded.append(log.damage.message)
         if log.failure is not None:
             degraded.append(log.failure.message)
+        degraded += [problem for served in self.served.values() for problem in served.problems()]
         return {
             "version": __version__,
             "pid": os.getpid(),

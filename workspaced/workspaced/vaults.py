@@ -1,8 +1,12 @@
 """The vaults a daemon serves: registering their folders in the log, watching them, noting what changed.
 
-watchfiles is a hint: it makes the index fresh and feeds `note_created` and `note_changed`. It may lose events,
-die, or go silent, so a reconcile scan follows at start, whenever the watcher had to be restarted, and every
-`reconcile_s`. What a tool answers rests on a fresh stat in any case.
+watchfiles is a hint: it makes the index fresh and feeds `note_created` and `note_changed`. It may lose events, die
+(of a file name that is not UTF-8, of the system's limit on watches) or go silent (when the folder is replaced), so
+a reconcile scan follows every start of the watcher, every burst of hints, and every `reconcile_s`. What a tool
+answers rests on a fresh stat in any case.
+
+Folders are watched one by one, as a scan finds them: watchfiles' own recursion follows symlinks out of the vault.
+So a folder that comes or goes makes the watcher start anew.
 """
 
 import logging
@@ -11,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 import anyio
 import watchfiles
@@ -22,6 +27,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.vault.scan import folders as folders_of
 from workspaced_tools.vault.upkeep import Changes, FileVersion
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.vault.warm import WarmVault
@@ -31,6 +37,14 @@ from .errors import VaultUnusable
 logger = logging.getLogger(__name__)
 
 Record = Callable[[list[Action]], Awaitable[None]]
+Hint = tuple[watchfiles.Change, str]
+
+RETRY_WATCH_S: Final = 1.0
+RETRY_WATCH_MAX_S: Final = 30.0
+WATCH_CHECK_MS: Final = 1_000
+"""How often a quiet watcher looks whether its folder was replaced: of that it hears nothing."""
+HINTS_MAX: Final = 1_000
+"""After more hints than this at once the whole vault is compared."""
 
 
 class ServedVault:
@@ -44,27 +58,102 @@ class ServedVault:
         self.not_warm_until_ns = 0
         """Until when calls are not tried on the event loop (see Service)."""
         self.watcher = "off"
-        """`watching`, `reconciling only` (the watcher failed and is tried again) or `off`."""
+        """`watching` (or about to), `reconciling only` (the watcher failed and is tried again) or `off`."""
+        self.watch_error: str | None = None
+        """Why it is `reconciling only`."""
+
+    def problems(self) -> list[str]:
+        """What makes this vault less than it should be, for people; names no path."""
+        found = []
+        if self.vault.error is not None:
+            found.append(f"Vault {self.id}: {self.vault.error} The last known names are kept.")
+        elif self.watcher == "reconciling only":
+            found.append(f"Vault {self.id} is reconciling only: {self.watch_error}.")
+        return found
 
     async def watch(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
-        """Follows the folder until `stopping`; a watcher that fails is started again after a reconcile."""
+        """Follows the folder until `stopping`, whatever ends a watcher on the way."""
+        pause_s = RETRY_WATCH_S
+        self.watcher = "watching"
         while not stopping.is_set():
             try:
-                self.watcher = "watching"
-                # The watcher's thread notices `stopping` within a step; a mere cancellation it would sit out.
-                async for hints in watchfiles.awatch(
-                    self.path, watch_filter=_is_note, step=50, debounce=400, stop_event=stopping
-                ):
-                    paths = [path for _kind, path in hints]
-                    await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
-            except (OSError, RuntimeError, UnicodeError) as error:
-                # RuntimeError is how the Rust side reports, among others, an exhausted watch limit.
-                logger.warning("watching vault %s failed, reconciling instead: %s", self.id, error)
-            if stopping.is_set():
-                return
-            self.watcher = "reconciling only"
+                await self._follow(state, record, stopping)
+                continue
+            except Exception as error:
+                # Whatever it is, the vault is served on: reconciling alone keeps it true.
+                why = _reason(error)
+            if self.watcher == "watching" or self.vault.error is not None:
+                pause_s = RETRY_WATCH_S
+            if why != self.watch_error:
+                logger.warning("watching vault %s failed, reconciling instead: %s", self.id, why)
+            self.watcher, self.watch_error = "reconciling only", why
             await self.reconcile(state, record)
-            await anyio.sleep(RETRY_WATCH_S)
+            with anyio.move_on_after(pause_s):
+                await stopping.wait()
+            pause_s = min(2 * pause_s, RETRY_WATCH_MAX_S)
+
+    async def _follow(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
+        """Watches the folders there are now; returns when those are others, or at `stopping`."""
+        identity, folders = await to_thread.run_sync(self._folders, abandon_on_cancel=True)
+        # Run by hand in threads: adding thousands of watches takes longer than the event loop may wait. The thread
+        # notices `stopping` within a step; a mere cancellation it would sit out.
+        hints = watchfiles.watch(
+            *folders,
+            watch_filter=None,
+            recursive=False,
+            step=50,
+            debounce=400,
+            stop_event=stopping,
+            rust_timeout=WATCH_CHECK_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            ignore_permission_denied=False,  # True would swallow the watch limit too
+        )
+        started = False
+        try:
+            while (found := await to_thread.run_sync(next, hints, None)) is not None:
+                if not started:
+                    started = True
+                    self.watcher, self.watch_error = "watching", None
+                    await self.reconcile(state, record)  # what happened before there was a watch
+                if await to_thread.run_sync(self._is_other, identity, folders, found):
+                    return
+                await self._hinted(state, record, [path for _kind, path in found if self._is_note(path)])
+        finally:
+            hints.close()
+
+    def _folders(self) -> tuple[tuple[int, int], frozenset[str]]:
+        """What identifies the root, and the paths of all folders to watch.
+
+        Raises:
+            ReadFailed: the root is absent or cannot be opened.
+        """
+        root = self.vault.root
+        identity = root.directory().identity
+        return identity, frozenset(str(root.path / path) for path in folders_of(root))
+
+    def _is_other(self, identity: tuple[int, int], folders: frozenset[str], hints: Iterable[Hint]) -> bool:
+        """Whether the root was replaced, or a folder came or went."""
+        root = self.vault.root
+        if root.identity() != identity:
+            return True
+        return any(
+            path in folders or (kind == watchfiles.Change.added and root.is_folder(self._relative(path)))
+            for kind, path in hints
+        )
+
+    async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, paths: list[str]) -> None:
+        if len(paths) > HINTS_MAX:
+            # The system's queue of events may have run over, which watchfiles does not tell.
+            await self.reconcile(state, record)
+        elif paths:
+            await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(f"{self.vault.root.path}/")
+
+    def _is_note(self, path: str) -> bool:
+        return path.lower().endswith(".md") and "/." not in f"/{self._relative(path)}"
 
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Compares the folder with what is known of it, and records what differs."""
@@ -88,11 +177,20 @@ class ServedVault:
             await record(actions[start : start + BATCH_ACTIONS_MAX])
 
 
-RETRY_WATCH_S = 5.0
-
-
-def _is_note(_change: watchfiles.Change, path: str) -> bool:
-    return path.lower().endswith(".md") and "/." not in path
+def _reason(error: Exception) -> str:
+    """Why a watcher failed, without paths of the host."""
+    if isinstance(error, ReadFailed):
+        return error.message.rstrip(".")
+    said = str(error)
+    if "watch limit" in said:
+        return "the system's limit on watched folders is reached; raise fs.inotify.max_user_watches"
+    if "os error 24" in said:
+        return "the system's limit on watchers is reached; raise fs.inotify.max_user_instances"
+    if "Unable to decode" in said:
+        return "a file's name is not UTF-8"
+    if isinstance(error, FileNotFoundError):
+        return "a folder went away while it was added"
+    return f"the watcher failed ({type(error).__name__})"
 
 
 def _file_event(kind: type[c.NoteFile], version: FileVersion) -> c.NoteFile:
@@ -127,6 +225,21 @@ def usable_folder(path: Path) -> Path:
     if not os.access(real, os.R_OK | os.X_OK):
         raise VaultUnusable(f"The vault {path} cannot be read.", hint="Check its permissions.")
     return real
+
+
+def check_apart(folders: Iterable[Path], data: Path, socket: Path) -> None:
+    """Sees to it that nothing of ours is ever written into a vault.
+
+    Raises:
+        VaultUnusable: the data directory or the socket would lie in one.
+    """
+    for folder in folders:
+        for what, path in (("data directory", data), ("socket", socket)):
+            if path.expanduser().resolve().is_relative_to(folder):
+                raise VaultUnusable(
+                    f"The {what} {path} lies in the vault {folder}; nothing is ever written into a vault.",
+                    hint="Give another --data-dir." if path is data else "Give another --socket.",
+                )
 
 
 def registrations(state: WorkspaceState, folders: Iterable[Path]) -> tuple[dict[VaultId, Path], list[Action]]:

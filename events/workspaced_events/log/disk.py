@@ -9,6 +9,7 @@ was not synced. Names are relative to the disk's root, with `/`. Guarantees a ca
   unsynced bytes; the caller must not sync that descriptor again.
 """
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -30,6 +31,10 @@ class DiskFile(Protocol):
         """Cuts the file to `size` bytes."""
         ...
 
+    def trouble(self, size: int) -> str | None:
+        """What happened to the file behind our back: it should have `size` bytes and be what its name means."""
+        ...
+
     def close(self) -> None:
         """Gives the descriptor back; syncs nothing."""
         ...
@@ -44,6 +49,14 @@ class Disk(Protocol):
 
     def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
         """The bytes of a file from `offset` on, at most `size` unless negative."""
+        ...
+
+    def size(self, name: str) -> int:
+        """How many bytes a file has."""
+        ...
+
+    def reserve(self, descriptors: int) -> None:
+        """Keeps so many descriptors back: `open` and `sync_directory` take them where there are no others."""
         ...
 
     def open(self, name: str, *, create: bool = False) -> DiskFile:
@@ -101,8 +114,9 @@ def write_all(file: DiskFile, offset: int, data: bytes) -> None:
 class RealFile:
     """A file of this machine."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
+        self._path = str(path)
 
     def write_at(self, offset: int, data: bytes) -> int:
         return os.pwrite(self._descriptor, data, offset)
@@ -113,6 +127,16 @@ class RealFile:
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
 
+    def trouble(self, size: int) -> str | None:
+        found = os.fstat(self._descriptor)
+        try:
+            named = os.lstat(self._path)
+        except FileNotFoundError:
+            return "was removed"
+        if (named.st_ino, named.st_dev) != (found.st_ino, found.st_dev):
+            return "was replaced by another file"
+        return None if found.st_size == size else f"has {found.st_size} bytes instead of {size}"
+
     def close(self) -> None:
         os.close(self._descriptor)
 
@@ -122,6 +146,8 @@ class RealDisk:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._reserved = 0
+        self._reserve: list[int] = []
 
     def names(self, directory: str) -> list[str]:
         try:
@@ -138,9 +164,35 @@ class RealDisk:
                 size = size - len(part) if size > 0 else size
             return b"".join(parts)
 
+    def size(self, name: str) -> int:
+        return (self._root / name).stat().st_size
+
+    def reserve(self, descriptors: int) -> None:
+        self._reserved = descriptors
+        while len(self._reserve) > descriptors:
+            os.close(self._reserve.pop())
+        self._refill()
+
+    def _refill(self) -> None:
+        try:
+            while len(self._reserve) < self._reserved:
+                self._reserve.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return  # none to be had; asked for again next time
+
+    def _open(self, path: Path, flags: int) -> int:
+        while True:
+            try:
+                return os.open(path, flags, 0o600)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._reserve:
+                    raise
+                os.close(self._reserve.pop())
+
     def open(self, name: str, *, create: bool = False) -> RealFile:
         flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
-        return RealFile(os.open(self._root / name, flags, 0o600))
+        path = self._root / name
+        return RealFile(self._open(path, flags), path)
 
     def make_directory(self, directory: str) -> None:
         path = self._root / directory
@@ -154,11 +206,12 @@ class RealDisk:
         (self._root / name).unlink()
 
     def sync_directory(self, directory: str) -> None:
-        descriptor = os.open(self._root / directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = self._open(self._root / directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+            self._refill()
 
 
 if sys.platform == "darwin":  # pragma: no cover

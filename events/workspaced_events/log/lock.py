@@ -1,11 +1,12 @@
-"""One process per log: an flock on a file that is never unlinked.
+"""One process per log: an flock on its directory, which nobody can delete while it is in use.
 
-The kernel drops the lock with the process, so there is no stale one. Whoever holds it writes its pid into the
-file for the loser's message; the lock, not the pid, is the truth.
+The kernel drops the lock with the process, so there is no stale one. Whoever holds it writes its pid into the file
+`lock` for the loser's message and holds that too, for programs that look there; the lock, not the pid, is true.
 """
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import LogLocked
@@ -21,32 +22,47 @@ class LogLock:
             LogLocked: another process holds it; `pid` names it where it can be read.
             OSError: the file cannot be made.
         """
-        self._path = directory / "lock"
-        while True:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pid = os.read(self._descriptor, 32).decode(errors="replace").strip()
-                os.close(self._descriptor)
-                raise LogLocked(
-                    f"Another workspaced (pid {pid or 'unknown'}) already uses this data directory.",
-                    hint="Use that one, stop it with `workspaced stop`, or give another --data-dir.",
-                    pid=int(pid) if pid.isdigit() else None,
-                ) from None
-            if self._is_in_place():
-                break
-            os.close(self._descriptor)  # somebody replaced the file between open and flock
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        path = directory / "lock"
+        self._directory = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _pid_in(path) or _pid_of_holder(self._directory)
+            os.close(self._directory)
+            raise LogLocked(
+                f"Another workspaced (pid {pid or 'unknown'}) already uses this data directory.",
+                hint="Use that one, stop it with `workspaced stop`, or give another --data-dir.",
+                pid=pid,
+            ) from None
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except BaseException:
+            os.close(self._directory)
+            raise
+        with suppress(BlockingIOError):
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def close(self) -> None:
-        """Lets go. The file stays: removing it would let two processes hold two locks."""
-        os.close(self._descriptor)
+        """Lets go. The file stays."""
+        os.close(self._file)
+        os.close(self._directory)
 
-    def _is_in_place(self) -> bool:
-        try:
-            named = os.stat(self._path, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return os.path.samestat(named, os.fstat(self._descriptor))
+
+def _pid_in(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _pid_of_holder(descriptor: int) -> int | None:
+    """Who holds the flock on this file, where the system tells (Linux)."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return None
+    inode = str(os.fstat(descriptor).st_ino)
+    held = (line.split() for line in lines if " FLOCK " in line and " -> " not in line)
+    return next((int(parts[4]) for parts in held if parts[5].rpartition(":")[2] == inode), None)

@@ -16,7 +16,7 @@ from ..limits import SEGMENT_BYTES_MAX
 from .disk import Disk, write_whole
 from .format import chain_text
 from .head import Head, HeadFile
-from .scan import DIRECTORY, Scan, Sink, Torn, scan_log
+from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -53,12 +53,41 @@ def open_log(
     Raises:
         OSError: the directory cannot be read or written.
     """
+    make_directories(disk)
+    scan = scan_log(disk, sink)
+    return open_scanned(disk, scan, version=version, now=now, new_id=new_id, segment_bytes_max=segment_bytes_max)
+
+
+def make_directories(disk: Disk) -> None:
+    """Makes what a log needs to be opened.
+
+    Raises:
+        OSError: the disk refused.
+    """
     disk.make_directory(DIRECTORY)
     disk.make_directory(QUARANTINE)
-    scan = scan_log(disk, sink)
+
+
+def open_scanned(
+    disk: Disk,
+    scan: Scan,
+    *,
+    version: str,
+    now: Callable[[], str],
+    new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
+    segment_bytes_max: int = SEGMENT_BYTES_MAX,
+) -> OpenedLog:
+    """Opens a log that was just scanned; else like `open_log`.
+
+    Raises:
+        OSError: the directory cannot be read or written.
+    """
     if scan.damage is not None:
         log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None, damage=scan.damage)
         return OpenedLog(log, None, scan.warnings)
+    for name in disk.names(DIRECTORY):
+        if is_unfinished(name):
+            disk.remove(f"{DIRECTORY}/{name}")
     recovered = _put_aside(disk, scan, scan.torn) if scan.torn is not None else None
     if scan.segments == 0:
         scan.log_id = new_id()

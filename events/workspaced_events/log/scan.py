@@ -4,6 +4,7 @@ Opening, `log verify` and a replay of a data directory all go through `scan_log`
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -15,8 +16,10 @@ from ..record import decode_batch
 from .disk import Disk
 from .format import (
     FORMAT_VERSION,
+    PREFIX_BYTES,
     BadLine,
     Header,
+    Line,
     chain_text,
     digest,
     parse_header,
@@ -28,6 +31,8 @@ from .format import (
 from .head import Head, read_head
 
 DIRECTORY: Final = "log"
+_ENDS_BYTES: Final = 4_096
+"""Holds any header, or any seal."""
 
 Sink = Callable[[list[Event]], None]
 
@@ -97,19 +102,104 @@ def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | N
         OSError: a file cannot be read.
     """
     scan = Scan(head=read_head(disk))
-    names = disk.names(DIRECTORY)
-    segments = [name for name in names if segment_first(name) is not None]
-    stray = [name for name in names if segment_first(name) is None and name not in ("HEAD", "HEAD.tmp")]
-    scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)
+    segments = _segments(disk, scan)
     for number, name in enumerate(segments, start=1):
-        following = segments[number] if number < len(segments) else None
-        _scan_segment(disk, name, following, scan, sink)
+        _scan_segment(disk, name, _following(segments, number), scan, sink)
         if scan.damage or scan.torn:
             break
         if progress:
             progress(number, len(segments))
     _compare_with_head(scan)
     return scan
+
+
+def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list[Position]) -> Scan | None:
+    """Like `scan_log`, but verifies and hands out only what is behind `tail`, where the log once ended.
+
+    Of the segment it is in only the chain is verified, of those before it only header and end are looked at;
+    `scan_log` and every reading verify the rest.
+
+    Args:
+        disk: its directory `log` is read.
+        sink: gets each verified batch behind `tail`.
+        log_id: of the log that `tail` speaks of.
+        tail: of a snapshot.
+        positions: places in the tail's segment where reading may start.
+
+    Returns:
+        None if the log's bytes do not fit `tail`; nothing was handed out then.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    scan = Scan(head=read_head(disk), log_id=log_id)
+    segments = _segments(disk, scan)
+    if tail.segment not in segments:
+        return None
+    number = segments.index(tail.segment) + 1
+    for name, following in pairwise(segments[:number]):
+        if not _skip_segment(disk, name, following, scan):
+            return None
+    data = disk.read(f"{DIRECTORY}/{tail.segment}")
+    header, _bad = _read_header(data, tail.segment, scan)
+    if header is None or header.format > FORMAT_VERSION or not fits(data, tail):
+        return None
+    scan.segments, scan.tail = number, tail
+    scan.positions.extend(positions)
+    _scan_rest(data, _following(segments, number), scan, sink)
+    for further, name in enumerate(segments[number:], start=number + 1):
+        if scan.damage or scan.torn:
+            break
+        _scan_segment(disk, name, _following(segments, further), scan, sink)
+    _compare_with_head(scan)
+    return scan
+
+
+def fits(data: bytes, tail: Tail) -> bool:
+    """Whether the segment `data` verifies up to a line that ends where `tail` says, with its chain value."""
+    line: Line | BadLine = BadLine(0, "incomplete")
+    for line in verified_lines(data[: tail.offset], 0, tail.chain_before):  # noqa: B007
+        pass
+    return isinstance(line, Line) and (line.end, line.chain) == (tail.offset, tail.chain)
+
+
+def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
+    """Moves the scan's tail over a sealed segment by its header and its end alone; False if they are not good."""
+    start = disk.read(f"{DIRECTORY}/{name}", 0, _ENDS_BYTES)
+    header, _bad = _read_header(start, name, scan)
+    if header is None or header.format > FORMAT_VERSION:
+        return False
+    scan.positions.append(Position(header.first, name, start.index(b"\n") + 1, int(start[:8], 16)))
+    end = disk.read(f"{DIRECTORY}/{name}", max(0, disk.size(f"{DIRECTORY}/{name}") - _ENDS_BYTES))
+    last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
+    seal = parse_seal(last[PREFIX_BYTES:])
+    if not end.endswith(b"\n") or seal is None or seal.last + 1 != segment_first(following):
+        return False
+    try:
+        scan.tail = Tail(seal.last, name, chain=int(last[:8], 16))  # the next header's checksum proves it
+    except ValueError:
+        return False
+    return True
+
+
+def _segments(disk: Disk, scan: Scan) -> list[str]:
+    names = disk.names(DIRECTORY)
+    stray = [name for name in names if segment_first(name) is None and not _is_ours(name)]
+    scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)
+    return [name for name in names if segment_first(name) is not None]
+
+
+def _is_ours(name: str) -> bool:
+    return name in ("HEAD", "HEAD.tmp") or is_unfinished(name)
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether it is a copy of a segment that was never put in its place."""
+    return name.endswith(".tmp") and segment_first(name.removesuffix(".tmp")) is not None
+
+
+def _following(segments: list[str], number: int) -> str | None:
+    return segments[number] if number < len(segments) else None
 
 
 def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink: Sink) -> None:
@@ -130,6 +220,12 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
     scan.log_id = header.log
     start = data.index(b"\n") + 1
     scan.tail = Tail(scan.tail.seq, name, start, int(data[:8], 16), 0, scan.tail.chain, header.catalogue)
+    _scan_rest(data, following, scan, sink)
+
+
+def _scan_rest(data: bytes, following: str | None, scan: Scan, sink: Sink) -> None:
+    """Scans the segment `data` from the scan's tail on."""
+    name = scan.tail.segment
     problem = _scan_lines(data, following, scan, sink)
     if problem is None and scan.torn is None and following is not None:
         if not scan.tail.sealed:
@@ -143,12 +239,13 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
 def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> str | None:
     """Moves the scan's tail over the segment's lines; says what is wrong with the first one that is not good."""
     tail = scan.tail
-    seq, offset, chain, events, sealed = tail.seq, tail.offset, tail.chain, 0, False
+    seq, offset, chain, events, sealed = tail.seq, tail.offset, tail.chain, tail.events, tail.sealed
     indexed = -INDEX_STRIDE_BYTES
     problem = None
     for line in verified_lines(data, offset, chain):
         if isinstance(line, BadLine):
-            if following is not None or sealed or valid_line_after(data, line, chain):
+            # Behind the seal too: a line that was cut back before, whose cutting never reached the platter.
+            if following is not None or valid_line_after(data, line, chain):
                 problem = f"a line does not verify ({line.reason})"
             else:
                 scan.torn = Torn(tail.segment, line.offset, len(data) - line.offset)
@@ -214,6 +311,9 @@ def _compare_with_head(scan: Scan) -> None:
         offset = scan.torn.offset if scan.torn else tail.offset
         scan.torn = None
         _damaged(scan, name, offset, None, "acknowledged events are missing")
+    elif scan.segments == 0 and scan.torn is None:
+        # HEAD is made after the first segment, so a HEAD alone means that segments were taken away.
+        _damaged(scan, head.segment, 0, None, "the segment that HEAD names is missing")
 
 
 def _damaged(scan: Scan, name: str, offset: int, following: str | None, problem: str) -> None:
@@ -226,7 +326,7 @@ def _damaged(scan: Scan, name: str, offset: int, following: str | None, problem:
     span = f"sequences {first} to {last}" if last is not None else f"sequences from {first} on"
     scan.damage = LogDamaged(
         f"log/{name} is damaged at offset {offset}: {problem}. Affected: {span}.",
-        hint="The log opens read-only up to there; restore the file from a backup, or export what is good.",
+        hint="It opens read-only up to there; restore the file from a backup, or run `workspaced log salvage`.",
         file=f"log/{name}",
         offset=offset,
         first_seq=first,

@@ -7,7 +7,7 @@ again, because the kernel may have dropped the unsynced pages and a second sync 
 
 import errno
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -42,6 +42,8 @@ from .scan import DIRECTORY, Position, Tail
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
+_RESERVED_DESCRIPTORS: Final = 2
+"""A new segment is opened, and its directory synced, while the old segment is still open."""
 
 
 class Batch(NamedTuple):
@@ -91,6 +93,8 @@ class SegmentLog:
         self._disk = disk
         self._positions = positions
         self._writable = writable
+        if writable is not None:
+            disk.reserve(_RESERVED_DESCRIPTORS)
         self._segment_bytes_max = segment_bytes_max
         self._head_synced_at = time.monotonic()
         self._head_seq = tail.seq
@@ -113,7 +117,10 @@ class SegmentLog:
         assert batch.first == expected + 1 == self.tail.seq + 1, (batch.first, expected, self.tail.seq)
         assert len(batch.payload) <= LINE_BYTES_MAX
         size = PREFIX_BYTES + len(batch.payload) + 1
-        if self._must_rotate(size):
+        rotate = self._must_rotate(size)
+        if self.tail.events > 0 or not rotate:  # an empty segment is made anew, whatever is left of it
+            self._check_in_place(writable)
+        if rotate:
             self._rotate(writable)
         tail = self.tail
         line, chain = frame_line(batch.payload, tail.chain)
@@ -147,6 +154,7 @@ class SegmentLog:
         finally:
             writable.head.close()
             writable.file.close()
+            self._disk.reserve(0)
 
     def _ready(self) -> Writable:
         if self.failure is not None:
@@ -157,6 +165,12 @@ class SegmentLog:
                 hint="See `workspaced log verify`.",
             )
         return self._writable
+
+    def _check_in_place(self, writable: Writable) -> None:
+        """Appending to a file that is no longer the log's would lose what is acknowledged."""
+        tail = self.tail
+        if (trouble := writable.file.trouble(tail.offset)) is not None:
+            raise self.poison(f"log/{tail.segment} {trouble}: it was changed behind the daemon's back.")
 
     def _write_synced(self, writable: Writable, offset: int, data: bytes) -> None:
         """Writes and syncs, or leaves the file as it was, or poisons the log."""
@@ -191,7 +205,21 @@ class SegmentLog:
             offset=self.tail.offset,
             seq=self.tail.seq,
         )
+        if self._writable is not None:
+            # What was acknowledged stays so: the next start must notice if it is gone.
+            self._write_head(self._writable, sync=True)
         return self.failure
+
+    def positions(self) -> list[Position]:
+        """Where reading of the open segment may start; belongs to the appending thread."""
+        segment = self.tail.segment
+        first = bisect_left(self._positions, segment, key=lambda position: position.segment)
+        return self._positions[first:]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether it takes appends: neither read-only nor poisoned nor closed."""
+        return self._writable is not None and self.failure is None
 
     # -- rotation --
 
@@ -225,6 +253,7 @@ class SegmentLog:
                 ) from error
             raise self.poison(f"Making a new log segment failed: {error.strerror}.") from error
         writable.file.close()
+        self._disk.reserve(_RESERVED_DESCRIPTORS)
         writable.file, writable.hasher = file, blake2b(header, digest_size=32)
         self.tail = tail
         self._write_head(writable, sync=True)

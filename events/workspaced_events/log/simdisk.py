@@ -83,6 +83,12 @@ class SimDisk:
         data = self._inode(name).data
         return bytes(data[offset:] if size < 0 else data[offset : offset + size])
 
+    def size(self, name: str) -> int:
+        return len(self._inode(name).data)
+
+    def reserve(self, descriptors: int) -> None:
+        """A simulated disk has no descriptors to run out of."""
+
     def open(self, name: str, *, create: bool = False) -> "SimFile":
         self._step("open", name)
         if create and name not in self._live:
@@ -197,6 +203,15 @@ class SimFile:
         self._put(len(self._inode.data), bytes(max(0, size - len(self._inode.data))))
         del self._inode.data[size:]
         self._inode.sizes.append(size)
+
+    def trouble(self, size: int) -> str | None:
+        named = self._disk._live.get(self._name)
+        if named is None:
+            return "was removed"
+        if named is not self._inode:
+            return "was replaced by another file"
+        found = len(self._inode.data)
+        return None if found == size else f"has {found} bytes instead of {size}"
 
     def close(self) -> None:
         """Nothing to give back."""

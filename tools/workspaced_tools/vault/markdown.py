@@ -21,6 +21,7 @@ from ..limits import (
     LINK_CONTEXT_CHARS_MAX,
     LINK_TARGET_CHARS_MAX,
     LINKS_PER_NOTE_MAX,
+    MARKDOWN_CHARS_MAX,
     TAG_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
@@ -81,13 +82,14 @@ class Markdown(msgspec.Struct, frozen=True):
     tags: tuple[str, ...]
     """Distinct inline tags without `#`."""
     complete: bool = True
-    """Whether nothing was left out for the limits on headings, links and tags per note."""
+    """Whether nothing was left out for the limits on text read, headings, links and tags per note."""
 
 
 def parse_markdown(body: str, first_line: int = 1) -> Markdown:
     """Reads a body whose first line is line `first_line` of the raw file. Linear in the length of the body."""
-    readable = _encodable(body)
-    return _Reader(readable.encode(), first_line).read(readable)
+    readable = _readable(body)
+    found = _Reader(readable.encode(), first_line).read(readable)
+    return found if len(body) <= MARKDOWN_CHARS_MAX else msgspec.structs.replace(found, complete=False)
 
 
 def word_count(text: str) -> int:
@@ -111,7 +113,7 @@ class Names(msgspec.Struct, frozen=True):
 
 def parse_names(body: str) -> Names:
     """The names in a body: the same links, and the same first heading, that `parse_markdown` finds."""
-    return _NamesReader().read(_encodable(body))
+    return _NamesReader().read(_readable(body))
 
 
 def link_context(body: str, link: Link) -> str:
@@ -134,8 +136,10 @@ def link_context(body: str, link: Link) -> str:
     return (before[len(before) - left :] + written + after[: spare - left]).strip()
 
 
-def _encodable(body: str) -> str:
-    """`body` for the parser, which makes a string keep its UTF-8 form: a cached note's would double."""
+def _readable(body: str) -> str:
+    """`body` for the parser, cut at the limit. A copy, where the parser would make a string keep its UTF-8 form: a
+    cached note's would double."""
+    body = body[:MARKDOWN_CHARS_MAX]
     return body if body.isascii() else body.encode(errors="replace").decode()
 
 

@@ -117,6 +117,20 @@ class VaultRoot:
             self._spellings = {}
             return fresh
 
+    def is_folder(self, path: str) -> bool:
+        """Whether `path` is a directory that a scan enters: reached without a symlink, in no dot folder."""
+        parts = path.split("/")
+        if (
+            any(part == "" or part[0] == "." or "\0" in part for part in parts)
+            or len(parts) >= DIRECTORY_DEPTH_MAX
+        ):
+            return False
+        try:
+            root = self.directory()  # Held: its descriptor is used below.
+            return stat.S_ISDIR(_walk(root.fd, tuple(parts), _stat_file).st_mode)
+        except (OSError, ToolError, _ThroughSymlink):
+            return False
+
     def identity(self) -> tuple[int, int] | None:
         """(device, inode) of the folder now, None where it is absent: another value means another folder."""
         try:

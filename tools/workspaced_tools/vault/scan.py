@@ -6,7 +6,7 @@ descriptors; every directory is opened relative to its parent with O_NOFOLLOW, a
 
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -96,11 +96,26 @@ def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedN
             yield found._replace(id=name)
 
 
-def _files(root: VaultRoot, report: ScanReport) -> Iterator[tuple[str, os.stat_result]]:
-    """Raw path and stat of every regular file called `*.md`."""
+def folders(root: VaultRoot) -> list[str]:
+    """The directories a scan enters, relative to the root, which is the empty string and the first.
+
+    Raises:
+        ReadFailed: the vault's folder is absent or cannot be opened.
+    """
+    found: list[str] = []
+    for _ in _files(root, ScanReport(), found.append):
+        pass
+    return found
+
+
+def _files(
+    root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Raw path and stat of every regular file called `*.md`; `entered` is told each directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
     levels: list[_Level] = []
     try:
+        entered("")
         yield from _enter(".", directory.fd, "", levels, report)
         while levels:
             level = levels[-1]
@@ -112,7 +127,10 @@ def _files(root: VaultRoot, report: ScanReport) -> Iterator[tuple[str, os.stat_r
             if len(levels) >= DIRECTORY_DEPTH_MAX:
                 report.add(report.too_deep, path)
                 continue
+            depth = len(levels)
             yield from _enter(name, level.descriptor, path + "/", levels, report)
+            if len(levels) > depth:
+                entered(path)
     finally:
         for level in levels:
             os.close(level.descriptor)

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Final
@@ -199,9 +200,16 @@ class Upkeep:
             if self._found % _BATCH_SCANNED == 0 and self._paused():
                 return Changes()
         # A note that came after the scan passed by is missing there: refresh asks the disk.
-        stale.extend(note for note in self._index.ids() if note not in seen)
-        del seen
         changes = _Changes()
+        for note in self._index.ids():
+            if note in seen:
+                continue
+            if unicodedata.normalize("NFC", note) in seen and not unicodedata.is_normalized("NFC", note):
+                # Its file has got the NFC id, the other's being gone, but can still be opened by its own spelling.
+                changes.add(note, self._forget(note), None)
+            else:
+                stale.append(note)
+        del seen
         for done, note in enumerate(stale, start=1):
             changes.add(note, *self._refresh(note))
             if done % _BATCH_NOTES == 0 and self._paused():
@@ -223,9 +231,7 @@ class Upkeep:
                 # Unreadable for a while is not gone.
                 if entry is None or found.code == ReadFailed.code:
                     return _Outcome.SAME, None
-                self._index.remove(note)
-                self._uncertain.discard(note)
-                return _Outcome.DELETED, None
+                return self._forget(note), None
             if found.stat.ctime_ns > now - UNCERTAIN_NS:
                 self._uncertain.add(note)
             else:
@@ -241,6 +247,11 @@ class Upkeep:
             self._index.upsert(fresh)
             version = FileVersion(note, found.stat, found.sha256)
             return (_Outcome.CREATED if entry is None else _Outcome.CHANGED), version
+
+    def _forget(self, note: NoteId) -> _Outcome:
+        self._index.remove(note)
+        self._uncertain.discard(note)
+        return _Outcome.DELETED
 
 
 class _Changes:

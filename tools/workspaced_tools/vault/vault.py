@@ -106,6 +106,11 @@ class Vault:
         """
         return self._upkeep.reconcile()
 
+    @property
+    def error(self) -> str | None:
+        """Why the last scan failed; None once one succeeded."""
+        return self._upkeep.error
+
     def statistics(self) -> VaultStatistics:
         """Counts, and what is wrong with the vault."""
         return VaultStatistics(self._cache.statistics(), self._upkeep.progress(), tuple(self._warnings()))

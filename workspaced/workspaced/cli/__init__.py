@@ -75,6 +75,11 @@ def run(arguments: list[str] | None = None) -> int:
     except WorkspacedError as error:
         _complain(error)
         return wire(error.code).exit
+    except UnicodeEncodeError:
+        click.echo(
+            "workspaced: an argument is not valid UTF-8; notes have UTF-8 names. [INVALID_ARGUMENT]", err=True
+        )
+        return 2
     except BrokenPipeError:
         return _reader_left()
     except SystemExit:

@@ -55,12 +55,21 @@ def daemon(
     """
     path = _socket(socket_path, workspace)
     try:
-        return connect(path, name="workspaced-cli", timeout_s=timeout_s)
+        client = connect(path, name="workspaced-cli", timeout_s=timeout_s)
+        _mention_unserved(client, vaults)
+        return client
     except NoDaemon:
         if not vaults:
             raise
     _start(path, workspace, vaults)
     return _connect_once_it_listens(path, timeout_s)
+
+
+def _mention_unserved(client: SyncClient, vaults: Sequence[str]) -> None:
+    served = {each["path"] for each in client.server["vaults"]}
+    for vault in vaults:
+        if str(Path(vault).expanduser().resolve()) not in served:
+            click.echo(f"the daemon that runs does not serve {vault}; it answers for its own vaults", err=True)
 
 
 def _socket(socket_path: str | None, workspace: str | None) -> Path:
@@ -131,6 +140,11 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def shown(text: str) -> str:
+    """Text from notes or logs for a terminal: control characters are made visible instead of obeyed."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)
 
 
 def print_json(value: Any) -> None:

@@ -119,7 +119,9 @@ def _socket(directory: Path) -> Iterator[Finding]:
     if not stat.S_ISDIR(found.st_mode):
         yield Finding("problem", "socket", f"{directory} is no directory", "Remove it, or set another socket.")
     elif found.st_uid != os.getuid() or found.st_mode & 0o022:
-        yield Finding("problem", "socket", f"others may write to {directory}", f"chmod 700 {directory}")
+        yield Finding(
+            "problem", "socket", f"others may write to {directory}", "Put the socket into a directory of your own."
+        )
     else:
         yield Finding("ok", "socket", str(directory))
 

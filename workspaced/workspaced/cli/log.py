@@ -16,6 +16,7 @@ from workspaced_events.export import export_lines, import_events, read_export
 from workspaced_events.journal import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
+from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
 from workspaced_events.log.scan import Scan, Sink
 from workspaced_events.record import decode_event, encode_event
 
@@ -74,6 +75,10 @@ def _write(lines: Iterator[bytes], output: Path | None) -> None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()
         return
+    if output.exists() and not output.is_file():  # a device or a pipe is written to, never replaced
+        with output.open("wb") as file:
+            file.writelines(lines)
+        return
     aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         with aside.open("wb") as file:
@@ -88,6 +93,7 @@ def _write(lines: Iterator[bytes], output: Path | None) -> None:
 @click.option("--data-dir", type=click.Path(path_type=Path), required=True, metavar="D", help="A new directory.")
 def import_command(file: Path, data_dir: Path) -> None:
     """Make a new log of an export. FILE may be - for standard input."""
+    data_dir = data_dir.absolute()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = LogLock(data_dir)
     try:
@@ -138,6 +144,49 @@ def verify_command(data_dir: Path | None, workspace: str | None, as_json: bool) 
         click.echo("The last line was never completed, so never acknowledged; the next start puts it aside.")
     click.echo(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
     return 0
+
+
+@log_command.command("salvage")
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
+@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@click.option("--to", type=click.Path(path_type=Path), required=True, metavar="NEW", help="A new directory.")
+@json_option
+def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_json: bool) -> None:
+    """Make a new log of what a damaged one still holds; the damaged one stays as it is.
+
+    Everything before the damage becomes the new log. What verifies behind it goes to NEW/after-damage.jsonl, with
+    the ranges that are lost.
+    """
+    directory, to = (data_dir or _data_dir(workspace)).absolute(), to.absolute()
+    if not (directory / "log").is_dir():
+        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
+    to.mkdir(mode=0o700, parents=True, exist_ok=True)
+    old = LogLock(directory)
+    try:
+        new = LogLock(to)
+        try:
+            result = salvage(RealDisk(directory), RealDisk(to), version=__version__, now=system_clock())
+        finally:
+            new.close()
+    finally:
+        old.close()
+    if as_json:
+        print_json(
+            {
+                "log": result.log_id,
+                "lastSeq": result.last_seq,
+                "after": result.after,
+                "lost": result.lost,
+                "blobs": result.blobs,
+                "damage": {"message": result.damage.message, **result.damage.details},
+            }
+        )
+        return
+    click.echo(f"{result.last_seq} events before the damage are now the log in {to}.")
+    if result.after:
+        click.echo(f"{result.after} events behind it verify; they are in {to / AFTER_DAMAGE}.")
+    for first, last in result.lost:
+        click.echo(f"Lost: sequences {first} to {last}.")
 
 
 @log_command.command("show")

@@ -51,7 +51,7 @@ def publish_command(
     with daemon(socket_path, workspace, vaults=vaults) as client:
         if type_ is not None:
             action: dict[str, Any] = {"type": type_, "data": _typed(type_, pairs(fields))}
-            action |= {"id": action_id} if action_id else {}
+            action |= {"id": action_id} if action_id is not None else {}
             action |= {"vault": to_vault} if to_vault else {}
             _publish(client, [action], source, as_json)
         else:
@@ -82,6 +82,8 @@ def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:
 
 
 def _json_or_text(text: str) -> Any:
+    if text == "null":
+        return None
     if text[:1] in ("[", "{"):
         try:
             return json.loads(text)

@@ -1,15 +1,17 @@
 """`workspaced serve`."""
 
 import logging
+import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..__about__ import __version__
-from ..config import load_settings
-from ..daemon import run_daemon
-from ..service import Service
+
+if TYPE_CHECKING:
+    from ..service import Service
 
 
 @click.command()
@@ -27,6 +29,12 @@ def serve_command(socket_path: Path | None, vaults: tuple[Path, ...], **flags: o
 
     Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
     """
+    # Until the daemon listens for signals, Ctrl-C just ends the process: as an exception it can get lost in the
+    # many imports that follow.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from ..config import load_settings
+    from ..daemon import run_daemon
+
     settings = load_settings(vaults=vaults or None, socket=socket_path, **flags)
     logging.basicConfig(
         stream=sys.stderr,
@@ -34,7 +42,7 @@ def serve_command(socket_path: Path | None, vaults: tuple[Path, ...], **flags: o
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
 
-    def ready(service: Service) -> None:
+    def ready(service: "Service") -> None:
         served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
         click.echo(f"workspaced {__version__} serving {served}", err=True)
         for problem in service.status()["degraded"]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .common import daemon, daemon_options, json_option, print_json
+from .common import daemon, daemon_options, json_option, print_json, shown
 
 
 @click.command()
@@ -29,14 +29,16 @@ def print_state(state: dict[str, Any]) -> None:
     click.echo(f"after event  {state['seq']}")
     click.echo(f"vault        {state['currentVaultId'] or 'none'}")
     active = state["activeNote"]
-    click.echo(f"active       {active['id'] + '  since ' + active['since'] if active else 'none'}")
+    click.echo(f"active       {shown(active['id']) + '  since ' + active['since'] if active else 'none'}")
     for pin in state["pinnedNotes"]:
-        click.echo(f"pinned       {pin['id']}")
+        click.echo(f"pinned       {shown(pin['id'])}")
     for tab in state["temporaryTabs"]:
         marker = "*" if tab["id"] == state["activeTabId"] else " "
-        click.echo(f"tab{marker}         {tab['noteId']}  ({tab['source']})")
+        click.echo(f"tab{marker}         {shown(tab['noteId'])}  ({tab['source']})")
+    if (selection := state.get("selection")) is not None:
+        click.echo(f"selected     lines {selection['startLine']} to {selection['endLine']}")
     for recent in state["recentNotes"][:10]:
-        click.echo(f"recent       {recent['id']}  {recent['at']}")
+        click.echo(f"recent       {shown(recent['id'])}  {recent['at']}")
 
 
 @click.command()
@@ -65,4 +67,6 @@ def print_event(event: dict[str, Any], as_json: bool) -> None:
         return
     data = event["data"]
     about = data.get("note") or data.get("to") or data.get("tool") or ""
-    click.echo(f"{event['seq']:>8} {event['time']} {event['source']:<12} {event['type']:<24} {about}")
+    click.echo(
+        f"{event['seq']:>8} {event['time']} {shown(event['source']):<12} {shown(event['type']):<24} {shown(about)}"
+    )

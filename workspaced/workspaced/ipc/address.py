@@ -112,7 +112,8 @@ def _ensure_private_directory(directory: Path) -> None:
         raise SocketUnusable(f"{directory} belongs to another user.", hint="Give another --socket.")
     if found.st_mode & 0o022:
         raise SocketUnusable(
-            f"Others may write to {directory}.", hint=f"chmod 700 {directory}, or give another --socket."
+            f"Others may write to {directory}.",
+            hint="Put the socket into a directory of your own that is closed to others (chmod 700).",
         )
 
 

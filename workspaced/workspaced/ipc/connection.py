@@ -20,7 +20,7 @@ import msgspec
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 
 from ..errors import RequestError
-from ..limits import ANSWER_BYTES_MAX, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from .address import peer_uid
 from .framing import LineSplitter
 from .jsonrpc import Request, RequestId, error_response, parse_request, response
@@ -54,6 +54,7 @@ class Connection(asyncio.Protocol):
         self._at_end = False
         self._writable = True
         self._out: list[bytes] = []
+        self._out_bytes = 0
         self._partial_timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
 
@@ -217,18 +218,21 @@ class Connection(asyncio.Protocol):
         self._close_at_end()
 
     def send(self, line: bytes) -> None:
-        """Writes a line; all of one turn of the loop go out in one system call."""
+        """Writes a line; all of one turn of the loop go out in one system call, unless they are many."""
         if self._transport is None:
             return
         self._out.append(line)
-        if len(self._out) == 1:
+        self._out_bytes += len(line)
+        if self._out_bytes > FLUSH_BYTES:
+            self.flush()  # so that `writable` is true to the client even within one turn
+        elif len(self._out) == 1:
             self._loop.call_soon(self.flush)
 
     def flush(self) -> None:
         """Writes what was sent so far in this turn of the loop."""
         if not self._out:
             return
-        out, self._out = self._out, []
+        out, self._out, self._out_bytes = self._out, [], 0
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(out))
             self._close_at_end()

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import resource
 import socket
 from collections.abc import Callable
 from typing import Any
 
 from anyio.abc import TaskGroup
 
-from ..limits import CONNECTIONS_MAX
+from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
 from ..service import COMMITTED, Service
 from .connection import Connection
 
@@ -21,6 +22,7 @@ class Server:
         self.loop = asyncio.get_running_loop()
         self._tasks = tasks
         self._connections: set[Connection] = set()
+        self._connections_max = _connections_max()
         self._listener: asyncio.Server | None = None
         self.idle_since: float | None = self.loop.time()
         """Since when there is no client; None while there is one."""
@@ -28,8 +30,10 @@ class Server:
     async def start(self, listening: socket.socket) -> None:
         """Begins to accept."""
         self._listener = await self.loop.create_unix_server(
-            lambda: Connection(self), sock=listening, backlog=CONNECTIONS_MAX
+            lambda: Connection(self), sock=listening, backlog=ACCEPTS_PER_TURN
         )
+        # For asyncio the backlog is also how many it accepts in one turn; the kernel's queue may be longer.
+        listening.listen(CONNECTIONS_MAX)
         self.service.signals.on(COMMITTED, self._tail_moved)
 
     async def stop(self) -> None:
@@ -46,7 +50,7 @@ class Server:
 
     def admits(self, uid: int | None) -> bool:
         """Whether a client of this user may connect."""
-        return uid == os.getuid() and len(self._connections) < CONNECTIONS_MAX
+        return uid == os.getuid() and len(self._connections) < self._connections_max
 
     def opened(self, connection: Connection) -> None:
         """A client is there."""
@@ -66,3 +70,12 @@ class Server:
             connection.flush()  # the answers to what was just committed, without waiting for the loop's next turn
             if connection.subscriptions:
                 connection.tail_moved()
+
+
+def _connections_max() -> int:
+    """How many clients the process's descriptors allow."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return CONNECTIONS_MAX
+    # One that is refused keeps its descriptor for up to four turns of the loop.
+    return max(1, min(CONNECTIONS_MAX, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN))

@@ -1,0 +1,145 @@
+"""Salvage: of a damaged log, a new one with everything before the damage, and a file of what verifies behind it.
+
+The new log has an id of its own: clocks of the old one do not speak of it. Events behind the damage are never
+renumbered into it, since what they followed is lost; they go to `after-damage.jsonl`, with the ranges that are
+missing, for people to look at. The damaged log is only read.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from ..catalogue import CATALOGUE_VERSION, Event
+from ..errors import InvalidArgument, LogDamaged
+from ..record import decode_batch, encode_batch, encode_event
+from .disk import Disk, write_whole
+from .format import PREFIX_BYTES, segment_first
+from .recovery import open_log
+from .scan import DIRECTORY, scan_log
+from .segments import Batch
+
+AFTER_DAMAGE: Final = "after-damage.jsonl"
+_HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
+_BLOBS: Final = "blobs"
+
+
+class AfterDamageHeader(msgspec.Struct, frozen=True):
+    """First line of the file; `workspaced` tells it from an export, so that nobody imports it as a log."""
+
+    log: str
+    """The damaged one's id."""
+    lost: list[tuple[int, int]]
+    """Ranges of sequences, both ends included, of which nothing verifies."""
+    workspaced: str = "after-damage"
+    version: int = 1
+    catalogue: int = CATALOGUE_VERSION
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    log_id: str
+    """Of the new log."""
+    last_seq: int
+    """Up to here the new log has everything."""
+    damage: LogDamaged
+    after: int
+    """How many events behind the damage verify."""
+    lost: list[tuple[int, int]]
+    """Ranges of sequences known to be lost; what followed the last event that verifies is not known."""
+    blobs: int
+
+
+def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
+    """Makes a new log in `to` of what the damaged log in `disk` still holds.
+
+    Args:
+        disk: the damaged log's data directory; it is only read, and nobody may be writing it.
+        to: an empty data directory.
+        version: of the program.
+        now: the time.
+
+    Raises:
+        InvalidArgument: the log is not damaged, or there is a log in `to` already.
+        OSError, LogError: a disk refused.
+    """
+    damage = scan_log(disk, lambda _events: None)
+    if damage.damage is None:
+        raise InvalidArgument("The log is not damaged.", hint="Copy it whole, or use `workspaced log export`.")
+    if to.names(DIRECTORY) or AFTER_DAMAGE in to.names("."):
+        raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
+    blobs = _copy_blobs(disk, to)
+    log = open_log(to, lambda _events: None, version=version, now=lambda: now).log
+
+    def append(events: list[Event]) -> None:
+        log.append(Batch(events[0].seq, events[-1].seq, encode_batch(events)), log.tail.seq)
+
+    try:
+        scan_log(disk, append)
+        last = log.tail.seq
+    finally:
+        log.close()
+    after = sorted(_behind(disk, last).values(), key=lambda event: event.seq)
+    lost = _gaps(last, after, damage.head.seq if damage.head else 0)
+    header = AfterDamageHeader(damage.log_id, lost)
+    lines = [msgspec.json.encode(header), *map(encode_event, after)]
+    write_whole(to, AFTER_DAMAGE, b"".join(line + b"\n" for line in lines))
+    return Salvaged(log.log_id, last, damage.damage, len(after), lost, blobs)
+
+
+def _behind(disk: Disk, last: int) -> dict[int, Event]:
+    """The events behind sequence `last` whose lines verify, whatever lies between them."""
+    found: dict[int, Event] = {}
+    for name in disk.names(DIRECTORY):
+        if segment_first(name) is None:
+            continue
+        for payload in _standing_lines(disk.read(f"{DIRECTORY}/{name}")):
+            try:
+                events = decode_batch(payload) if payload.startswith(b"[") else []
+            except msgspec.MsgspecError:
+                continue
+            for event in events:
+                if event.seq > last:
+                    found.setdefault(event.seq, event)
+    return found
+
+
+def _standing_lines(data: bytes) -> Iterator[bytes]:
+    """The JSON of each line whose checksum fits what the line before it says of itself, or what its JSON gives."""
+    stored = computed = 0
+    offset = 0
+    while (stop := data.find(b"\n", offset)) >= 0:
+        payload, prefix = data[offset + PREFIX_BYTES : stop], data[offset : offset + 8]
+        values = {zlib.crc32(payload, stored), zlib.crc32(payload, computed)}
+        if payload and data[offset + 8 : offset + 9] == b" " and prefix in {b"%08x" % value for value in values}:
+            yield payload
+        computed = zlib.crc32(payload, computed)
+        stored = int(prefix, 16) if _HEX.match(prefix) else computed
+        offset = stop + 1
+
+
+def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, int]]:
+    """The ranges missing behind `last`; `acknowledged` is as far as HEAD says that there were events."""
+    gaps = []
+    for event in after:
+        if event.seq > last + 1:
+            gaps.append((last + 1, event.seq - 1))
+        last = event.seq
+    if acknowledged > last:
+        gaps.append((last + 1, acknowledged))
+    return gaps
+
+
+def _copy_blobs(disk: Disk, to: Disk) -> int:
+    """Copies the blobs byte by byte: each is verified by its name whenever it is read."""
+    count = 0
+    to.make_directory(_BLOBS)
+    for directory in disk.names(_BLOBS):
+        to.make_directory(f"{_BLOBS}/{directory}")
+        for name in disk.names(f"{_BLOBS}/{directory}"):
+            write_whole(to, f"{_BLOBS}/{directory}/{name}", disk.read(f"{_BLOBS}/{directory}/{name}"))
+            count += 1
+    return count

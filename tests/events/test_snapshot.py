@@ -1,0 +1,385 @@
+"""Snapshots: opening from one is opening from the beginning, only faster; a bad one costs time alone."""
+
+import contextlib
+import random
+import string
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events import snapshot as snapshot_module
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.errors import LogDamaged
+from workspaced_events.fold import fold_all
+from workspaced_events.id_window import IdWindow, fingerprint, seen_in
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.limits import SNAPSHOT_EVENTS
+from workspaced_events.log.scan import resume_scan, scan_log
+from workspaced_events.log.segments import Batch
+from workspaced_events.log.simdisk import PowerCut, SimDisk
+from workspaced_events.recorder import Outcome
+from workspaced_events.snapshot import Made, Snapshots, encode, parse
+from workspaced_events.state import EMPTY, WorkspaceState, to_json
+
+EVERYTHING = 1 << 40
+NEVER = 1 << 60
+NOTES = tuple(NoteId(f"{letter}.md") for letter in string.ascii_lowercase)
+
+
+def opened(disk: SimDisk, **options: Any) -> Journal:
+    ticks = iter(range(1, 1_000_000))
+    options = {"snapshot_events": NEVER, "segment_bytes_max": 1_500, **options}
+    return open_journal(disk, version="t", clock=lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z", **options)
+
+
+def record(journal: Journal, *actions: Action) -> Outcome:
+    told: list[Outcome] = []
+    journal.recorder.submit(actions, "ui", told.append)
+    for done, outcome in journal.recorder.commit().outcomes:
+        done(outcome)
+    return told[0]
+
+
+def session(seed: int, count: int) -> list[Action]:
+    """Actions of every kind that leaves something in the state."""
+    chance = random.Random(seed)
+    actions = [Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=EventId("first"))]
+    for number in range(count - 1):
+        note, other = chance.sample(NOTES, 2)
+        data = chance.choice(
+            [
+                c.ActiveNoteSet(note),
+                c.SelectionChanged(note, 1, 2, text="x" * chance.randrange(40)),
+                c.NotePinned(note),
+                c.NoteUnpinned(note),
+                c.TemporaryTabOpened(note, "search"),
+                c.NoteRenamed(note, other),
+                c.NoteDeleted(note),
+                c.NoteArchived(note),
+                c.DaemonStopped("again"),
+                c.VaultOpened(VaultId("w"), "w", "/w"),
+            ]
+        )
+        actions.append(Action(data, id=EventId(f"id{seed}-{number}")))
+    return actions
+
+
+def closed(actions: list[Action], **options: Any) -> SimDisk:
+    disk = SimDisk()
+    journal = opened(disk, **options)
+    for action in actions:
+        record(journal, action)
+    journal.recorder.close()
+    return disk
+
+
+def snapshots_of(disk: SimDisk) -> list[str]:
+    return [f"snapshots/{name}" for name in disk.names("snapshots")]
+
+
+def without_snapshots(disk: SimDisk) -> SimDisk:
+    copied = SimDisk()
+    for name in disk.names("log"):
+        copied.overwrite(f"log/{name}", disk.read(f"log/{name}"))
+    return copied
+
+
+def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
+    """Opened with its snapshots, the log gives what it gives without any."""
+    anew, journal = opened(without_snapshots(disk)), opened(disk)
+    if anew.log.tail.seq > 0:  # else each opening made a log of its own
+        assert journal.log.tail == anew.log.tail
+    assert journal.recorder.state == anew.recorder.state
+    assert type(journal.recorder.state) is WorkspaceState
+    for vault in (None, VaultId("v"), VaultId("w")):
+        given, wanted = to_json(journal.recorder.state, vault), to_json(anew.recorder.state, vault)
+        assert msgspec.json.encode(given) == msgspec.json.encode(wanted)
+    assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(anew.recorder.state)
+    events = journal.log.read(1, EVERYTHING, EVERYTHING)
+    assert events == anew.log.read(1, EVERYTHING, EVERYTHING)
+    for event in events:
+        assert journal.recorder.seen(event.id) == anew.recorder.seen(event.id) == seen_in(event)
+        assert journal.log.read(event.seq, 1) == [event]
+    return journal
+
+
+class TestOpeningFromASnapshot:
+    @settings(max_examples=60, deadline=None)
+    @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 30))
+    def test_is_opening_from_the_beginning(self, seed: int, count: int, interval: int) -> None:
+        disk = SimDisk()
+        journal = opened(disk, snapshot_events=interval)
+        for action in session(seed, count):
+            record(journal, action)
+        assert len(snapshots_of(disk)) == min(2, count // interval)
+        again = check_same(disk)
+        assert not again.warnings
+        record(again, *session(seed + 1, 5))
+        check_same(disk)
+
+    def test_reads_the_end_of_the_log_alone(self) -> None:
+        disk = closed(session(1, 300))
+        [name] = snapshots_of(disk)
+        snapshot = parse(disk.read(name))
+        assert snapshot is not None
+        handed: list[Event] = []
+        scan = resume_scan(disk, handed.extend, snapshot.log, snapshot.tail, snapshot.positions)
+        assert scan is not None
+        assert handed == []
+        full = scan_log(disk, handed.extend)
+        assert (scan.tail, scan.segments, scan.log_id, scan.clean) == (full.tail, full.segments, full.log_id, True)
+        assert scan.segments > 3
+
+    def test_keeps_what_only_a_newer_version_knows_counted(self) -> None:
+        disk = closed(session(3, 20))
+        journal = opened(disk)
+        line = b'[{"seq":21,"id":"n","time":"2026-01-02T00:00:00.000000Z","source":"ui","vault":"v",'
+        journal.log.append(Batch(21, 21, line + b'"type":"note_starred","data":{"note":"a.md"}}]'), 20)
+        assert opened(disk, snapshot_events=1).recorder.state.unknown_events == 1
+        record(opened(disk, snapshot_events=1), Action(c.ActiveNoteSet(NOTES[0]), id=EventId("after")))
+        assert check_same(disk).recorder.state.unknown_events == 1
+
+    def test_tells_the_time_of_the_last_event(self) -> None:
+        disk = closed(session(4, 20))
+        journal = open_journal(disk, version="t", clock=lambda: "2020-01-01T00:00:00.000000Z")
+        record(journal, Action(c.ActiveNoteSet(NOTES[0]), id=EventId("late")))
+        before, after = journal.log.read(20, 2)
+        assert after.time == before.time
+
+    def test_stays_the_same_over_power_cuts_at_every_operation_of_writing_one(self) -> None:
+        actions = session(5, 12)
+        whole = closed(actions, snapshot_events=3)
+        for crash_at in range(1, whole.operations + 1):
+            disk = SimDisk()
+            disk.crash_at = crash_at
+            with contextlib.suppress(PowerCut):
+                journal = opened(disk, snapshot_events=3)
+                for action in actions:
+                    record(journal, action)
+                journal.recorder.close()
+            for seed in range(3):
+                after = disk.crash(seed)
+                check_same(after)
+                assert len([name for name in snapshots_of(after) if name.endswith(".wsnap")]) <= 3
+
+
+class TestABadSnapshot:
+    @pytest.fixture
+    def disk(self) -> SimDisk:
+        """Two snapshots, of 20 and of 40 events, and a few events after them."""
+        disk = SimDisk()
+        journal = opened(disk, snapshot_events=20)
+        for action in session(7, 44):
+            record(journal, action)
+        assert len(snapshots_of(disk)) == 2
+        return disk
+
+    def test_of_any_flip_is_told_and_not_used(self, disk: SimDisk) -> None:
+        newest = snapshots_of(disk)[-1]
+        data = disk.read(newest)
+        warnings: list[str] = []
+        chance = random.Random(1)
+        for _ in range(600):
+            flipped = bytearray(data)
+            flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            disk.overwrite(newest, bytes(flipped))
+            good = next(Snapshots(disk).newest_first(warnings))
+            assert good.tail.seq == 20
+        assert len(warnings) == 600
+        assert check_same(disk).warnings
+
+    @pytest.mark.parametrize("size", [0, 1, 9, 200, -1])
+    def test_that_is_torn_gives_way_to_the_older_one(self, disk: SimDisk, size: int) -> None:
+        newest = snapshots_of(disk)[-1]
+        disk.overwrite(newest, disk.read(newest)[:size])
+        assert any("no good snapshot" in warning for warning in check_same(disk).warnings)
+
+    def test_of_another_log_is_told_and_not_used(self, disk: SimDisk) -> None:
+        other = closed(session(8, 42))
+        for name in snapshots_of(other):
+            disk.overwrite(name, other.read(name))
+        assert any("does not fit" in warning for warning in check_same(disk).warnings)
+
+    def test_that_is_ahead_of_the_log_is_told_and_not_used(self, disk: SimDisk) -> None:
+        """As when the log was put back from a backup."""
+        backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
+        journal = opened(disk, snapshot_events=20)
+        for action in session(9, 60)[1:]:
+            record(journal, action)
+        for name in disk.names("log"):
+            disk.discard(f"log/{name}")
+        for name, data in backup.items():
+            disk.overwrite(f"log/{name}", data)
+        journal = check_same(disk)
+        assert any("does not fit" in warning for warning in journal.warnings)
+        journal.recorder.close()
+        assert not opened(disk).warnings
+
+    def test_of_another_future_with_lines_of_the_same_length_is_not_used(self) -> None:
+        disk = closed(session(7, 10))
+        backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
+        for note in NOTES[:2]:
+            for name in disk.names("log"):
+                disk.discard(f"log/{name}")
+            for name, data in backup.items():
+                disk.overwrite(f"log/{name}", data)
+            journal = opened(disk, snapshot_events=1 if note == NOTES[0] else NEVER)
+            record(journal, Action(c.ActiveNoteSet(note), id=EventId("same")))
+        journal = check_same(disk)
+        assert journal.recorder.state.of(VaultId("v")).active is not None
+        assert journal.recorder.state.of(VaultId("v")).active.id == NOTES[1]  # type: ignore[union-attr]
+
+    @pytest.mark.parametrize("field", ["format", "catalogue", "fold"])
+    def test_of_another_version_is_not_used_and_needs_no_warning(
+        self, disk: SimDisk, field: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in snapshots_of(disk):
+            snapshot = parse(disk.read(name))
+            assert snapshot is not None
+            made = msgspec.structs.replace(Made(), **{field: 99})
+            disk.overwrite(name, encode(msgspec.structs.replace(snapshot, made=made, state=EMPTY)))
+        assert not check_same(disk).warnings
+
+    def test_in_another_form_is_told_and_not_used(self, disk: SimDisk) -> None:
+        for name in snapshots_of(disk):
+            disk.overwrite(name, snapshot_module.frame_line(b'{"made":{}}', 0)[0])
+        assert len(check_same(disk).warnings) == 2
+
+
+class TestDamageBeforeASnapshot:
+    @pytest.fixture
+    def disk(self) -> SimDisk:
+        return closed(session(11, 200))
+
+    def flip(self, disk: SimDisk, name: str, offset: int) -> None:
+        data = bytearray(disk.read(name))
+        data[offset] ^= 1
+        disk.overwrite(name, bytes(data))
+
+    def test_is_never_served(self, disk: SimDisk) -> None:
+        """Opening need not see it; verifying does, and so does whoever reads there."""
+        name = f"log/{disk.names('log')[1]}"
+        self.flip(disk, name, len(disk.read(name)) // 2)
+        journal = opened(disk)
+        assert journal.log.damage is None
+        with pytest.raises(LogDamaged) as caught:
+            journal.log.read(1, EVERYTHING, EVERYTHING)
+        assert caught.value.details["file"] == name
+        assert scan_log(disk, lambda _events: None).damage is not None
+
+    @pytest.mark.parametrize("where", ["header", "seal"])
+    def test_at_the_ends_of_a_segment_opens_read_only(self, disk: SimDisk, where: str) -> None:
+        name = f"log/{disk.names('log')[1]}"
+        self.flip(disk, name, 40 if where == "header" else len(disk.read(name)) - 100)
+        journal = opened(disk)
+        if where == "header":
+            assert journal.log.damage is not None
+        assert scan_log(disk, lambda _events: None).damage is not None
+
+    def test_a_segment_that_is_missing_opens_read_only(self, disk: SimDisk) -> None:
+        disk.discard(f"log/{disk.names('log')[2]}")
+        assert opened(disk).log.damage is not None
+
+    def test_head_still_misses_what_was_acknowledged(self, disk: SimDisk) -> None:
+        journal = opened(disk)
+        record(journal, Action(c.ActiveNoteSet(NOTES[0]), id=EventId("x")))
+        name = f"log/{journal.log.tail.segment}"
+        data = disk.read(name)
+        disk.overwrite(name, data[: data.rindex(b"\n", 0, -1) + 1])
+        damage = opened(disk).log.damage
+        assert damage is not None
+        assert damage.details["first_seq"] == 201
+
+
+class TestWriting:
+    def test_keeps_two_and_removes_what_is_left_over(self) -> None:
+        disk = SimDisk()
+        disk.overwrite(f"snapshots/{9:020}.wsnap.tmp", b"unfinished")
+        disk.overwrite("snapshots/notes.txt", b"somebody's own")
+        journal = opened(disk, snapshot_events=5)
+        for action in session(12, 40):
+            record(journal, action)
+        assert snapshots_of(disk) == [
+            f"snapshots/{35:020}.wsnap",
+            f"snapshots/{40:020}.wsnap",
+            "snapshots/notes.txt",
+        ]
+
+    @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory", "make_directory"])
+    def test_that_fails_harms_nothing(self, operation: str) -> None:
+        disk = SimDisk()
+        journal = opened(disk, snapshot_events=5)
+        disk.faults = lambda asked, name: OSError(5, "no") if asked == operation and "snap" in name else None
+        for action in session(13, 20):
+            assert isinstance(record(journal, action), list)
+        journal.recorder.close()
+        disk.faults = lambda _operation, _name: None
+        assert not [name for name in snapshots_of(disk) if name.endswith(".tmp")]
+        assert not check_same(disk).warnings
+
+    def test_is_none_of_a_poisoned_log(self) -> None:
+        disk = SimDisk()
+        journal = opened(disk)
+        for action in session(14, 5):
+            record(journal, action)
+        disk.faults = lambda operation, _name: OSError(5, "no") if operation == "sync" else None
+        record(journal, Action(c.ActiveNoteSet(NOTES[0])))
+        disk.faults = lambda _operation, _name: None
+        journal.recorder.close()
+        assert snapshots_of(disk) == []
+
+    def test_happens_beside_the_writer_thread(self) -> None:
+        disk = SimDisk()
+        journal = opened(disk, segment_bytes_max=1 << 24, snapshot_events=100)
+        journal.recorder.start()
+        for action in session(15, 450):
+            journal.recorder.submit([action], "ui", lambda _outcome: None)
+        journal.recorder.close()
+        assert snapshots_of(disk)[-1] == f"snapshots/{450:020}.wsnap"
+        check_same(disk)
+
+    def test_is_worth_its_while(self) -> None:
+        assert SNAPSHOT_EVENTS >= 10_000
+
+
+class TestTheIdWindow:
+    def test_gives_its_latest_ids(self) -> None:
+        for count in range(40):
+            window, ids = IdWindow(8), [EventId(str(n)) for n in range(count)]
+            for seq, each in enumerate(ids):
+                data = c.ActiveNoteSet(NOTES[0])
+                event = ENTRY_OF[type(data)].event(seq, each, "", "ui", None, data)
+                window.add({each: seen_in(event)})
+            latest = list(window.latest())
+            assert latest == ids[len(ids) - len(latest) :]
+            assert min(count, 8) <= len(latest) <= 16
+
+    def test_prints_are_the_same_in_every_process(self) -> None:
+        assert fingerprint(c.ActiveNoteSet(NoteId("a.md"))) == PINNED_PRINT
+
+    def test_prints_tell_types_and_data_apart(self) -> None:
+        made = {
+            fingerprint(kind(note)) for kind in (c.ActiveNoteSet, c.NotePinned, c.NoteDeleted) for note in NOTES
+        }
+        assert len(made) == 3 * len(NOTES)
+
+
+PINNED_PRINT = 14310563962945713302
+
+
+def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
+    """Whoever changes what a log folds to raises FOLD_VERSION, then pins the new digest here."""
+    from hashlib import blake2b
+
+    from workspaced_events.fold import FOLD_VERSION
+
+    journal = opened(closed(session(99, 600)))
+    digest = blake2b(msgspec.json.encode(journal.recorder.state), digest_size=8).hexdigest()
+    assert (FOLD_VERSION, digest) == (1, "37928052796819a8")
+    assert journal.recorder.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)

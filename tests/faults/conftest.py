@@ -1,0 +1,196 @@
+"""Faults made to order: strace attached to a running daemon, a small disk, a crowd of clients.
+
+What a machine does not let us do (no strace, no permission to trace or mount) skips the test, saying so.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ATTACH_S = 10.0
+
+
+class Injection:
+    """strace attached to a process; what it injects begins with the next call and ends with `detach`."""
+
+    def __init__(self, pid: int, faults: tuple[str, ...], path: Path | None) -> None:
+        calls = ",".join(fault.partition(":")[0] for fault in faults)
+        command = ["strace", "-f", "-p", str(pid), "-o", "/dev/null", "-e", f"trace={calls}", "-e", "signal=none"]
+        if path is not None:
+            command += ["-P", str(path)]
+        command += [f"--inject={fault}" for fault in faults]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self._said: list[str] = []
+        self._attached = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self._attached.wait(ATTACH_S)
+        if not any("attached" in line for line in self._said):
+            self.detach()
+            pytest.skip(f"strace cannot attach to a process here: {' '.join(self._said)}")
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        with self._process.stderr:
+            for line in self._process.stderr:
+                self._said.append(line.decode(errors="replace").strip())
+                self._attached.set()
+        self._attached.set()
+
+    def detach(self) -> None:
+        """Leaves the process alone."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        self._process.wait(10)
+        self._reader.join()
+
+
+@pytest.fixture
+def inject(daemon: Any) -> Iterator[Callable[..., Injection]]:
+    """`inject(running, "fdatasync:error=EIO:when=1", path=...)`: the daemon's next calls meet these faults.
+
+    With `path` only calls on that file do.
+    """
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    made: list[Injection] = []
+
+    def attach(running: Any, *faults: str, path: Path | None = None) -> Injection:
+        made.append(Injection(running.pid, faults, path))
+        return made[-1]
+
+    yield attach
+    for each in made:
+        each.detach()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """`small_disk("size=128k")`: a fresh file system of that size. A test names it before `daemon`."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    mounted: list[Path] = []
+
+    def mount(options: str) -> Path:
+        place = tmp_path / f"disk{len(mounted)}"
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"this machine lets nobody mount a tmpfs: {done.stderr.strip()}")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def looked_at(note: str, name: str | None = None) -> dict[str, Any]:
+    """An action; `name` is its id."""
+    return {"type": "active_note_set", "data": {"note": note}} | ({} if name is None else {"id": name})
+
+
+class Crowd:
+    """Many bare connections that publish without waiting for answers, then read them all.
+
+    Attributes:
+        acknowledged: the sequence of each acknowledged id.
+        refused: the error of each refused id.
+    """
+
+    def __init__(self, running: Any, clients: int) -> None:
+        self.wires = [running.wire() for _ in range(clients)]
+        self.acknowledged: dict[str, int] = {}
+        self.refused: dict[str, dict[str, Any]] = {}
+        self.worst_s = 0.0
+        self._sent: list[tuple[Any, int, str, float]] = []
+        for wire in self.wires:
+            wire.ask("workspaced/hello", {"client": {"name": "crowd"}})
+
+    def publish(self, each: int, stem: str) -> None:
+        """`each` publishes on every connection, nothing read in between."""
+        for number, wire in enumerate(self.wires):
+            for turn in range(each):
+                name = f"{stem}-{number}-{turn}"
+                sent = wire.request("workspaced/publish", {"actions": [looked_at(f"{name}.md", name)]})
+                self._sent.append((wire, sent, name, time.monotonic()))
+
+    def collect(self) -> None:
+        """Reads the answers to everything sent."""
+        waiting = {(id(wire), sent): (name, at) for wire, sent, name, at in self._sent}
+        counts: dict[int, int] = {}
+        for wire, *_ in self._sent:
+            counts[id(wire)] = counts.get(id(wire), 0) + 1
+        self._sent.clear()
+        for wire in self.wires:
+            for _ in range(counts.get(id(wire), 0)):
+                message = wire.line()
+                assert message is not None, "the daemon closed the connection"
+                name, at = waiting.pop((id(wire), message["id"]))
+                if "error" in message:
+                    self.refused[name] = message["error"]
+                else:
+                    self.worst_s = max(self.worst_s, time.monotonic() - at)
+                    (receipt,) = message["result"]["events"]
+                    self.acknowledged[name] = receipt["seq"]
+        assert not waiting
+
+    def codes(self) -> set[str]:
+        """The codes of all refusals."""
+        return {error["data"]["code"] for error in self.refused.values()}
+
+    def close(self) -> None:
+        for wire in self.wires:
+            wire.close()
+
+
+@pytest.fixture
+def crowd() -> Callable[..., Crowd]:
+    return Crowd
+
+
+@pytest.fixture
+def look() -> Callable[..., dict[str, Any]]:
+    return looked_at
+
+
+@pytest.fixture
+def verified() -> Callable[..., list[Any]]:
+    """`verified(running, acknowledged)`: its events, once the log is whole, folds to the live state and holds all
+    that was acknowledged (id to sequence)."""
+    import json
+
+    import msgspec
+
+    from workspaced_events.replay import replay
+    from workspaced_events.state import to_json
+
+    def check(running: Any, acknowledged: dict[str, int]) -> list[Any]:
+        events: list[Any] = []
+        with running.connect() as client:
+            for _ in range(10):  # the records of tool calls may still be on their way
+                before = client.call("workspaced/status")["seq"]
+                events.clear()
+                result = replay(running.data, each=events.extend)
+                live = client.state()
+                if before == events[-1].seq == client.call("workspaced/status")["seq"]:
+                    break
+            else:
+                raise AssertionError("the log does not come to rest")
+        assert live == json.loads(msgspec.json.encode(to_json(result.state)))
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        by_id = {event.id: event.seq for event in events}
+        assert len(by_id) == len(events), "an id was recorded twice"
+        assert {name: by_id.get(name) for name in acknowledged} == acknowledged
+        return events
+
+    return check

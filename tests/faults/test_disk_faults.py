@@ -1,0 +1,298 @@
+"""A disk that fails, fills up, cuts writes short or is slow, under a real daemon. Rows of the table of faults."""
+
+import errno
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced.limits import CONNECTIONS_MAX
+from workspaced_events.limits import QUEUE_BATCHES_MAX, SLOW_SYNC_S
+
+MEGABYTE = 1024 * 1024
+LONG = "/".join(["d" * 200] * 4) + ".md"
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: prlimit and strace")
+pytestmark = LINUX
+
+
+def segment(running: Any) -> Path:
+    """The open segment."""
+    return max((running.data / "log").glob("*.wlog"))
+
+
+def publish(client: Any, action: dict[str, Any]) -> int:
+    """Publishes without the client's own retry; the sequence."""
+    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
+    return seq
+
+
+def stop_poisoned(running: Any) -> None:
+    assert running.stop() == 4
+    running.exit_expected = 0
+
+
+def limit_file_size(running: Any, limit: int) -> None:
+    """From now on a write that crosses `limit` is a real short one, and the next fails with EFBIG."""
+    resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+
+# -- 4, 7: what poisons --
+
+
+def test_row_04_a_failed_sync_poisons_until_a_restart(
+    daemon: Any, inject: Any, crowd: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    acknowledged = {f"before-{each}": publish(client, look("a.md", f"before-{each}")) for each in range(10)}
+    pending = crowd(running, 8)
+    # Once and no more: whoever syncs that descriptor again is told that all is well. Held up before it fails, so
+    # that others wait behind it.
+    inject(running, "fdatasync:error=EIO:delay_enter=300000:when=1", path=segment(running))
+    pending.publish(4, "pending")
+    pending.collect()
+    assert not pending.acknowledged and pending.codes() == {"LOG_FAILED"}
+    details = next(iter(pending.refused.values()))["data"]
+    assert details["file"] == f"log/{segment(running).name}" and details["seq"] >= 10 and details["hint"]
+    for each in range(20):
+        assert refusal(client.publish, [look("a.md", f"after-{each}")]).code == "LOG_FAILED"
+    assert client.state()["activeNote"]["id"] == "a.md"
+    assert client.tool("get_workspace_context")["success"] is True
+    status = client.call("workspaced/status")
+    assert status["log"]["durability"] == "none" and status["degraded"]
+    assert status["seq"] == max(acknowledged.values())
+    stop_poisoned(running)
+    running.start()
+    acknowledged["again"] = publish(running.connect(), look("b.md", "again"))
+    names = {event.id for event in verified(running, acknowledged)}
+    assert not any(name.startswith("after-") for name in names)
+
+
+def test_row_07_a_short_write_that_cannot_be_cut_back_poisons_and_a_restart_recovers(
+    daemon: Any, inject: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    acknowledged = {f"n{each}": publish(client, look("a.md", f"n{each}")) for each in range(5)}
+    inject(running, "ftruncate:error=EIO")
+    limit_file_size(running, segment(running).stat().st_size + 20)
+    assert refusal(client.publish, [look("b.md", "torn")]).code == "LOG_FAILED"
+    limit_file_size(running, resource.RLIM_INFINITY)
+    assert refusal(client.publish, [look("b.md", "later")]).code == "LOG_FAILED"
+    assert client.state()["activeNote"]["id"] == "a.md"
+    assert not segment(running).read_bytes().endswith(b"\n"), "nothing was torn: the test proves nothing"
+    stop_poisoned(running)
+    running.start()
+    acknowledged["later"] = publish(running.connect(), look("c.md", "later"))
+    events = verified(running, acknowledged)
+    (recovered,) = [event for event in events if event.type == "log_recovered"]
+    assert recovered.data.bytes == 20 and (running.data / recovered.data.quarantined).stat().st_size == 20
+
+
+# -- 6: no space --
+
+
+def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(
+    daemon: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    acknowledged = {"first": publish(client, look("a.md", "first"))}
+    for kept in (0, 1, 8, 9, 10, 50, 100, 150):
+        size = segment(running).stat().st_size
+        limit_file_size(running, size + kept)
+        error = refusal(client.publish, [look("b.md", f"refused-{kept}")])
+        assert error.code == "DISK_FULL" and error.hint
+        assert segment(running).stat().st_size == size
+        assert client.state()["activeNote"]["id"] != "b.md"
+        limit_file_size(running, resource.RLIM_INFINITY)
+        acknowledged[f"n{kept}"] = publish(client, look(f"n{kept}.md", f"n{kept}"))
+    assert client.call("workspaced/status")["degraded"] == []
+    events = verified(running, acknowledged)
+    assert not any(event.id.startswith("refused") for event in events)
+    running.restart()
+    verified(running, acknowledged)
+
+
+@pytest.mark.parametrize("size", ["64k", "256k"])
+def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
+    small_disk: Any, daemon: Any, look: Any, verified: Any, size: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    running.data = small_disk(f"size={size}")
+    running.start()
+    client = running.connect()
+    acknowledged: dict[str, int] = {}
+
+    def fill() -> Any:
+        """Publishes until the disk is full; the refusal."""
+        for _ in range(10_000):
+            name = f"e{len(acknowledged)}"
+            # large first, then small, so that the last page is cut as often as not
+            wire.request("workspaced/publish", {"actions": [look(LONG, name)]})
+            answer = wire.line()
+            if "error" in answer:
+                return answer["error"]["data"]
+            acknowledged[name] = answer["result"]["events"][0]["seq"]
+        raise AssertionError("the disk did not fill")
+
+    wire = running.wire()
+    (running.data / "ballast").write_bytes(bytes(16_384))
+    for _ in range(3):
+        error = fill()
+        assert error["code"] == "DISK_FULL" and error["hint"]
+        assert segment(running).read_bytes().endswith(b"\n")
+        assert client.state()["seq"] == max(acknowledged.values())
+        assert client.tool("get_workspace_context")["success"] is True
+        (running.data / "ballast").write_bytes(bytes((running.data / "ballast").stat().st_size - 4_096))
+        acknowledged[f"free-{len(acknowledged)}"] = publish(client, look("free.md", f"free-{len(acknowledged)}"))
+    assert client.call("workspaced/status")["degraded"] == []
+    verified(running, acknowledged)
+    (running.data / "ballast").unlink()
+    running.restart()
+    verified(running, acknowledged)
+
+
+def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
+    small_disk: Any, daemon: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch", start=False)
+    running.data = small_disk("size=1m,nr_inodes=64")
+    running.start()
+    client = running.connect()
+    selection = {
+        "type": "selection_changed",
+        "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000},
+    }
+    fillers = fill_inodes(running.data)
+    acknowledged = {"before": publish(client, look("a.md", "before"))}
+    error = refusal(client.publish, [{**selection, "id": "selected"}])
+    assert error.code == "DISK_FULL", error
+    acknowledged["between"] = publish(client, look("b.md", "between"))
+    for each in fillers:
+        each.unlink()
+    acknowledged["selected"] = publish(client, {**selection, "id": "selected"})
+    verified(running, acknowledged)
+
+
+def fill_inodes(directory: Path) -> list[Path]:
+    """Empty files until the disk takes no more."""
+    made: list[Path] = []
+    for number in range(1_000):
+        try:
+            (directory / f"empty-{number}").touch()
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+            return made
+        made.append(directory / f"empty-{number}")
+    raise AssertionError("the inodes did not run out")
+
+
+def test_row_06_a_daemon_that_cannot_start_on_a_full_disk_says_so(
+    small_disk: Any, daemon: Any, look: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch", start=False)
+    running.data = small_disk("size=64k")
+    running.start()
+    acknowledged = {f"e{each}": publish(running.connect(), look(LONG, f"e{each}")) for each in range(20)}
+    running.kill()
+    ballast = running.data / "ballast"
+    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(bytes(4_096))
+    running.spawn()
+    code = running.wait(20)
+    said = "\n".join(running.stderr)
+    assert code not in (0, -9) and "No space" in said and "Traceback" not in said
+    ballast.unlink()
+    running.start()
+    verified(running, acknowledged)
+
+
+# -- 16: descriptors --
+
+
+def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goes_on(
+    daemon: Any, look: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch", start=False)
+    running.wrapper = ("sh", "-c", 'ulimit -n 64; exec "$@"', "sh")
+    running.start()
+    client = running.connect()
+    acknowledged = {"before": publish(client, look("a.md", "before"))}
+    crowd = [running.wire() for _ in range(200)]
+    # 17 MiB of events: the log must open its next segment meanwhile, and a blob, and read itself.
+    worst = 0.0
+    turn = 0
+    while len(list((running.data / "log").glob("*.wlog"))) < 2:
+        batch = [look(LONG, f"e{turn}-{each}") for each in range(600)]
+        before = time.monotonic()
+        receipts = client.call("workspaced/publish", {"actions": batch})["events"]
+        worst = max(worst, time.monotonic() - before)
+        acknowledged |= {receipt["id"]: receipt["seq"] for receipt in receipts}
+        turn += 1
+        assert turn < 60, "the segment was not sealed"
+    selection = {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000}
+    acknowledged["sel"] = publish(client, {"type": "selection_changed", "data": selection, "id": "sel"})
+    assert client.tool("get_current_note")["success"] in (True, False)
+    assert client.call("workspaced/log", {"from": 1, "limit": 5})["events"]
+    descriptors = len(os.listdir(f"/proc/{running.pid}/fd"))
+    assert descriptors <= 64
+    served = client.call("workspaced/status")["queues"]["connections"]
+    assert 8 <= served < 64
+    for each in crowd:
+        each.close()
+    deadline = time.monotonic() + 5
+    while client.call("workspaced/status")["queues"]["connections"] > 1:
+        assert time.monotonic() < deadline
+    assert worst < 5
+    verified(running, acknowledged)
+
+
+# -- 17, 25: a slow disk --
+
+
+def test_row_17_while_a_sync_takes_long_reads_answer_the_queue_is_bounded_and_who_waits_is_told_when_to_retry(
+    daemon: Any, inject: Any, crowd: Any, look: Any, verified: Any, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    clients = QUEUE_BATCHES_MAX // 32 + 40
+    assert clients < CONNECTIONS_MAX
+    many = crowd(running, clients)
+    memory = running.memory_bytes()
+    slow = inject(running, f"fdatasync:delay_enter={int((SLOW_SYNC_S + 0.2) * 1e6)}", path=segment(running))
+    sending = threading.Thread(target=many.publish, args=(32, "many"))
+    sending.start()
+    slowest, queued, peak = 0.0, 0, memory
+    while not client.call("workspaced/status")["log"]["slowSyncs"]:
+        before = time.monotonic()
+        assert client.state()
+        assert client.tool("get_workspace_context")["success"] is True
+        slowest = max(slowest, time.monotonic() - before)
+        queued = max(queued, client.call("workspaced/status")["queues"]["publish"])
+        peak = max(peak, running.memory_bytes())
+    sending.join()
+    slow.detach()
+    many.collect()
+    record_property("slowest_read_s", round(slowest, 3))
+    record_property("worst_publish_s", round(many.worst_s, 3))
+    record_property("queued", queued)
+    record_property("memory_growth_mib", round((peak - memory) / MEGABYTE, 1))
+    assert slowest < SLOW_SYNC_S, "a read waited for the disk"
+    assert queued <= QUEUE_BATCHES_MAX and peak - memory < 64 * MEGABYTE
+    assert many.codes() == {"BUSY"}
+    assert all(each["data"]["retryAfterMs"] > 0 and each["data"]["hint"] for each in many.refused.values())
+    assert len(many.acknowledged) + len(many.refused) == clients * 32
+    events = verified(running, many.acknowledged)
+    assert not {event.id for event in events} & many.refused.keys()
+    assert any("sync" in line and "WARNING" in line for line in running.stderr), "nobody was warned"
+    # and whoever was sent away comes back
+    name = next(iter(many.refused))
+    assert publish(client, look("b.md", name)) > 0

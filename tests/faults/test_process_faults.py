@@ -1,0 +1,192 @@
+"""Processes and clients that do not behave: stolen locks, signals, clients that vanish, crowds. Rows of the
+table of faults.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEGABYTE = 1024 * 1024
+
+
+# -- 20 --
+
+
+def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(
+    daemon: Any, look: Any, verified: Any
+) -> None:
+    first = daemon("--no-watch")
+    with first.connect() as client:
+        acknowledged = {"before": client.publish([look("a.md", "before")])[0]["seq"]}
+        (first.data / "lock").unlink()
+        second = daemon.beside(first, "--no-watch")
+        second.socket = first.root / "s2"
+        second.spawn()
+        code = second.wait(3)
+        assert code == 3 and str(first.pid) in "\n".join(second.stderr)
+        acknowledged["after"] = client.publish([look("b.md", "after")])[0]["seq"]
+        verified(first, acknowledged)
+
+
+def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_lives(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    running.data.mkdir(mode=0o700)
+    (running.data / "lock").write_text(f"{os.getpid()}\n")
+    running.start()
+    assert (running.data / "lock").read_text() == f"{running.pid}\n"
+    assert running.connect().call("workspaced/status")["pid"] == running.pid
+
+
+# -- 21 --
+
+
+def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_its_word(
+    daemon: Any, inject: Any, crowd: Any, verified: Any, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    many = crowd(running, 20)
+    slow = inject(running, "fdatasync:delay_enter=300000")
+    many.publish(20, "many")
+    acknowledged: dict[str, int] = {}
+    first = many.wires[0].line()
+    receipt = first["result"]["events"][0]
+    acknowledged[receipt["id"]] = receipt["seq"]
+    before = time.monotonic()
+    running.send_signal(signal.SIGTERM)
+    assert running.stop(signal.SIGTERM) == 0
+    record_property("stop_s", round(time.monotonic() - before, 3))
+    assert time.monotonic() - before < 5
+    for wire in many.wires:
+        while (message := wire.line()) is not None:
+            if "result" in message:
+                receipt = message["result"]["events"][0]
+                acknowledged[receipt["id"]] = receipt["seq"]
+    slow.detach()
+    running.start()
+    verified(running, acknowledged)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(
+    daemon: Any, crowd: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch")
+    many = crowd(running, 50)
+    running.send_signal(signal.SIGSTOP)
+    while Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+    many.publish(10, "meanwhile")
+    running.send_signal(signal.SIGCONT)
+    many.collect()
+    assert len(many.acknowledged) == 500
+    verified(running, many.acknowledged)
+
+
+# -- 22 --
+
+
+def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_makes_it_one(
+    daemon: Any, look: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch")
+    acknowledged: dict[str, int] = {}
+    before_it: dict[str, bool] = {}
+    for number in range(60):
+        name = f"gone-{number}"
+        with running.wire() as wire:
+            wire.ask("workspaced/hello")
+            match number % 4:
+                case 0:  # in mid request
+                    action = '{"jsonrpc":"2.0","id":9,"method":"workspaced/publish","params":{"actions":['
+                    wire.send(action.encode()[: number + 10])
+                case 1:  # before the answer
+                    wire.request("workspaced/publish", {"actions": [look("a.md", name)]})
+                case 2:  # in mid answer
+                    wire.request("workspaced/publish", {"actions": [look("a.md", name)]})
+                    wire.socket.recv(number % 30 + 1)
+                case 3:  # with a request behind it half sent
+                    wire.request("workspaced/publish", {"actions": [look("a.md", name)]})
+                    wire.send(b'{"jsonrpc":"2.0","id":')
+        with running.connect() as client:
+            (receipt,) = client.publish([look("a.md", name)])
+        acknowledged[name] = receipt["seq"]
+        before_it[name] = receipt["duplicate"]
+    events = verified(running, acknowledged)
+    assert len([event for event in events if event.id in acknowledged]) == 60
+    assert not any(was for name, was in before_it.items() if int(name[5:]) % 4 == 0)
+    assert all(was for name, was in before_it.items() if int(name[5:]) % 4 == 2)
+
+
+# -- 24 --
+
+
+def test_row_24_a_thousand_subscribers_that_never_read_cost_bounded_memory_and_are_dropped(
+    daemon: Any, look: Any, verified: Any, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    note = "/".join(["d" * 200] * 3) + ".md"
+    acknowledged: dict[str, int] = {}
+
+    def publish(count: int, stem: str) -> float:
+        before = time.monotonic()
+        receipts = client.publish([look(note, f"{stem}-{each}") for each in range(count)])
+        acknowledged.update((receipt["id"], receipt["seq"]) for receipt in receipts)
+        return time.monotonic() - before
+
+    for turn in range(5):
+        publish(700, f"fill-{turn}")
+    quiet = sorted(publish(1, f"quiet-{each}") for each in range(50))
+    memory = running.memory_bytes()
+    deaf = [running.wire() for _ in range(100)]
+    for wire in deaf:
+        for _ in range(10):
+            wire.request("workspaced/subscribe", {"since": 0})
+    peak, times = memory, []
+    deadline = time.monotonic() + 25
+    turn = 0
+    while client.call("workspaced/status")["queues"]["connections"] > 1:
+        times.append(publish(1, f"deaf-{turn}"))
+        peak = max(peak, running.memory_bytes())
+        turn += 1
+        assert time.monotonic() < deadline, "subscribers that do not read were kept"
+    record_property("quiet_p99_s", round(quiet[-1], 4))
+    record_property("worst_publish_s", round(max(times), 3))
+    record_property("p50_publish_s", round(sorted(times)[len(times) // 2], 4))
+    record_property("publishes_meanwhile", len(times))
+    record_property("memory_growth_mib", round((peak - memory) / MEGABYTE))
+    assert max(times) < 5
+    assert peak - memory < 300 * MEGABYTE  # 100 times what a client may leave unread, and what one write adds
+    verified(running, acknowledged)
+
+
+# -- 25 --
+
+
+def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refused(
+    daemon: Any, inject: Any, crowd: Any, verified: Any, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    many = crowd(running, 200)
+    memory = running.memory_bytes()
+    inject(running, "fdatasync:delay_enter=200000")
+    sending = threading.Thread(target=many.publish, args=(50, "many"))
+    sending.start()
+    peak = memory
+    while sending.is_alive():
+        peak = max(peak, running.memory_bytes())
+    many.collect()
+    peak = max(peak, running.memory_bytes())
+    record_property("worst_publish_s", round(many.worst_s, 3))
+    record_property("acknowledged", len(many.acknowledged))
+    record_property("refused", len(many.refused))
+    record_property("memory_growth_mib", round((peak - memory) / MEGABYTE, 1))
+    assert many.codes() <= {"BUSY"} and len(many.acknowledged) + len(many.refused) == 10_000
+    assert peak - memory < 64 * MEGABYTE
+    verified(running, many.acknowledged)

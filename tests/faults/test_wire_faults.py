@@ -1,0 +1,160 @@
+"""Who may connect, and clients that send too slowly. Rows of the table; the others are in test_wire.py."""
+
+import os
+import select
+import socket
+import stat
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced.errors import SocketUnusable
+from workspaced.ipc.address import bind_socket
+from workspaced.limits import PARTIAL_LINE_S
+
+NOBODY = 65_534
+NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+
+
+class Observer:
+    """Looks at a path without pause, and notes every mode it sees there."""
+
+    def __init__(self, path: Path) -> None:
+        self.modes: set[int] = set()
+        self.looks = 0
+        self._path = path
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._ended.is_set():
+            self.looks += 1
+            with suppress(FileNotFoundError):
+                found = os.lstat(self._path)
+                assert stat.S_ISSOCK(found.st_mode)
+                self.modes.add(stat.S_IMODE(found.st_mode))
+
+    def __enter__(self) -> "Observer":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+
+def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    running.wrapper = ("sh", "-c", 'umask 0; exec "$@"', "sh")
+    with Observer(running.socket) as observer:
+        for _ in range(3):
+            running.start()
+            assert running.stop() == 0
+    assert observer.modes == {0o600} and observer.looks > 1_000
+
+
+def test_row_29_nor_does_one_of_three_hundred_binds(daemon: Any) -> None:
+    path = daemon.root() / "s"
+    before = os.umask(0)
+    try:
+        with Observer(path) as observer:
+            for _ in range(300):
+                bind_socket(path).close()
+    finally:
+        os.umask(before)
+    assert observer.modes <= {0o600} and observer.modes
+
+
+@NEEDS_ROOT
+@pytest.mark.parametrize("opened", [False, True], ids=["as it is made", "opened by somebody"])
+def test_row_29_another_user_never_gets_a_byte(daemon: Any, opened: bool) -> None:
+    running = daemon("--no-watch")
+    os.chmod(running.root, 0o755)
+    if opened:
+        os.chmod(running.socket, 0o666)
+    assert asked_by_nobody(running.socket) == (b"end" if opened else b"refused")
+    with running.connect() as client:
+        assert client.call("workspaced/status")["queues"]["connections"] == 1
+        assert not any(event["type"] == "active_note_set" for event in client.call("workspaced/log")["events"])
+
+
+def asked_by_nobody(path: Path) -> bytes:
+    """What another user's publish gets: `refused` at connecting, `end` without a byte, or the bytes."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        said = b"failed"
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            made.settimeout(5)
+            try:
+                made.connect(str(path))
+                request = b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":'
+                with suppress(OSError):
+                    made.sendall(request + b'[{"type":"active_note_set","data":{"note":"a.md"}}]}}\n')
+                try:
+                    said = made.recv(10) or b"end"
+                except ConnectionResetError:
+                    said = b"end"
+            except PermissionError:
+                said = b"refused"
+        finally:
+            os.write(writing, said)
+            os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reading, 10)
+    os.close(reading)
+    os.close(writing)
+    return said
+
+
+@NEEDS_ROOT
+def test_row_29_a_directory_that_is_anothers_or_open_to_others_or_a_link_is_refused(daemon: Any) -> None:
+    root = daemon.root()
+    for name in ("group", "other", "given"):
+        (root / name).mkdir(mode=0o700)
+    (root / "group").chmod(0o720)
+    (root / "other").chmod(0o702)
+    os.chown(root / "given", NOBODY, NOBODY)
+    (root / "safe").mkdir(mode=0o700)
+    (root / "link").symlink_to(root / "safe")
+    for name in ("group", "other", "given", "link"):
+        with pytest.raises(SocketUnusable):
+            bind_socket(root / name / "s")
+        assert not (root / name / "s").exists()
+
+
+def test_row_28_a_hundred_and_fifty_half_sent_lines_are_dropped_in_time_however_they_dribble(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    started = time.monotonic()
+    half = [running.wire() for _ in range(150)]
+    for wire in half:
+        wire.send(b'{"jsonrpc":"2.0","id":1,"method":"')
+    dribbling = half[:20]
+    worst = 0.0
+    open_ones = {wire.socket for wire in half}
+    while open_ones:
+        for wire in dribbling:
+            with suppress(OSError):  # a byte now and then buys no time
+                wire.send(b"x")
+        before = time.monotonic()
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        worst = max(worst, time.monotonic() - before)
+        readable, _, _ = select.select(list(open_ones), [], [], 0.2)
+        for each in readable:
+            with suppress(ConnectionResetError):
+                if each.recv(4_096):
+                    continue
+            open_ones.discard(each)
+        assert time.monotonic() - started < PARTIAL_LINE_S + 2, f"{len(open_ones)} were kept"
+    assert time.monotonic() - started > PARTIAL_LINE_S - 1
+    assert worst < 1
+    assert client.call("workspaced/status")["queues"]["connections"] == 1

@@ -1,0 +1,95 @@
+"""What a stranger tried: odd places, odd names, odd moments."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def serve(running: Any, *flags: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """A `serve` that is expected to refuse."""
+    return subprocess.run(
+        [sys.executable, "-m", "workspaced", "serve", *flags],
+        capture_output=True,
+        text=True,
+        env=running.env,
+        cwd=cwd,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("place", ["data", "socket"])
+def test_nothing_of_ours_may_lie_in_a_vault(shared: Any, tmp_path: Path, place: str) -> None:
+    vault = tmp_path / "notes"
+    vault.mkdir()
+    data = vault / "data" if place == "data" else tmp_path / "data"
+    socket = vault / "s.sock" if place == "socket" else tmp_path / "s.sock"
+    refused = serve(shared, "--vault", str(vault), "--data-dir", str(data), "--socket", str(socket))
+    assert refused.returncode == 2
+    assert "INVALID_ARGUMENT" in refused.stderr
+    assert list(vault.iterdir()) == []
+
+
+def test_the_same_folder_twice_is_one_vault(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.flags = ("--vault", f"{running.vault}/../{running.vault.name}")
+    with running.start().connect() as client:
+        assert len(client.server["vaults"]) == 1
+
+
+def test_an_import_takes_a_relative_directory(shared: Any, tmp_path: Path) -> None:
+    exported = shared.cli("log", "export")
+    (tmp_path / "session.jsonl").write_text(exported.stdout)
+    command = [sys.executable, "-m", "workspaced", "log", "import", "session.jsonl", "--data-dir", "fresh"]
+    done = subprocess.run(command, cwd=tmp_path, env=shared.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "fresh" / "log").is_dir()
+    assert not (tmp_path / "fresh" / "fresh").exists()
+
+
+def test_an_export_into_a_pipe_writes_to_it_and_leaves_it_in_place(shared: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    assert shared.cli("log", "export", "-o", str(pipe)).returncode == 0
+    reader.join(timeout=10)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert json.loads(read[0].splitlines()[0])["workspaced"] == "log"
+
+
+def test_an_argument_that_is_not_utf_8_is_refused_without_a_traceback(shared: Any) -> None:
+    command = [sys.executable, "-m", "workspaced", "publish", "active_note_set", b"note=bad\xff.md"]
+    env = {**shared.env, "WORKSPACED_SOCKET": str(shared.socket)}
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr and b"INVALID_ARGUMENT" in done.stderr
+
+
+def test_control_characters_of_a_name_never_reach_the_terminal(shared: Any) -> None:
+    with shared.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "esc\x1b[31m\nred.md"}}])
+    shown = shared.cli("state").stdout
+    assert "\x1b" not in shown and "\\x1b[31m\\nred.md" in shown
+
+
+def test_null_on_the_command_line_is_no_note(shared: Any) -> None:
+    assert shared.cli("publish", "active_note_set", "note=a.md").returncode == 0
+    assert shared.cli("publish", "active_note_set", "note=null").returncode == 0
+    assert json.loads(shared.cli("state", "--json").stdout)["activeNote"] is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_right_after_the_start_ends_the_daemon(daemon: Any, number: signal.Signals) -> None:
+    running = daemon()  # listening, the index perhaps still being built
+    running.send_signal(number)
+    assert running.wait() == 0

@@ -1,0 +1,170 @@
+r"""Untrusted text in prompts: blocks that nothing written in a note can close.
+
+A prompt is one string, so a block ends where its closing delimiter stands, and a note may hold that very text.
+Here is the one place that puts note text into a block. Two things are done to it, both undone by an inverse:
+
+- What cannot be seen is shown as `\u{202e}`: control characters (ANSI), bidi controls, tag characters, zero-width
+  and other ignorable characters. Kept are those that ordinary writing needs where it needs them: joiners within
+  emoji and within words of scripts that join, one variation selector after a character that has variants, the tags
+  of the three flags made of them. A `\u{` that the text itself holds is shown as `\u{5c}u{`.
+- What reads as the closing of a block is broken at its first character: `</note_context>` becomes
+  `\u{3c}/note_context>`. Reading is generous, since a model's is: case, accents, blanks, width, look-alikes,
+  entities and shown characters make no difference. HTML and other markup stays as it is.
+
+A block's name must be one that bodies cannot close: one of RESERVED, or any with an underscore. Everything is pure
+and linear in the length of the text.
+"""
+
+import html
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+import regex
+
+RESERVED: Final = frozenset(
+    {
+        *("active_note", "note_context", "selected_text", "tool_result"),
+        *("assistant", "attachment", "citation", "content", "context", "dataview", "document", "documents"),
+        *("file", "folder", "human", "image", "instruction", "instructions", "mtime", "path", "pdf", "skill"),
+        *("source", "summary", "system", "tag", "title", "url", "user"),
+    }
+)
+"""Names without underscore that blocks and their fields may have, and those that bodies cannot open either."""
+
+_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*+")
+_NAME_CHARS_MAX: Final = 80
+
+# -- what cannot be seen --
+
+_JOINING: Final = (
+    r"[[\p{Arabic}\u064b-\u0652\p{Syriac}\p{Nko}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}"
+    r"\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}\p{Tibetan}]--\p{Default_Ignorable_Code_Point}]"
+)
+_FLAG_TAGS: Final = "|".join(
+    "".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls")
+)
+_SEEN: Final = regex.compile(
+    r"(?P<kept>\r\n"
+    rf"|\U0001f3f4(?:{_FLAG_TAGS})\U000e007f"
+    r"|(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?)\u200d(?=\p{Extended_Pictographic})"
+    r"|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
+    r"|(?<=\p{Han})[\ufe00-\ufe02\U000e0100-\U000e01ef]|(?<=\p{Sm})\ufe00"
+    r"|(?<=[\p{Mongolian}&&\p{L}])[\u180b-\u180f]"
+    rf"|(?<={_JOINING})[\u200c\u200d](?={_JOINING})"
+    # Signs that Unicode counts as format characters though they are drawn: of numbers, years, verses.
+    r"|[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd])"
+    r"|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800--\n\t]|\\(?=u\{)",
+    regex.VERSION1,
+)
+_SHOWN: Final = regex.compile(r"\\u\{([0-9a-f]{1,6})\}")
+
+# -- what reads as a delimiter --
+
+_AMP: Final = r"&(?:(?:amp|\#0*+38|\#x0*+26);?)*+"
+_LESS: Final = rf"[<＜﹤‹〈⟨\u2329˂❮❬]|{_AMP}(?:lt|\#0*+60|\#x0*+3c);?|\\u003c|\\x3c|%3c"
+_SLASH: Final = rf"[/／∕⁄╱⧸⟋]|{_AMP}(?:sol|\#0*+47|\#x0*+2f);?|\\/|\\u002f|\\x2f|%2f"
+_JUNK: Final = r"(?:[\s\u200c\u200d\u180b-\u180f\p{M}]|\\u\{[0-9a-f]{1,6}\})*+"
+_LETTER: Final = rf"(?:{_AMP}(?!(?:lt|\#0*+60|\#x0*+3c)\b)\#?\w{{1,32}}+;?|[\w\-‐‑‒–—‿⁀])"
+_DELIMITER: Final = regex.compile(
+    rf"(?:{_LESS})(?=(?P<closing>{_JUNK}(?:{_SLASH}){_JUNK})?+"
+    rf"(?P<name>(?:{_LETTER}{_JUNK}){{1,{_NAME_CHARS_MAX}}}+))",
+    regex.IGNORECASE,
+)
+_MARKS: Final = regex.compile(r"[\p{M}\W_]+")
+_LOOK_ALIKE: Final = str.maketrans("асеорхуіјѕԁтнкмвոαοεινρτυχκϲı", "aceopxyijsdthkmbnaoeivptuxkci")
+_XML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_XML_CHARS: Final = str.maketrans(_XML)
+
+
+def render_block(name: str, fields: Mapping[str, str], body: str) -> str:
+    """A block called `name`: a line for each field, then the body in `<content>`.
+
+    However title, path or body are made, the block's closing delimiter stands in it once, as its last line. The
+    body's bytes are kept but for what the module's docstring says; `unescape_body` gives it back, and
+    `unescape_field` a field.
+    """
+    names = (name, *fields)
+    for each in names:
+        if not _NAME.fullmatch(each) or not ("_" in each or each in RESERVED):
+            raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
+    if "content" in fields:
+        raise ValueError("Expected the body's text as `body`, got a field `content`.")
+    lines = [f"<{field}>{_field(value, names)}</{field}>" for field, value in fields.items()]
+    return "\n".join([f"<{name}>", *lines, "<content>", _body(body, names), "</content>", f"</{name}>"])
+
+
+def escape_body(text: str) -> str:
+    """`text` as it stands in a block."""
+    return _body(text, ())
+
+
+def unescape_body(text: str) -> str:
+    """The text that `escape_body` made this of."""
+    return _SHOWN.sub(lambda shown: chr(int(shown[1], 16)), text)
+
+
+def escape_field(text: str) -> str:
+    """`text` as it stands in a title, path or attribute: one line, `&`, `<`, `>` and `"` as XML has them."""
+    return _field(text, ())
+
+
+def unescape_field(text: str) -> str:
+    """The text that `escape_field` made this of."""
+    for sign, entity in reversed(_XML.items()):
+        text = text.replace(entity, sign)
+    return unescape_body(text)
+
+
+def show_invisible(text: str) -> str:
+    """`text` with what cannot be seen shown as `\\u{...}`."""
+    return text if _is_plain(text) else _SEEN.sub(lambda seen: seen["kept"] or _shown(seen[0]), text)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _body(text: str, names: tuple[str, ...]) -> str:
+    opening, closing = _skeletons(names)
+
+    def broken(less: "regex.Match[str]") -> str:
+        name = less["name"]
+        if less["closing"] is None:
+            harmful = _skeleton(name).startswith(opening)
+        else:
+            harmful = "_" in _plain(name.split(maxsplit=1)[0]) or _skeleton(name).startswith(closing)
+        return f"{_shown(less[0][0])}{less[0][1:]}" if harmful else less[0]
+
+    return _DELIMITER.sub(broken, show_invisible(text))
+
+
+@lru_cache(maxsize=64)
+def _skeletons(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of the names that a body may not open, and of those that it may not close."""
+    opening = {*(each for each in RESERVED if "_" in each), *names[:1]}
+    return tuple(map(_skeleton, opening)), tuple(map(_skeleton, RESERVED | {*names}))
+
+
+def _field(text: str, names: tuple[str, ...]) -> str:
+    seen = _body(text, names).translate(_XML_CHARS)
+    for sign in "\n\r\t":
+        seen = seen.replace(sign, _shown(sign))
+    return seen
+
+
+def _shown(sign: str) -> str:
+    return f"\\u{{{ord(sign):x}}}"
+
+
+def _plain(name: str) -> str:
+    """A delimiter's name as it reads: entities resolved, shown characters gone, one width, lower case."""
+    for _ in range(3):
+        name = html.unescape(name)
+    return unicodedata.normalize("NFKD", _SHOWN.sub("", name)).casefold()
+
+
+def _skeleton(name: str) -> str:
+    """What spellings of one name have in common."""
+    return str(_MARKS.sub("", _plain(name).translate(_LOOK_ALIKE)))
