@@ -67,7 +67,7 @@ def speed(at: Place) -> Iterator[Figure]:
     folds, opens, thins = interleaved(
         at.sizes.rounds,
         lambda: count / _seconds(lambda: _replayed(log, count)),
-        lambda: count / _seconds(lambda: _opened(copy, count)),
+        lambda: count / _folded_s(copy, count),
         lambda: thin_count / _seconds(lambda: _replayed(thin, thin_count)),
     )
     fields = {"events": count, "events_a_line": EVENTS_A_LINE, "rounds": at.sizes.rounds, "note": MIX}
@@ -97,27 +97,25 @@ def opening(at: Place) -> Iterator[Figure]:
     progress(f"making logs of {lengths} events")
     for log, length in zip(logs, lengths, strict=True):
         make_log(log, length, EVENTS_A_LINE)
-    taken = interleaved(
-        at.sizes.rounds, *(_opening(log, length) for log, length in zip(logs, lengths, strict=True))
-    )
-    for length, seconds in zip(lengths, taken, strict=True):
-        yield Figure(
-            f"replay.open.{length}_events",
-            1_000 * median(seconds),
-            "ms",
-            at_most(100),
-            at_most(50),
-            {
-                "events": length,
-                "events_a_line": EVENTS_A_LINE,
-                "rounds": len(seconds),
-                "note": "no snapshot: the whole log is folded",
-            },
-        )
+    ways = [(log, length, kept) for log, length in zip(logs, lengths, strict=True) for kept in (True, False)]
+    taken = interleaved(at.sizes.rounds, *(_opening(*way) for way in ways))
+    for (_log, length, kept), seconds in zip(ways, taken, strict=True):
+        fields = {"events": length, "events_a_line": EVENTS_A_LINE, "rounds": len(seconds)}
+        name, value = f"replay.open.{length}_events", 1_000 * median(seconds)
+        if kept:
+            yield Figure(name, value, "ms", at_most(100), at_most(50), fields)
+        else:
+            yield Figure(f"{name}.no_snapshot", value, "ms", fields=fields)
 
 
-def _opening(log: Path, length: int) -> Callable[[], float]:
-    return lambda: _seconds(lambda: _opened(log, length))
+def _opening(log: Path, length: int, kept: bool) -> Callable[[], float]:
+    return lambda: _seconds(lambda: _opened(log, length)) if kept else _folded_s(log, length)
+
+
+def _folded_s(log: Path, count: int) -> float:
+    """Seconds to open a log without its snapshots; closing it makes one anew."""
+    shutil.rmtree(log / "snapshots")
+    return _seconds(lambda: _opened(log, count))
 
 
 def _replayed(log: Path, count: int) -> None:

@@ -1,13 +1,13 @@
 """The latest event ids: a publisher that retries after a lost answer is recognised and gets the first answer.
 
-What was sent with an id is kept as a hash of its type and data, the same in every process, so that snapshots can
-hold the window.
+What was sent with an id is kept as a checksum of its type and data, the same in every process, so that snapshots
+can hold the window. 32 bits will do: the question is only whether two actions *with one id* are the same.
 """
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from itertools import islice
 from typing import Final
+from zlib import crc32
 
 import msgspec
 
@@ -17,7 +17,7 @@ from .ids import EventId, VaultId
 from .limits import ID_WINDOW_EVENTS
 
 _DAEMONS_OWN: Final = 0
-_NAMES: Final = {data: entry.name.encode() for data, entry in ENTRY_OF.items()}
+_SEEDS: Final = {data: crc32(entry.name.encode()) for data, entry in ENTRY_OF.items()}
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -25,7 +25,7 @@ def fingerprint(data: Data) -> int:
     """What tells one action from another with the same id; what no UI may publish is equal to nothing."""
     if type(data) in DAEMON_TYPES:
         return _DAEMONS_OWN
-    return int.from_bytes(blake2b(_NAMES[type(data)] + _ENCODER.encode(data), digest_size=8).digest()) or 1
+    return crc32(_ENCODER.encode(data), _SEEDS[type(data)]) or 1
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False, array_like=True):

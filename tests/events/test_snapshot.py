@@ -370,7 +370,7 @@ class TestTheIdWindow:
         assert len(made) == 3 * len(NOTES)
 
 
-PINNED_PRINT = 14310563962945713302
+PINNED_PRINT = 2_350_327_845
 
 
 def test_the_fold_is_of_the_version_that_snapshots_say() -> None:

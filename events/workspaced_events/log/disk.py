@@ -117,6 +117,8 @@ class RealFile:
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
         self._path = str(path)
+        found = os.fstat(descriptor)
+        self._identity = (found.st_dev, found.st_ino)
 
     def write_at(self, offset: int, data: bytes) -> int:
         return os.pwrite(self._descriptor, data, offset)
@@ -128,14 +130,14 @@ class RealFile:
         os.ftruncate(self._descriptor, size)
 
     def trouble(self, size: int) -> str | None:
-        found = os.fstat(self._descriptor)
         try:
             named = os.lstat(self._path)
         except FileNotFoundError:
             return "was removed"
-        if (named.st_ino, named.st_dev) != (found.st_ino, found.st_dev):
+        # An inode stays ours while we hold it open, so its name alone tells both: which file it is, and its size.
+        if (named.st_dev, named.st_ino) != self._identity:
             return "was replaced by another file"
-        return None if found.st_size == size else f"has {found.st_size} bytes instead of {size}"
+        return None if named.st_size == size else f"has {named.st_size} bytes instead of {size}"
 
     def close(self) -> None:
         os.close(self._descriptor)
