@@ -1,5 +1,6 @@
 """`workspaced/status` and `workspaced/hello`: what a client learns of the daemon."""
 
+import json
 import time
 from typing import Any
 
@@ -70,3 +71,22 @@ def test_clients_that_left_are_not_counted(shared: Any, client: Any) -> None:
     deadline = time.monotonic() + 5
     while client.call("workspaced/status")["queues"]["connections"] > before:
         assert time.monotonic() < deadline
+
+
+def test_a_reconcile_on_demand_finds_what_no_watcher_told(daemon: Any) -> None:
+    running = daemon("--no-watch", "--reconcile-s", "3600")
+    with running.connect() as client:
+        before = client.call("workspaced/reconcile")["vaults"][0]["index"]["notesFound"]
+        (running.vault / "unheard of.md").write_text("# Unheard of\n")
+        assert client.call("workspaced/reconcile")["vaults"][0]["index"]["notesFound"] == before + 1
+        assert client.tool("get_note_by_reference", {"reference": "Unheard of"})["success"]
+    assert running.cli("doctor", "--reconcile").returncode in (0, 1)
+
+
+def test_doctor_tells_of_lock_log_and_snapshot(daemon: Any) -> None:
+    running = daemon()
+    env = {"WORKSPACED_DATA_DIR": str(running.data)}
+    found = {each["about"]: each for each in json.loads(running.cli("doctor", "--json", env=env).stdout)}
+    assert found["lock"]["says"] == f"held by pid {running.pid}"
+    assert {"version", "settings", "data", "log", "snapshot", "socket", "daemon"} <= found.keys()
+    assert all(each["level"] != "problem" for each in found.values())

@@ -313,6 +313,11 @@ class Service:
         if actions:
             await self.note(actions)
 
+    async def reconcile(self) -> None:
+        """Compares every served folder with what is known of it, now instead of at the next turn."""
+        for served in list(self.served.values()):
+            await served.reconcile(lambda: self.state, self.note)
+
     def status(self) -> dict[str, Any]:
         """What `workspaced/status` says."""
         recorder, log = self.recorder, self.log

@@ -10,14 +10,15 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import LogLocked, WorkspacedError
 from workspaced_events.journal import read_journal
+from workspaced_events.log.lock import LogLock
 
 from ..__about__ import __version__
 from ..config import config_file, load_settings
 from ..errors import NoDaemon
 from ..sync_client import SyncClient, connect
-from .common import daemon_options, json_option, print_json
+from .common import daemon, daemon_options, json_option, print_json
 
 WATCHES_MIN = 20_000
 
@@ -35,8 +36,12 @@ class Finding(msgspec.Struct, frozen=True):
 @click.command()
 @daemon_options
 @json_option
-def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool) -> int:
+@click.option("--reconcile", is_flag=True, help="Have the daemon compare its vaults with the disk first.")
+def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool, reconcile: bool) -> int:
     """Look at settings, log, socket, daemon and vaults; exit code 1 if there is a problem."""
+    if reconcile:
+        with daemon(socket_path, workspace, timeout_s=60.0) as client:
+            client.call("workspaced/reconcile")
     findings = list(examine(socket_path, workspace))
     if as_json:
         print_json(msgspec.to_builtins(findings))
@@ -59,7 +64,9 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
         return
     yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
     yield from _data(settings.data_path)
+    yield from _lock(settings.data_path)
     yield from _log(settings.data_path)
+    yield from _snapshots(settings.data_path)
     yield from _socket(settings.socket_path.parent)
     yield from _watches()
     for path in settings.vaults:
@@ -90,6 +97,31 @@ def _data(directory: Path) -> Iterator[Finding]:
         yield Finding("warning", "data", f"others may look into {directory}", f"chmod 700 {directory}")
     else:
         yield Finding("ok", "data", str(directory))
+
+
+def _lock(directory: Path) -> Iterator[Finding]:
+    if not directory.exists():
+        return
+    try:
+        LogLock(directory).close()
+    except LogLocked as error:
+        yield Finding("ok", "lock", f"held by pid {error.details['pid'] or 'unknown'}")
+    except OSError as error:
+        yield Finding(
+            "problem", "lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}."
+        )
+    else:
+        yield Finding("ok", "lock", "free: no daemon uses this data directory")
+
+
+def _snapshots(directory: Path) -> Iterator[Finding]:
+    if not (directory / "log").is_dir():
+        return
+    kept = sorted((directory / "snapshots").glob("*.wsnap"))
+    if kept:
+        yield Finding("ok", "snapshot", f"{len(kept)} kept, the newest at event {int(kept[-1].stem)}")
+    else:
+        yield Finding("ok", "snapshot", "none: the next start folds the whole log")
 
 
 def _log(directory: Path) -> Iterator[Finding]:

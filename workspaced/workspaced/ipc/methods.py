@@ -216,6 +216,11 @@ def status(connection: "Connection", _id: RequestId | None, _params: Nothing) ->
     return connection.service.status()
 
 
+async def reconcile(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    await connection.service.reconcile()
+    return {"vaults": connection.service.status()["vaults"], "clock": connection.service.clock()}
+
+
 def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
     connection.service.stop("workspaced/shutdown")
     return {}
@@ -258,6 +263,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/snapshot": Method(Snapshot, snapshot),
     "workspaced/log": Method(Log, log),
     "workspaced/status": Method(Nothing, status),
+    "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/shutdown": Method(Nothing, shutdown),
     "tools/list": Method(ListTools, list_tools),
     "tools/call": Method(CallTool, call_tool),
