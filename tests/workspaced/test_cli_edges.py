@@ -93,3 +93,24 @@ def test_a_signal_right_after_the_start_ends_the_daemon(daemon: Any, number: sig
     running = daemon()  # listening, the index perhaps still being built
     running.send_signal(number)
     assert running.wait() == 0
+
+
+def test_salvage_makes_a_log_of_what_a_damaged_one_still_holds(daemon: Any) -> None:
+    running = daemon()
+    with running.connect() as client:
+        for name in "abcd":
+            client.publish([{"type": "active_note_set", "data": {"note": f"{name}.md"}}])
+    running.stop()
+    (segment,) = (running.data / "log").glob("*.wlog")
+    content = segment.read_bytes()
+    place = content.index(b'"c.md"') + 1
+    segment.write_bytes(content[:place] + b"C" + content[place + 1 :])
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 4
+
+    saved = running.cli("log", "salvage", "--data-dir", str(running.data), "--to", "saved")
+    assert saved.returncode == 0, saved.stderr
+    assert segment.read_bytes()[place : place + 1] == b"C"
+    state = json.loads(running.cli("replay", "saved", "--json").stdout)
+    assert state["activeNote"]["id"] == "b.md"
+    assert b"d.md" in next((running.root / "saved").rglob("after-damage.jsonl")).read_bytes()
+    assert running.cli("log", "salvage", "--data-dir", str(running.data), "--to", "saved").returncode == 2
