@@ -1,4 +1,4 @@
-"""Outline, links and inline tags of a note's body, and its counts.
+"""Outline, links and inline tags of a note's body, and its words.
 
 pulldown-cmark (through pyromark) reads the Markdown, wikilinks included, in linear time whatever the input; what
 it says is text, code, HTML or math is believed. Its offsets are bytes of the UTF-8 form, so this module works on
@@ -95,11 +95,6 @@ def parse_markdown(body: str, first_line: int = 1) -> Markdown:
 def word_count(text: str) -> int:
     """Words: runs of letters and digits, joined by apostrophe or hyphen; each ideograph or kana counts as one."""
     return sum(1 for _ in _WORD.finditer(text))
-
-
-def character_count(text: str) -> int:
-    """Code points."""
-    return len(text)
 
 
 class Names(msgspec.Struct, frozen=True):
