@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from workspaced_events.catalogue import Event
 from workspaced_events.errors import LogError
-from workspaced_events.limits import READ_EVENTS_MAX
 
 from .ipc.jsonrpc import notification
 from .limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
@@ -97,8 +96,9 @@ class Subscription:
 
     async def _catch_up(self) -> None:
         try:
-            limit = min(NOTIFICATION_EVENTS_MAX, READ_EVENTS_MAX)
-            events = await self._service.in_thread(self._service.log.read, self._following, limit)
+            events = await self._service.in_thread(
+                self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
+            )
         except (LogError, OSError) as error:
             # The subscriber learns what it misses; the log's trouble is no reason to stop serving.
             logger.warning("events for %s cannot be read: %s", self.id, error)

@@ -108,7 +108,8 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
         client.publish(actions[published : moment["after"]], source="demo-editor")
         published = moment["after"]
         show_moment(story, client, published, moment)
-    client.publish(actions[published:], source="demo-editor") if published < len(actions) else None
+    if published < len(actions):
+        client.publish(actions[published:], source="demo-editor")
 
     story.heading("2  A note is edited; the next answer is new")
     edit(story, client)
