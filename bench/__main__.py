@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import publish, replay, tools, vault
+from . import peers, publish, replay, scale, tools, vault
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -26,9 +26,13 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "index.build": vault.build,
     "index.first": vault.first_calls,
     "memory": vault.memory,
+    "scale": scale.growth,
     "cli": vault.command_line,
 }
 """What measures the figures whose names begin so."""
+
+ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {"peers": peers.side_by_side}
+"""The same, for what needs package registries and minutes: measured only when asked for by its name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     only: str = options.only
     groups = {name: run for name, run in GROUPS.items() if name.startswith(only) or only.startswith(name)}
+    groups |= {name: run for name, run in ON_REQUEST.items() if only.startswith(name)}
     if not groups:
-        parser.error(f"no figure begins with {only!r}; there are {', '.join(GROUPS)}")
+        parser.error(f"no figure begins with {only!r}; there are {', '.join(GROUPS | ON_REQUEST)}")
     with place(options.dir.resolve(), QUICK if options.quick else FULL) as at:
         for name, run in groups.items():
             started = time.monotonic()

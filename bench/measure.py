@@ -81,6 +81,8 @@ class Sizes:
     calls: int = 200
     """Calls a round whose latencies are taken one by one."""
     rounds: int = 7
+    scales: tuple[int, ...] = (1_000, 10_000, 100_000)
+    """Notes of the vaults whose growth is shown."""
     restarts: int = 5
     replay_events: int = 200_000
     load_s: float = 1.0
@@ -98,7 +100,15 @@ class Sizes:
 
 FULL: Final = Sizes()
 QUICK: Final = Sizes(
-    notes=300, calls=50, rounds=ROUNDS, restarts=2, replay_events=20_000, load_s=0.2, load_rounds=2, quick=True
+    notes=300,
+    scales=(300,),
+    calls=50,
+    rounds=ROUNDS,
+    restarts=2,
+    replay_events=20_000,
+    load_s=0.2,
+    load_rounds=2,
+    quick=True,
 )
 
 

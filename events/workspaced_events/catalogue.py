@@ -17,11 +17,13 @@ import msgspec
 from msgspec import Meta
 
 from .ids import EventId, NoteId, TabId, VaultId
-from .limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, TITLE_CHARS_MAX
+from .limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CHARS_MAX, TITLE_CHARS_MAX
 
-CATALOGUE_VERSION: Final = 1
+CATALOGUE_VERSION: Final = 2
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
+Sharing = Literal["all", "names", "none"]
+"""How much of the vault a client of the tools is shown."""
 Line = Annotated[int, Meta(ge=1, description="1-based line of the raw file")]
 Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -292,6 +294,18 @@ class NoteUnarchived(NoteData, frozen=True, gc=False):
     """Takes the flag away."""
 
     note: NoteId
+
+
+# -- the share policy --
+
+
+@_entry("sharing_set", Publisher.DAEMON)
+class SharingSet(Data, frozen=True, gc=False):
+    """How much a client of the tools is shown from now on. Belongs to the workspace, to no vault."""
+
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
+    """The name the client gives itself, compared case-folded; `*`: every client that none is set for."""
+    level: Sharing
 
 
 # -- the daemon's own record --

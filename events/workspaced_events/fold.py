@@ -17,12 +17,18 @@ from msgspec.structs import force_setattr, replace
 from . import catalogue as c
 from .catalogue import Event, UnknownEvent
 from .ids import NoteId, TabId, VaultId
-from .limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, TAB_LIFETIME_HOURS, TEMPORARY_TABS_MAX
-from .state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState
+from .limits import (
+    FORMER_PATHS_MAX,
+    RECENT_NOTES_MAX,
+    SHARING_CLIENTS_MAX,
+    TAB_LIFETIME_HOURS,
+    TEMPORARY_TABS_MAX,
+)
+from .state import ANY_CLIENT, ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState, client_key
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 """Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
 
 
@@ -38,7 +44,9 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             # Nobody else holds the fresh value yet, so it may still be completed.
             force_setattr(after, "last_updated", event.time)
             by_vault = {**by_vault, event.vault: after}
-        return WorkspaceState(event.seq, state.current, state.vaults, by_vault, state.unknown_events)
+        return WorkspaceState(
+            event.seq, state.current, state.vaults, by_vault, state.unknown_events, state.sharing
+        )
     if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
         return replace(switch(state, data), seq=event.seq)
     if type(event) is UnknownEvent:
@@ -94,6 +102,20 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
     if (sub := by_vault.get(vault)) is not None and sub.active is not None:
         by_vault = {**by_vault, vault: replace(sub, active=None, selection=None)}
     return replace(state, current=vault, by_vault=by_vault)
+
+
+# -- the share policy --
+
+
+def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
+    """Kept is only what differs from showing all to all: where no default is set, `all` forgets the client."""
+    client = client_key(data.client)
+    sharing = {**state.sharing, client: data.level}
+    if sharing.get(ANY_CLIENT, "all") == "all":
+        sharing = {name: level for name, level in sharing.items() if level != "all"}
+    if len(sharing) > SHARING_CLIENTS_MAX and client not in state.sharing:
+        return state
+    return replace(state, sharing=sharing)
 
 
 # -- active note, selection --
@@ -303,6 +325,7 @@ _WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Any], WorkspaceState]] = 
     c.VaultOpened: _vault_opened,
     c.VaultClosed: _vault_closed,
     c.VaultSwitched: _vault_switched,
+    c.SharingSet: _sharing_set,
 }
 _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.ActiveNoteSet: _active_note_set,

@@ -16,6 +16,9 @@ TITLE_CHARS_MAX: Final = 512
 SELECTION_INLINE_CHARS_MAX: Final = 4_096
 SELECTION_CHARS_MAX: Final = 200_000
 NOTES_PER_ACTION_MAX: Final = 1_000
+SHARING_CLIENT_CHARS_MAX: Final = 200
+SHARING_CLIENTS_MAX: Final = 1_000
+"""For so many clients of the tools a level is kept; further ones get the default's."""
 
 # What one publish may carry. A batch is one line of the log, so its bytes stay under a line's.
 BATCH_ACTIONS_MAX: Final = 1_000
@@ -41,3 +44,11 @@ READ_EVENTS_MAX: Final = 10_000
 READ_BYTES_MAX: Final = 512 * 1024
 # One remembered offset per this many bytes of log lets a read start near its sequence.
 INDEX_STRIDE_BYTES: Final = 64 * 1024
+
+# What is remembered of where the user was (visits.py).
+VISITS_MAX: Final = 5_000
+"""Of one vault."""
+HISTORY_EVENTS_MAX: Final = 50_000
+"""Visits are taken out of this many latest events of the log."""
+HISTORY_SLACK_EVENTS: Final = 5_000
+"""How far behind the newest sequence a question may be and still be answered from memory."""

@@ -4,9 +4,11 @@ Values are frozen and shared between states. The mappings inside are treated as 
 before it changes it, so that a state once handed out never moves. Their order is the lists' order.
 """
 
+from typing import Final
+
 import msgspec
 
-from .catalogue import TabSource
+from .catalogue import Sharing, TabSource
 from .ids import NoteId, TabId, VaultId
 
 
@@ -80,12 +82,27 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     """Every vault ever registered, closed ones included."""
     by_vault: dict[VaultId, VaultState] = {}
     unknown_events: int = 0
+    sharing: dict[str, Sharing] = {}
+    """Client name, case-folded, to how much it is shown; ANY_CLIENT is for all that are not named. Empty: all."""
+
+    def sharing_of(self, client: str) -> Sharing:
+        """How much the client of that name is shown."""
+        if not self.sharing:
+            return "all"
+        level = self.sharing.get(client_key(client))
+        return level if level is not None else self.sharing.get(ANY_CLIENT, "all")
 
     def of(self, vault: VaultId | None) -> VaultState:
         """The state of `vault`; of none, or of one nothing happened in, the empty state."""
         return self.by_vault.get(vault, EMPTY_VAULT) if vault is not None else EMPTY_VAULT
 
 
+def client_key(client: str) -> str:
+    """The name of a client as levels are kept for it."""
+    return client.strip().casefold()
+
+
+ANY_CLIENT: Final = "*"
 EMPTY_VAULT = VaultState()
 EMPTY = WorkspaceState()
 
@@ -131,6 +148,8 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     selection: Selection | None
     archived: list[NoteId]
     last_updated: str | None
+    sharing: dict[str, Sharing] | msgspec.UnsetType = msgspec.UNSET
+    """Left out where every client is shown all."""
 
 
 def to_json(state: WorkspaceState, vault: VaultId | None = None) -> StateJson:
@@ -150,4 +169,5 @@ def to_json(state: WorkspaceState, vault: VaultId | None = None) -> StateJson:
         selection=sub.selection,
         archived=list(sub.archived),
         last_updated=sub.last_updated,
+        sharing=state.sharing or msgspec.UNSET,
     )

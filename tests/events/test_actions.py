@@ -54,6 +54,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "note_deleted": {"note": "a.md"},
     "note_archived": {"note": "a.md"},
     "note_unarchived": {"note": "a.md"},
+    "sharing_set": {"client": "agent", "level": "none"},
     "tool_called": {
         "tool": "t",
         "caller": "c",

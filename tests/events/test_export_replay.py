@@ -10,7 +10,7 @@ import pytest
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.export import export_lines, import_events, read_export
 from workspaced_events.fold import fold_all
@@ -67,7 +67,12 @@ class TestAnExport:
         events = events_in(directory)
         lines = list(export_lines("log-1", events))
         assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
-        assert json.loads(lines[0]) == {"workspaced": "log", "version": 1, "log": "log-1", "catalogue": 1}
+        assert json.loads(lines[0]) == {
+            "workspaced": "log",
+            "version": 1,
+            "log": "log-1",
+            "catalogue": CATALOGUE_VERSION,
+        }
         assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, len(events) + 1))
         assert set(json.loads(lines[1])) == {"seq", "id", "time", "source", "vault", "type", "data"}
 

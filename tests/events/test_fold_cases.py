@@ -36,6 +36,8 @@ from workspaced_events.catalogue import (
     NoteUnpinned,
     PinnedNotesReordered,
     SelectionChanged,
+    Sharing,
+    SharingSet,
     TabSource,
     TemporaryTabClosed,
     TemporaryTabOpened,
@@ -50,7 +52,7 @@ from workspaced_events.catalogue import (
 )
 from workspaced_events.fold import apply, expired_tabs, fold_all, visible_tabs
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
 from workspaced_events.state import EMPTY, StateJson, VaultState, WorkspaceState, to_json
 
 A, B, C, D = NoteId("a.md"), NoteId("work/b.md"), NoteId("c.md"), NoteId("d.md")
@@ -148,6 +150,48 @@ def note_named(number: int) -> NoteId:
 def without_times(state: VaultState) -> VaultState:
     """`state` but for `last_updated`, where two sessions differ in length only."""
     return msgspec.structs.replace(state, last_updated=None)
+
+
+# -- the share policy --
+
+
+def sharing(*settings: tuple[str, Sharing]) -> dict[str, Sharing]:
+    session = Session(V1)
+    for client, level in settings:
+        session.publish(SharingSet(client, level), vault=None)
+    return session.state.sharing
+
+
+def test_a_clients_level_is_its_last_whatever_the_case_of_its_name() -> None:
+    assert sharing(("Agent", "none"), ("AGENT ", "names")) == {"agent": "names"}
+
+
+def test_all_forgets_a_client_unless_a_default_is_set() -> None:
+    assert sharing(("a", "names"), ("b", "none"), ("a", "all")) == {"b": "none"}
+    assert sharing(("*", "none"), ("a", "all")) == {"*": "none", "a": "all"}
+    assert sharing(("*", "none"), ("a", "all"), ("b", "names"), ("*", "all")) == {"b": "names"}
+
+
+def test_a_client_that_is_not_named_has_the_default() -> None:
+    state = Session(V1).publish(SharingSet("*", "names"), SharingSet("a", "all"), vault=None).state
+    assert [state.sharing_of(name) for name in ("A", "other", "*")] == ["all", "names", "names"]
+    assert EMPTY.sharing_of("anybody") == "all"
+
+
+def test_a_level_is_part_of_the_state_of_every_vault_and_moves_its_sequence() -> None:
+    session = Session(V1, V2)
+    assert "sharing" not in msgspec.to_builtins(session.view())
+    session.publish(SharingSet("a", "none"), vault=None).publish(pin(A))
+    assert msgspec.to_builtins(session.view(V2))["sharing"] == {"a": "none"}
+    assert session.state.seq == session.seq
+    before = session.state
+    session.publish(SharingSet("a", "all"), vault=V1)
+    assert session.state.by_vault == before.by_vault and session.state.seq == session.seq
+
+
+def test_levels_are_kept_for_so_many_clients() -> None:
+    kept = sharing(*((f"agent {n}", "none") for n in range(SHARING_CLIENTS_MAX + 5)))
+    assert len(kept) == SHARING_CLIENTS_MAX and "agent 0" in kept
 
 
 # -- the numbered cases --
@@ -1068,6 +1112,7 @@ def random_action(rng: random.Random, notes: list[NoteId], sub: VaultState, vaul
         lambda: VaultSwitched(vault),
         lambda: rng.choice([VaultClosed(vault), VaultOpened(vault, vault, f"/{vault}")]),
         lambda: NoteChanged(note=note, size=3, mtime_ns="17"),
+        lambda: SharingSet(rng.choice(["*", "Agent", "editor"]), rng.choice(["all", "names", "none"])),
         lambda: rng.choice([TemporaryTabsCleared(), rename(note, NoteId(f"moved {rng.random()}.md"))]),
     ]
     return rng.choice(makers)()

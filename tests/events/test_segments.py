@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
@@ -23,6 +23,7 @@ from workspaced_events.record import encode_batch
 
 NOW = "2026-01-01T00:00:00.000000Z"
 EVERYTHING = 1 << 40
+LATER = CATALOGUE_VERSION + 1
 
 
 def opened(disk: SimDisk, **options: Any) -> SegmentLog:
@@ -98,11 +99,14 @@ class TestRotation:
         log = opened(disk)
         append(log)
         log.close()
-        monkeypatch.setattr(segments, "CATALOGUE_VERSION", 2)
+        monkeypatch.setattr(segments, "CATALOGUE_VERSION", LATER)
         log = opened(disk)
         append(log)
         append(log)
-        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [(1, 1), (2, 2)]
+        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [
+            (CATALOGUE_VERSION, 1),
+            (LATER, 2),
+        ]
         log.close()
         scan, events = scanned(disk)
         assert (scan.damage, scan.warnings, len(events)) == (None, [], 3)
@@ -112,10 +116,10 @@ class TestRotation:
     ) -> None:
         disk = SimDisk()
         opened(disk).close()
-        monkeypatch.setattr(segments, "CATALOGUE_VERSION", 2)
+        monkeypatch.setattr(segments, "CATALOGUE_VERSION", LATER)
         log = opened(disk)
         append(log)
-        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [(2, 1)]
+        assert [(header.catalogue, header.first) for header in headers_of(disk)] == [(LATER, 1)]
         scan, events = scanned(disk)
         assert (scan.damage, len(events)) == (None, 1)
 

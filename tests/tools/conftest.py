@@ -45,8 +45,9 @@ def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode() if isinstance(text, str) else text)
             os.utime(file, ns=(0, 1_700_000_000_000_000_000))
-        # Files just written count as certain: the cache's clock runs ahead of theirs.
-        vault = Vault(folder, clock_ns=lambda: time.time_ns() + LATER_NS, **options)
+        # Files just written count as certain: the vault's clock runs ahead of theirs.
+        options = {"clock_ns": lambda: time.time_ns() + LATER_NS, **options}
+        vault = Vault(folder, **options)
         made.append(vault)
         if indexed:
             vault.reconcile()

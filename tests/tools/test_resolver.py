@@ -1,7 +1,8 @@
 """What references mean, and where links lead."""
 
+import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,26 +13,37 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
-from workspaced_tools.vault.index import IndexEntry, target_keys
-from workspaced_tools.vault.memory_index import MemoryIndex
+from workspaced_tools.vault.entries import IndexedNote, IndexEntry, target_keys
+from workspaced_tools.vault.index import Index
+from workspaced_tools.vault.links import LinkResolver
 from workspaced_tools.vault.names import fold, key, slug, stem
 from workspaced_tools.vault.note import StatKey
-from workspaced_tools.vault.resolver import STAGES, IndexLookup, readings, resolve, resolve_link
+from workspaced_tools.vault.resolver import STAGES, IndexLookup, readings, resolve
 from workspaced_tools.view import LinkName, Resolution
 
 STAT = StatKey(1, 2, 3, 4, 5)
+HASH = "0" * 64
+INDEX = Index()
 MakeState = Callable[..., VaultState]
 
 
 def note(path: str, title: str | None = None, *aliases: str, id: str | None = None) -> IndexEntry:  # noqa: A002
-    return IndexEntry(NoteId(path), stem(path) if title is None else title, STAT, id, aliases)
+    name = stem(path) if title is None else title
+    return IndexEntry(NoteId(path), name, id, aliases, stat=STAT, sha256=HASH)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opened() -> Iterator[None]:
+    """One index for all tests, since making its file takes longer than most of them."""
+    INDEX.open()
+    yield
+    INDEX.close()
 
 
 def lookup_of(*notes: IndexEntry) -> IndexLookup:
-    index = MemoryIndex()
-    for each in notes:
-        index.upsert(each)
-    return IndexLookup(index)
+    """Over an index that holds just these, until the next call."""
+    INDEX.put([IndexedNote(each, tuple(each.name_keys())) for each in notes], INDEX.ids())
+    return IndexLookup(INDEX)
 
 
 def found(reference: str, *notes: IndexEntry, state: VaultState = EMPTY_VAULT) -> tuple[str, str] | None:
@@ -229,7 +241,7 @@ def test_many_separators_cost_a_bounded_number_of_readings() -> None:
 
 
 def leads(source: str, target: str, *notes: IndexEntry, wiki: bool = True, state: VaultState = EMPTY_VAULT) -> Any:
-    result = resolve_link(NoteId(source), LinkName(target, wiki), lookup_of(*notes), state)
+    result = LinkResolver(lookup_of(*notes), state).target(NoteId(source), LinkName(target, wiki))
     return "ambiguous" if result.ambiguous else (result.note.id if result.note else None)
 
 
@@ -247,6 +259,21 @@ def test_of_files_with_one_name_the_nearest_is_meant() -> None:
     assert leads("s.md", "log", *notes) == "log.md"
     assert leads("q/s.md", "log", *notes) == "log.md"
     assert leads("q/s.md", "log", *notes[1:]) == "a/log.md"
+
+
+folders = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
+
+
+@settings(max_examples=100, deadline=None)
+@given(folders, st.sets(folders, min_size=1, max_size=6))
+def test_the_nearest_is_the_fewest_folders_away_then_the_shortest_path(here: str, there: set[str]) -> None:
+    def rank(path: str) -> tuple[int, int, str]:
+        ups, downs = here.split("/") if here else [], path.split("/")[:-1]
+        shared = len(os.path.commonprefix([ups, downs]))
+        return len(ups) + len(downs) - 2 * shared, len(path), path
+
+    held = [f"{folder}/log.md".lstrip("/") for folder in there]
+    assert leads(f"{here}/s.md".lstrip("/"), "log", *map(note, held)) == min(held, key=rank)
 
 
 def test_exact_case_and_notes_not_archived_win_among_files_with_one_name(make_state: MakeState) -> None:

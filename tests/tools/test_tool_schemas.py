@@ -19,7 +19,7 @@ from workspaced_tools.tool import Answer, Arguments, Model, Tool, run
 from workspaced_tools.view import View
 
 NOWHERE = View(EMPTY, "2026-03-01T12:00:00.000000Z", None)
-REQUIRED = {"get_note_by_reference": {"reference": "x"}}
+REQUIRED = {"get_note_by_reference": {"reference": "x"}, "search_workspace": {"query": "x"}}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "get_workspace_context": {
         "includeContent": False,
@@ -34,18 +34,39 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "maxContentLength": 3000,
         "offset": 0,
     },
+    "search_workspace": {"limit": 10, "scope": "vault"},
+    "get_related_notes": {"limit": 10},
+    "get_workspace_summary": {},
+    "get_navigation_history": {"limit": 20},
 }
 RANGES = {
     ("get_workspace_context", "maxContentLength"): (100, 10_000),
     ("get_workspace_context", "maxTotalLength"): (100, 50_000),
     ("get_current_note", "maxContentLength"): (100, 50_000),
     ("get_note_by_reference", "maxContentLength"): (100, 10_000),
+    ("search_workspace", "limit"): (1, 50),
+    ("get_related_notes", "limit"): (1, 50),
+    ("get_navigation_history", "limit"): (1, 200),
 }
+FLAGS = [
+    (name, key)
+    for name, tool in TOOLS.items()
+    for key, value in tool.input_schema["properties"].items()
+    if value["type"] == "boolean"
+]
 every_tool = pytest.mark.parametrize("name", TOOLS)
 
 
 def test_tools_come_in_a_fixed_order() -> None:
-    assert list(TOOLS)[:3] == ["get_workspace_context", "get_current_note", "get_note_by_reference"]
+    assert list(TOOLS)[:7] == [
+        "get_workspace_context",
+        "get_current_note",
+        "get_note_by_reference",
+        "search_workspace",
+        "get_related_notes",
+        "get_workspace_summary",
+        "get_navigation_history",
+    ]
 
 
 def test_the_list_of_tools_is_small() -> None:
@@ -108,18 +129,18 @@ def test_min_seq_is_taken_everywhere(name: str) -> None:
         TOOLS[name].check({**base, "minSeq": -1})
 
 
-@every_tool
-def test_flags_are_booleans_only(name: str) -> None:
-    with pytest.raises(ArgumentInvalid, match=r"includeMetadata.*true or false.*1"):
-        TOOLS[name].check({**REQUIRED.get(name, {}), "includeMetadata": 1})
+@pytest.mark.parametrize(("name", "flag"), FLAGS)
+def test_flags_are_booleans_only(name: str, flag: str) -> None:
+    with pytest.raises(ArgumentInvalid, match=rf"{flag}.*true or false.*1"):
+        TOOLS[name].check({**REQUIRED.get(name, {}), flag: 1})
 
 
 @every_tool
 def test_unknown_arguments_are_named_with_what_there_is(name: str) -> None:
     with pytest.raises(ArgumentInvalid) as caught:
-        TOOLS[name].check({**REQUIRED.get(name, {}), "maxcontentlength": 200})
-    assert "maxcontentlength" in caught.value.message
-    assert "maxContentLength" in caught.value.hint
+        TOOLS[name].check({**REQUIRED.get(name, {}), "minseq": 200})
+    assert "minseq" in caught.value.message
+    assert "minSeq" in caught.value.hint
 
 
 def test_a_missing_argument_is_named() -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,8 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
-from workspaced_tools.vault.index import IndexEntry
-from workspaced_tools.vault.memory_index import MemoryIndex
 from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import LinkName, VaultPort
 
@@ -53,32 +53,32 @@ def test_the_background_build_makes_the_index_ready(make_vault: MakeVault) -> No
     assert meant(vault, "Title 31") == "n31.md"
 
 
-class SlowIndex(MemoryIndex):
-    """Files nothing more until it is let go."""
+class HeldClock:
+    """A vault's clock that holds up who builds the index, at the first note, until it is let go."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.reached = threading.Event()
         self.go_on = threading.Event()
 
-    def upsert(self, entry: IndexEntry) -> None:
-        self.reached.set()
-        assert self.go_on.wait(5)
-        super().upsert(entry)
+    def __call__(self) -> int:
+        if threading.current_thread().name == "vault-index":
+            self.reached.set()
+            assert self.go_on.wait(5)
+        return time.time_ns() + 10_000_000_000
 
 
 def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_there(make_vault: MakeVault) -> None:
-    index = SlowIndex()
-    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"}, indexed=False, index=index, index_wait_s=0.01)
+    clock = HeldClock()
+    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"}, indexed=False, clock_ns=clock, index_wait_s=0.01)
     vault.start()
-    assert index.reached.wait(5)
+    assert clock.reached.wait(5)
     assert meant(vault, "a.md") == "a.md"
     assert meant(vault, "a") == "a.md"
     assert meant(vault, "Alpha") is None
     assert vault.index_state() == "building"
     assert vault.note_count() == 2
     assert vault.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
-    index.go_on.set()
+    clock.go_on.set()
     assert vault.wait_until_ready(5)
     assert meant(vault, "Alpha") == "a.md"
 
@@ -117,7 +117,7 @@ def test_a_folder_that_is_unmounted_for_a_while_loses_no_names(make_vault: MakeV
     assert vault.changed(["a.md"]).deleted == ()
     assert vault.note_count() == 1
     away.rename(vault.root.path)
-    assert vault.reconcile() == type(vault.reconcile())()
+    assert vault.reconcile() == Changes()
     assert meant(vault, "Alpha") == "a.md"
 
 
@@ -169,7 +169,7 @@ def test_a_hint_about_a_folder_reconciles(make_vault: MakeVault) -> None:
     vault = make_vault({"v1.2/a.md": "# Alpha"})
     (vault.root.path / "v1.2").rename(vault.root.path / "moved")
     changes = vault.changed([str(vault.root.path / "v1.2"), str(vault.root.path / "moved")])
-    assert ([version.id for version in changes.created], changes.deleted) == (["moved/a.md"], ("v1.2/a.md",))
+    assert changes == Changes(renamed=((NoteId("v1.2/a.md"), NoteId("moved/a.md")),))
     shutil.rmtree(vault.root.path / "moved")
     assert vault.changed(["moved"]).deleted == ("moved/a.md",)
 

@@ -2,7 +2,15 @@
 
 from typing import Any, Final
 
-from . import get_current_note, get_note_by_reference, get_workspace_context
+from . import (
+    get_current_note,
+    get_navigation_history,
+    get_note_by_reference,
+    get_related_notes,
+    get_workspace_context,
+    get_workspace_summary,
+    search_workspace,
+)
 from .tool import Tool
 
 TOOLS: Final[dict[str, Tool[Any]]] = {
@@ -11,5 +19,9 @@ TOOLS: Final[dict[str, Tool[Any]]] = {
         get_workspace_context.TOOL,
         get_current_note.TOOL,
         get_note_by_reference.TOOL,
+        search_workspace.TOOL,
+        get_related_notes.TOOL,
+        get_workspace_summary.TOOL,
+        get_navigation_history.TOOL,
     )
 }

@@ -9,6 +9,7 @@
         ReferenceOutsideVault      OUTSIDE_VAULT
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
+        SharingOff                 SHARING_OFF
 
 An error's `details` become the failed result's `data`: candidates, near titles.
 
@@ -48,3 +49,7 @@ class ArgumentInvalid(ToolError):
 
 class ReadFailed(ToolError):
     code = "READ_ERROR"
+
+
+class SharingOff(ToolError):
+    code = "SHARING_OFF"

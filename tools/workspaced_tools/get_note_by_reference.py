@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from .errors import AmbiguousReference, NoteNotFound
+from .errors import NoteNotFound
 from .limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX
-from .notes_view import NoteName, OutlineHeading, ShownNote, served_vault
-from .read_note import Asked, note_answer
+from .notes_view import OutlineHeading, ShownNote, served_vault
+from .read_note import Asked, Suggestions, note_answer, only_note
 from .tool import Answer, Arguments, Json, Model, Tool
 from .vault.names import fold, slug
 from .vault.note import Note
-from .view import NoteRef, Resolution, VaultPort, View
+from .view import Resolution, View
 
 
 class GetNoteByReference(Arguments):
@@ -44,13 +44,6 @@ class ReferencedNote(ShownNote):
     block: FoundBlock | None = None
 
 
-class Suggestions(Model):
-    """A failure's data: what the reference may have meant."""
-
-    candidates: list[NoteName]
-    near: list[NoteName]
-
-
 def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
     """The note that the reference means.
 
@@ -63,7 +56,7 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
     """
     vault, state = served_vault(view)
     resolution = vault.resolve(arguments.reference, state)
-    note = _only(resolution, arguments.reference, vault)
+    note = only_note(resolution, arguments.reference, vault)
     asked = Asked(
         metadata=arguments.include_metadata,
         content=arguments.include_content,
@@ -82,33 +75,6 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
     assert isinstance(found, Note)
     _add_place(answer, found, resolution)
     return answer
-
-
-def _only(resolution: Resolution, reference: str, vault: VaultPort) -> NoteRef:
-    shown = repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
-    if resolution.note is not None:
-        return resolution.note
-    if resolution.candidates:
-        raise AmbiguousReference(
-            f"The reference {shown} names {len(resolution.candidates)} notes",
-            hint="Ask again with the path of one of the candidates.",
-            **_suggestions(resolution),
-        )
-    hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
-    if vault.index_state() != "ready":
-        hint = "The vault is still being indexed: try again shortly, or give the note's exact path."
-    raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
-
-
-def _suggestions(resolution: Resolution) -> Json:
-    return {
-        "candidates": [_name(ref) for ref in resolution.candidates],
-        "near": [_name(ref) for ref in resolution.near],
-    }
-
-
-def _name(ref: NoteRef) -> Json:
-    return {"id": ref.id, "title": ref.title, "path": ref.path}
 
 
 # -- a heading or block of the note --

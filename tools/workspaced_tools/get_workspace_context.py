@@ -1,7 +1,7 @@
 """`get_workspace_context`: what the user has before them, in one answer."""
 
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from workspaced_events.state import VaultState
 
 from .limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
 from .notes_view import Facts, ShownNote, content_of, facts, note_entry, served_vault
+from .sharing import NAMES_ONLY, NameOnly
 from .tool import Answer, Arguments, Json, Model, Tool, Truncation
 from .vault.note import Note, NoteFailure
 from .view import View
@@ -92,6 +93,8 @@ class WorkspaceContext(Model):
     summary: Summary
     omitted: list[Omission]
     omitted_total: int
+    withheld: int
+    """How many notes of these lists the user keeps from agents."""
     last_updated: str | None
 
 
@@ -108,6 +111,8 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     listed = [*members, *(note for note, _ in recents)]
     distinct = list(dict.fromkeys(listed))
     frame = _Frame(arguments, state, dict(zip(distinct, vault.read(distinct), strict=True)), listed)
+    if view.sharing == "names":
+        frame.warnings.append(NAMES_ONLY)
 
     active_note = frame.entry("activeNote", active.id, {"since": active.since}) if active else None
     pins = [frame.entry("pinnedNotes", pin.id, {"pinnedAt": pin.pinned_at}) for pin in state.pins.values()]
@@ -141,6 +146,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
         },
         "omitted": frame.omitted,
         "omittedTotal": frame.omitted_total,
+        "withheld": view.withheld,
         "lastUpdated": state.last_updated,
     }
     message = f"{'An' if active else 'No'} active note, {len(pins)} pinned, {len(tabs)} in temporary tabs."
@@ -177,7 +183,7 @@ class _Frame:
     def entry(self, place: str, note: NoteId, more: Json) -> Json | None:
         """The entry of `note` in the list `place`; None where the answer has no room for it."""
         found = self._found[note]
-        shown = facts(found) if isinstance(found, Note) else None
+        shown = facts(found) if _is_whole(found) else None
         if note not in self._named:
             self._omit(note, "note", "The answer is full.")
             return None
@@ -188,7 +194,7 @@ class _Frame:
         entry = note_entry(note, found, archived=note in self._state.archived, metadata=metadata)
         entry.update(more)
         self._warn(note, found, shown)
-        if self._arguments.include_content and isinstance(found, Note):
+        if self._arguments.include_content and _is_whole(found):
             self._add_content(entry, place, note, found)
         return entry
 
@@ -234,6 +240,10 @@ class _Frame:
         # The list of what is left out must not be what overfills the answer.
         if self.omitted_total <= OMITTED_LISTED_MIN or self._spend(len(note) + 80):
             self.omitted.append({"id": note, "part": part, "reason": reason})
+
+
+def _is_whole(found: Note | NoteFailure) -> TypeGuard[Note]:
+    return isinstance(found, Note) and not isinstance(found, NameOnly)
 
 
 def _present(entries: list[Json | None]) -> list[Json]:

@@ -54,3 +54,48 @@ LISTED_MAX: Final = 500
 WARNINGS_MAX: Final = 20
 WARNINGS_CHARS_MAX: Final = 4_000
 REFERENCE_CHARS_MAX: Final = 2_048
+
+INDEXED_CHARS_MAX: Final = 1_048_576
+"""Of a longer body search knows this much."""
+QUERY_WORDS_MAX: Final = 32
+WORDS_WEIGHED_MAX: Final = 64
+"""Of a note's words this many, the most frequent ones, are weighed for what tells it from others."""
+SIMILAR_WORDS_MAX: Final = 10
+TELLING_NOTES_MAX: Final = 1_000
+"""A word that more notes have tells nothing."""
+TAGGED_NOTES_MAX: Final = 500
+"""Of the notes with one tag this many are looked at."""
+
+# What the two tools over visits show.
+HISTORY_CHARS_MAX: Final = 48_000
+"""Of all visits of one answer, as JSON; the rest of it is a frame of a few hundred."""
+SUMMARY_CHARS_MAX: Final = 20_000
+"""Of the lists of notes as JSON, and as much again of open questions; tags and warnings come on top."""
+SUMMARY_LISTED_MAX: Final = 10
+"""Notes, or tags, of each list."""
+QUESTIONS_LISTED_MAX: Final = 20
+"""Open questions of each kind."""
+SUMMARY_SOURCES_MAX: Final = 50
+"""Notes whose links are looked at."""
+SUMMARY_LINKS_PER_NOTE_MAX: Final = 2_000
+MOST_VISITED_DAYS: Final = 30
+UNTOUCHED_DAYS: Final = 30
+"""A pin not visited for so long is an open question."""
+
+# Search and what notes have to do with each other.
+QUERY_CHARS_MAX: Final = 500
+SEARCH_TAGS_MAX: Final = 10
+RESULTS_LISTED_MAX: Final = 50
+"""Notes of an answer of search, or of related notes."""
+RESULTS_CHARS_MAX: Final = 48_000
+"""Of those notes, or of what a reference may have meant, as JSON; the rest of the answer is a frame."""
+RELATED_LOOKED_AT_MAX: Final = 50
+"""Notes that are weighed of each kind: with shared tags, similar text, common visits."""
+RELATED_INCOMING_MAX: Final = 500
+"""Links to a note that are counted."""
+REASON_WORDS_MAX: Final = 5
+"""Tags, or words, that a reason names."""
+VISITED_TOGETHER_VISITS: Final = 3
+"""So many visits before and after one of a note are close to it,"""
+VISITED_TOGETHER_S: Final = 1_800
+"""if no more than this lies between the end of the one and the beginning of the other."""

@@ -22,6 +22,7 @@ from .limits import (
     NOTE_TYPE_CHARS_MAX,
     TAGS_CHARS_MAX,
 )
+from .sharing import NameOnly
 from .tool import Json, Model
 from .truncation import truncate
 from .vault.markdown import word_count
@@ -168,7 +169,9 @@ def facts(note: Note) -> Facts:
 
 
 def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metadata: bool) -> Json:
-    """The entry of a note in a list, read or not."""
+    """The entry of a note in a list, read or not; of one whose name alone is shared, just that."""
+    if isinstance(found, NameOnly):
+        return {"id": note, "title": found.title, "path": note, "exists": True, "archived": archived}
     if isinstance(found, Note):
         shown = facts(found)
         entry = {

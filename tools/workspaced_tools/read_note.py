@@ -1,12 +1,14 @@
-"""What `get_current_note` and `get_note_by_reference` share: the answer about one note."""
+"""What the tools about one note share: which note a reference means, and the answer about it."""
 
 import msgspec
 
 from workspaced_events.state import VaultState
 
-from .errors import ToolError
+from .errors import AmbiguousReference, NoteNotFound, ToolError
+from .limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from .notes_view import (
     Links,
+    NoteName,
     OutlineHeading,
     ShownNote,
     content_of,
@@ -16,14 +18,23 @@ from .notes_view import (
     note_or_error,
     outline_of,
 )
-from .tool import Answer
+from .sharing import NAMES_ONLY, NameOnly
+from .tool import Answer, Json, Model
 from .vault.note import Note, NoteFailure
-from .view import VaultPort
+from .view import NoteRef, Resolution, VaultPort
+from .visits_view import Room
 
 
 class LinkedNote(ShownNote):
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
+
+
+class Suggestions(Model):
+    """A failure's data: what the reference may have meant."""
+
+    candidates: list[NoteName]
+    near: list[NoteName]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -46,6 +57,9 @@ def note_answer(
         ToolError: `missing`, ReferenceOutsideVault or ReadFailed.
     """
     note = note_or_error(found, missing=missing)
+    if isinstance(note, NameOnly):
+        named = note_entry(note.id, note, archived=note.id in state.archived, metadata=False)
+        return Answer(named, "", [NAMES_ONLY])
     warnings = list(facts(note).warnings)
     data = note_entry(note.id, note, archived=note.id in state.archived, metadata=asked.metadata)
     truncation = None
@@ -61,3 +75,38 @@ def note_answer(
     if asked.outline:
         data["outline"] = outline_of(note, warnings)
     return Answer(data, "", warnings, truncation)
+
+
+def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteRef:
+    """The one note that `reference` means.
+
+    Raises:
+        AmbiguousReference: several notes; `candidates`.
+        NoteNotFound: none; `near`.
+    """
+    shown = repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
+    if resolution.note is not None:
+        return resolution.note
+    if resolution.candidates:
+        raise AmbiguousReference(
+            f"The reference {shown} names {len(resolution.candidates)} notes",
+            hint="Ask again with the path of one of the candidates.",
+            **_suggestions(resolution),
+        )
+    hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
+    if vault.index_state() != "ready":
+        hint = "The vault is still being indexed: try again shortly, or give the note's exact path."
+    raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
+
+
+def name_of(ref: NoteRef) -> Json:
+    """The fields of `NoteName`."""
+    return {"id": ref.id, "title": ref.title, "path": ref.path}
+
+
+def _suggestions(resolution: Resolution) -> Json:
+    room = Room(RESULTS_CHARS_MAX)
+    return {
+        "candidates": room.fitting(map(name_of, resolution.candidates)),
+        "near": room.fitting(map(name_of, resolution.near)),
+    }

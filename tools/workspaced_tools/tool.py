@@ -32,8 +32,10 @@ Result = dict[str, Any]
 """`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
 shared with other results: a caller does not change it."""
 
-_PUBLISHED_LEVELS: Final = 3
-"""Levels of objects whose fields an output schema tells: the result, its data, and what is in them."""
+_PUBLISHED_LEVELS: Final = 2
+"""Levels of objects whose fields an output schema tells: the result, and what is in it. Lists are no level: what
+is in a list of `data` is told as well."""
+_OF_FAILURES: Final = frozenset({"error", "code"})
 _log = logging.getLogger(__name__)
 
 
@@ -101,7 +103,7 @@ class Tool(Generic[A]):
     description: str
     arguments: type[A]
     data: Any
-    """The model of a success's `data`, or a union with the models of what failures carry there."""
+    """The model of a success's `data`, or a union of it with the models of what failures carry there."""
     function: Callable[[View, A], Answer]
     paged: bool = False
     """Whether results say how far they give one text (`truncation`)."""
@@ -273,6 +275,8 @@ def _allowed(schema: Json) -> str:
         return f"{words} from {low} to {high}"
     if "maxLength" in schema:
         return f"{words} of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+    if "maxItems" in schema:
+        return f"{words} of at most {schema['maxItems']}, each {_allowed(schema['items'])}"
     return words
 
 
@@ -298,14 +302,17 @@ def _tidy(schema: Json) -> Json:
 def _published(schema: Json) -> Json:
     """A full output schema in few bytes: agents pay for the list of tools in every conversation.
 
-    Fields are told down to the objects in `data`; of those within them only the kind. Definitions stand where they
-    are used, unless used often; `null` is one more type. Left unsaid are descriptions, and which fields of `data`
-    are always there. Tests hold results against the full schema as well.
+    Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects within it
+    only the kind. Definitions stand where they are used, unless used often; `null` is one more type. Left unsaid,
+    and allowed, as no object is closed to further fields: what failures have besides, descriptions, and which
+    fields of `data` are always there. Tests hold results against the full schema as well.
     """
+    told = {name: value for name, value in schema["properties"].items() if name not in _OF_FAILURES}
+    told["data"] = told["data"].get("anyOf", [told["data"]])[0]
     definitions: Json = schema.get("$defs", {})
     text = json.dumps(schema)
     often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
-    brief = _brief(schema, definitions, often, _PUBLISHED_LEVELS)
+    brief = _brief({**schema, "properties": told}, definitions, often, _PUBLISHED_LEVELS)
     brief["required"] = schema["required"]
     used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
     if used:
@@ -318,13 +325,16 @@ def _brief(schema: Json, definitions: Json, often: set[str], levels: int) -> Jso
     """`schema` with the fields of `levels` levels of objects."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     if name:
-        return schema if name in often and levels else _brief(definitions[name], definitions, often, levels)
-    kinds = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
-    if len(kinds) == 1 and "type" in kinds[0]:
-        schema = {**kinds[0], "type": [kinds[0]["type"], "null"]}
+        return schema if name in often else _brief(definitions[name], definitions, often, levels)
+    if "anyOf" in schema:
+        kinds = [_brief(part, definitions, often, levels) for part in schema["anyOf"]]
+        nullable = len(kinds) == 2 and kinds[1] == {"type": "null"} and "type" in kinds[0]
+        return {**kinds[0], "type": [kinds[0]["type"], "null"]} if nullable else {"anyOf": kinds}
     dropped = {"$defs", "description", "required", "additionalProperties"}
     if "properties" in schema:
         levels -= 1
+    elif "items" in schema:
+        levels += 1
     if levels < 0:
         dropped.add("properties")
     return {

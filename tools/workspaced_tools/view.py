@@ -12,8 +12,10 @@ from typing import Protocol
 
 import msgspec
 
+from workspaced_events.catalogue import Sharing
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import Vault, VaultState, WorkspaceState
+from workspaced_events.visits import Visit
 
 from .vault.note import Note, NoteFailure
 
@@ -72,11 +74,80 @@ class Incoming(msgspec.Struct, frozen=True, rename="camel"):
     total: int
 
 
+class Search(msgspec.Struct, frozen=True, rename="camel"):
+    """What to look for in the text of notes."""
+
+    words: str
+    """As the user typed them; every word must occur. Never a query language."""
+    limit: int
+    among: tuple[NoteId, ...] | None = None
+    """Only these notes; None: the whole vault."""
+    tags: tuple[str, ...] = ()
+    """Only notes with all of these tags, case-folded; `design` takes in `design/type`."""
+    folder: str | None = None
+    """Only notes below this folder, a vault-relative path without slashes at its ends."""
+    names_only: bool = False
+    """Look in titles and paths only."""
+
+
+class SearchHit(msgspec.Struct, frozen=True, rename="camel"):
+    """One note that holds all the words."""
+
+    note: NoteRef
+    line: int
+    """The 1-based raw line that the snippet is from; 1 where the words occur in names only."""
+    snippet: str
+    """That line, trimmed, at most 240 characters around the first word; empty where only names hold the words."""
+    score: float
+    """Higher is better; to be compared within one answer only."""
+
+
+class Found(msgspec.Struct, frozen=True, rename="camel"):
+    """The best hits, best first, and how many notes there are in all."""
+
+    hits: tuple[SearchHit, ...]
+    total: int
+    complete: bool
+    """Whether the text of every note is indexed by now."""
+
+
+class SimilarNote(msgspec.Struct, frozen=True, rename="camel"):
+    """A note whose text has telling words in common with another's."""
+
+    note: NoteRef
+    score: float
+    """Higher is better."""
+    words: tuple[str, ...]
+    """Words they share, the most telling first."""
+
+
+class TaggedNote(msgspec.Struct, frozen=True, rename="camel"):
+    """A note that shares tags with another."""
+
+    note: NoteRef
+    tags: tuple[str, ...]
+    """The shared ones, rarest first."""
+    weight: float
+    """Sum over the shared tags of ln(notes / notes with the tag)."""
+
+
+class Overview(msgspec.Struct, frozen=True, rename="camel"):
+    """A vault in numbers."""
+
+    notes: int
+    links: int
+    tags: tuple[tuple[str, int], ...]
+    """The most used tags with the number of notes that have them, most used first."""
+    changed: tuple[tuple[NoteRef, int], ...]
+    """The notes changed last with their mtime in ns, newest first."""
+
+
 class VaultPort(Protocol):
     """One vault as tools see it. Every method is safe from any thread.
 
-    What needs the index (resolve, link_targets, incoming) waits for it to be built, at most INDEX_WAIT_S, and
-    then answers from what is there; `index_state` tells. A path that names an existing file never waits.
+    What needs the index waits for it to be built, at most INDEX_WAIT_S, and then answers from what is there;
+    `index_state` tells. A path that names an existing file never waits. Notes that the share policy withholds do
+    not exist here.
     """
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
@@ -100,6 +171,27 @@ class VaultPort(Protocol):
         """Links from other notes to `note`, ordered by source path and line."""
         ...
 
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        """What the notes are called now, in the order asked; None where there is no such note. Cheaper than
+        reading them."""
+        ...
+
+    def search(self, search: Search) -> Found:
+        """The notes that hold all the words, ranked by BM25; names count more than text."""
+        ...
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        """Notes with text like that of `note`, best first, itself left out."""
+        ...
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        """Notes with tags of `note`, greatest weight first, itself left out."""
+        ...
+
+    def overview(self, limit: int) -> Overview:
+        """The vault in numbers, with at most `limit` tags and notes."""
+        ...
+
     def note_count(self) -> int:
         """How many notes the vault holds, as far as known; never waits."""
         ...
@@ -109,14 +201,36 @@ class VaultPort(Protocol):
         ...
 
 
+class HistoryPort(Protocol):
+    """What the log tells of where the user was. Safe from any thread."""
+
+    def visits(self) -> Sequence[Visit]:
+        """The remembered visits of notes of the current vault, oldest first, up to the view's sequence. Visits of
+        notes that the share policy withholds are not among them."""
+        ...
+
+
+class NoHistory:
+    """Nothing is remembered."""
+
+    def visits(self) -> Sequence[Visit]:
+        return ()
+
+
 class View(msgspec.Struct, frozen=True):
-    """The world at one moment."""
+    """The world at one moment, as one client may see it."""
 
     state: WorkspaceState
+    """Without what the share policy withholds."""
     now: str
     """UTC, six fractional digits, `Z`: the form of an event's time."""
     vault: VaultPort | None
     """The current vault; None when there is none or its folder is not served."""
+    history: HistoryPort = NoHistory()
+    sharing: Sharing = "all"
+    """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
+    withheld: int = 0
+    """How many notes of the current vault's lists the share policy withholds."""
 
     @property
     def current(self) -> Vault | None:
@@ -135,12 +249,19 @@ class View(msgspec.Struct, frozen=True):
 
 
 __all__ = [
+    "Found",
+    "HistoryPort",
     "Incoming",
     "IncomingLink",
     "LinkName",
     "LinkTarget",
     "NoteRef",
+    "Overview",
     "Resolution",
+    "Search",
+    "SearchHit",
+    "SimilarNote",
+    "TaggedNote",
     "VaultId",
     "VaultPort",
     "View",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -31,7 +32,11 @@ class Settings(BaseSettings):
     """Names the daemon: its socket and its data directory."""
     vaults: Annotated[tuple[Path, ...], NoDecode] = ()
     """Folders of Markdown; in the environment separated like PATH."""
+    deny: Annotated[tuple[str, ...], NoDecode] = ()
+    """Globs in gitignore's syntax of notes that no agent is shown; in the environment one a line."""
     data_dir: Path | None = None
+    cache_dir: Path | None = None
+    """Where indexes lie; what is there may be deleted at any time."""
     socket: Path | None = None
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
@@ -47,10 +52,39 @@ class Settings(BaseSettings):
     def _split_paths(cls, value: Any) -> Any:
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
+    @field_validator("deny", mode="before")
+    @classmethod
+    def _split_lines(cls, value: Any) -> Any:
+        return tuple(line for line in value.split("\n") if line.strip()) if isinstance(value, str) else value
+
+    @field_validator("deny")
+    @classmethod
+    def _are_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value:
+            from workspaced_tools.vault.policy import RuleInvalid, compile_rules
+
+            try:
+                compile_rules(value)
+            except RuleInvalid as error:
+                wrong = value[error.details["line"] - 1]
+                raise PydanticCustomError(
+                    "glob", "{why} ({glob})", {"why": error.message, "glob": repr(wrong[:200])}
+                ) from None
+        return value
+
     @property
     def data_path(self) -> Path:
         """Where the log lies."""
         return self.data_dir or platformdirs.user_data_path("workspaced") / self.workspace
+
+    @property
+    def cache_path(self) -> Path:
+        """Where indexes lie: beside the log, where a place for that was named."""
+        if self.cache_dir is not None:
+            return self.cache_dir
+        if self.data_dir is not None:
+            return self.data_dir / "cache"
+        return platformdirs.user_cache_path("workspaced") / self.workspace
 
     @property
     def socket_path(self) -> Path:

@@ -30,7 +30,7 @@ from .config import Settings
 from .errors import SettingsInvalid
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
-from .limits import READY_POLL_S, STOP_S, TAB_EXPIRY_INTERVAL_S
+from .limits import STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
 from .vaults import ServedVault, check_apart, registrations, usable_folder
 
@@ -47,6 +47,8 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
     """
     # Most of what a daemon makes is long-lived or free of cycles: look for garbage less often than by default.
     gc.set_threshold(50_000, 20, 100)
+    # Threads parse notes and answer calls: none may keep the loop waiting for its turn for 5 ms, the default.
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     options = {"use_uvloop": _has_uvloop()}
     return anyio.run(_serve, settings, ready, backend="asyncio", backend_options=options)
 
@@ -62,8 +64,10 @@ async def _serve_until(
 ) -> int:
     folders = list(dict.fromkeys(usable_folder(path) for path in settings.vaults))
     data = settings.data_path.expanduser().absolute()
-    check_apart(folders, data, settings.socket_path)
-    _make_private(data)
+    cache = settings.cache_path.expanduser().absolute()
+    check_apart(folders, data, settings.socket_path, cache)
+    _make_private(data, "data")
+    _make_private(cache, "cache")
     lock = LogLock(data)
     try:
         service = await _open(settings, data)
@@ -99,9 +103,11 @@ async def _run(
             tasks.start_soon(_stop_on_signal, service, signals)
             await _start(service, settings, folders, tasks)
             server = Server(service, tasks)
+            service.client_names = server.client_names
             await server.start(listening)
             if settings.idle_exit_minutes is not None:
                 tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
+            gc.freeze()  # Modules and settings live to the end: walking them costs a call milliseconds.
             ready(service)
             await service.stopping.wait()
             await server.stop()
@@ -130,12 +136,12 @@ async def _open(settings: Settings, data: Path) -> Service:
 
 async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
     served, actions = registrations(service.state, folders)
+    cache = settings.cache_path.expanduser().absolute()
     await service.note([*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))])
     for vault_id, path in served.items():
-        vault = ServedVault(vault_id, path, cache_bytes=settings.cache_bytes)
-        service.served[vault_id] = vault
+        vault = ServedVault(vault_id, path, cache_bytes=settings.cache_bytes, cache_dir=cache, deny=settings.deny)
+        service.serve(vault)
         vault.vault.start()
-        tasks.start_soon(_freeze_when_ready, vault)
         if settings.watch:
             tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
@@ -148,13 +154,6 @@ def _close(service: Service) -> None:
         vault.vault.close()
     service.close_threads()
     service.recorder.close()
-
-
-async def _freeze_when_ready(vault: ServedVault) -> None:
-    """Takes what the index holds out of the garbage collector's sight: walking it costs a call milliseconds."""
-    while vault.vault.index_state() != "ready":  # noqa: ASYNC110  # a thread sets it; waiting there outlives a stop
-        await anyio.sleep(READY_POLL_S)
-    gc.freeze()
 
 
 async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *args: object) -> None:
@@ -179,12 +178,12 @@ async def _stop_when_idle(service: Service, server: Server, minutes: float) -> N
         await anyio.sleep(left_s)
 
 
-def _make_private(directory: Path) -> None:
+def _make_private(directory: Path, what: str) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsInvalid(
-            f"Cannot use the data directory {directory}: {error.strerror}.", hint="Give another --data-dir."
+            f"Cannot use the {what} directory {directory}: {error.strerror}.", hint=f"Give another --{what}-dir."
         ) from error
 
 

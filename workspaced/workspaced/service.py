@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -28,16 +28,18 @@ from workspaced_events.fold import expired_tabs, fold_all
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
 from workspaced_events.limits import READ_EVENTS_MAX, SLOW_SYNC_S, SOURCE_CHARS_MAX
-from workspaced_events.recorder import Committed, Done, Outcome, Receipt
+from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
+from workspaced_events.visits import VisitLog
 from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.tool import Tool, run
+from workspaced_tools.tool import Tool
 from workspaced_tools.vault.warm import NotWarm
-from workspaced_tools.view import View
 
 from .__about__ import __version__
+from .calls import Calls, RulesMoved, ToolAnswer
 from .errors import TimedOut, UnknownTool
-from .limits import LATENCY_SAMPLES, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
+from .limits import MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
+from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
 from .vaults import ServedVault
 
@@ -49,13 +51,6 @@ logger = logging.getLogger(__name__)
 OWN_SOURCE = "workspaced"
 COMMITTED = "committed"
 """The one signal: the tail moved. Carries nothing; who needs the events reads them."""
-
-
-class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool answered: its JSON, and whether it is a failure."""
-
-    payload: bytes
-    ok: bool
 
 
 class Service:
@@ -73,11 +68,13 @@ class Service:
         self.recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
         self.started_at = time.monotonic()
         self.connections = 0
+        self.client_names: Callable[[], Iterable[str]] = tuple
+        """The names that the connected clients gave themselves."""
         self.stopping = anyio.Event()
         self.stop_reason = "requested"
         self._slow_syncs_warned = 0
-        self._latencies: dict[str, deque[int]] = {}
-        self._calls: dict[str, int] = {}
+        self._visits = VisitLog(self.log)
+        self._calls = Calls(self._visits)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
 
@@ -93,6 +90,7 @@ class Service:
             self._slow_syncs_warned = self.recorder.slow_syncs
             logger.warning("the disk is slow: a sync of the log took more than %g s", SLOW_SYNC_S)
         self.recent.extend(committed.events)
+        self._visits.feed(committed.events)
         for done, outcome in committed.outcomes:
             done(outcome)
         if committed.events:
@@ -119,8 +117,8 @@ class Service:
         wanted = checked(snapshot)
         self.recorder.submit(lambda state, seq: differences(state, seq, wanted), snapshot.source, done)
 
-    async def record(self, actions: list[Action]) -> list[Receipt]:
-        """Appends the daemon's own actions and waits until they are synced.
+    async def record(self, actions: list[Action] | Plan) -> list[Receipt]:
+        """Appends the daemon's own actions, or what a plan makes of the state, and waits until they are synced.
 
         Raises:
             WorkspacedError: what became of them.
@@ -146,6 +144,11 @@ class Service:
             logger.warning("not recorded: %s", error)
 
     # -- reading --
+
+    def serve(self, served: ServedVault) -> None:
+        """Answers for this vault too, from now on."""
+        self.served[served.id] = served
+        self._calls.compared(served, served.vault.policy.digest)
 
     @property
     def state(self) -> WorkspaceState:
@@ -230,10 +233,9 @@ class Service:
         return tool
 
     def call_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
-        """Runs a tool right here, and records the call, if that needs no waiting and no file; else None.
+        """Runs a tool right here, and records the call, if that needs no waiting and no file read; else None.
 
-        Even a stat may hang where the vault lies on a network: a vault that once made the loop wait is spared
-        this for a while.
+        Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while.
         """
         min_seq = arguments.get("minSeq")
         if isinstance(min_seq, int) and min_seq > self.seq:
@@ -242,16 +244,15 @@ class Service:
         started = time.perf_counter_ns()
         if served is not None and started < served.not_warm_until_ns:
             return None
-        view = View(self.state, system_clock(), served.warm if served else None)
         try:
-            answer = _run(tool, view, arguments)
+            answer = self._calls.answer(tool, arguments, caller, self.state, self.seq, served, warm=True)
         except NotWarm:
             return None
         finally:
             duration_ns = time.perf_counter_ns() - started
             if served is not None and duration_ns > WARM_CALL_S * 1e9:
                 served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
-        self._record_call(tool, caller, arguments, view, answer, duration_ns // 1000)
+        self._record_call(tool, caller, arguments, answer, duration_ns // 1000)
         return answer
 
     async def call_tool(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
@@ -263,11 +264,20 @@ class Service:
         min_seq = arguments.get("minSeq")
         if isinstance(min_seq, int):
             await self.reached(min_seq)
-        served = self.current_vault
         started = time.perf_counter_ns()
-        view = View(self.state, system_clock(), served.vault if served else None)
-        answer: ToolAnswer = await self.in_thread(_run, tool, view, arguments)
-        self._record_call(tool, caller, arguments, view, answer, (time.perf_counter_ns() - started) // 1000)
+        state, seq, served = self.state, self.seq, self.current_vault
+        while True:
+            try:
+                answer: ToolAnswer = await self.in_thread(
+                    lambda: self._calls.answer(tool, arguments, caller, state, seq, served, warm=False)
+                )
+                break
+            except RulesMoved:
+                assert served is not None
+                digest = served.vault.policy.digest
+                await served.reconcile(lambda: self.state, self.note)
+                self._calls.compared(served, digest)
+        self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
         return answer
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
@@ -279,17 +289,15 @@ class Service:
         tool: Tool[Any],
         caller: str,
         arguments: dict[str, Any],
-        view: View,
         answer: ToolAnswer,
         duration_us: int,
     ) -> None:
-        self._calls[tool.name] = self._calls.get(tool.name, 0) + 1
-        self._latencies.setdefault(tool.name, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
+        self._calls.count(tool.name, duration_us)
         data = c.ToolCalled(
             tool=tool.name,
             caller=caller,
             arguments=arguments,
-            as_of_seq=view.as_of_seq,
+            as_of_seq=answer.as_of_seq,
             result_sha256=_sha256(answer.payload),
             bytes=len(answer.payload),
             duration_us=duration_us,
@@ -326,7 +334,9 @@ class Service:
             degraded.append(log.damage.message)
         if log.failure is not None:
             degraded.append(log.failure.message)
+        policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
+        degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]
         return {
             "version": __version__,
             "pid": os.getpid(),
@@ -344,7 +354,8 @@ class Service:
             },
             "queues": {"publish": recorder.queued, "connections": self.connections},
             "vaults": [self._vault_status(served) for served in self.served.values()],
-            "tools": {name: self._tool_status(name) for name in TOOLS},
+            "tools": self._calls.status(),
+            "sharing": sharing_status(self.state, self.client_names()),
             "degraded": degraded,
             "warnings": self.warnings,
         }
@@ -356,17 +367,6 @@ class Service:
             "current": served.id == self.state.current,
             "watcher": served.watcher,
             **msgspec.to_builtins(served.vault.statistics()),
-        }
-
-    def _tool_status(self, name: str) -> dict[str, Any]:
-        samples = sorted(self._latencies.get(name, ()))
-        if not samples:
-            return {"calls": 0}
-        return {
-            "calls": self._calls[name],
-            "p50Us": samples[len(samples) // 2],
-            "p99Us": samples[min(len(samples) - 1, len(samples) * 99 // 100)],
-            "maxUs": samples[-1],
         }
 
     def offline_vaults(self) -> list[str]:
@@ -390,11 +390,6 @@ class Service:
         if not self.recent or self.recent[0].seq > first:
             return None
         return list(itertools.islice(self.recent, first - self.recent[0].seq, None))
-
-
-def _run(tool: Tool[Any], view: View, arguments: dict[str, Any]) -> ToolAnswer:
-    result = run(tool, view, arguments)
-    return ToolAnswer(msgspec.json.encode(result), bool(result["success"]))
 
 
 def _sha256(content: bytes) -> str:

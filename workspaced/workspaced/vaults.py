@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.scan import folders as folders_of
 from workspaced_tools.vault.upkeep import Changes, FileVersion
 from workspaced_tools.vault.vault import Vault
@@ -43,6 +44,9 @@ RETRY_WATCH_S: Final = 1.0
 RETRY_WATCH_MAX_S: Final = 30.0
 WATCH_CHECK_MS: Final = 1_000
 """How often a quiet watcher looks whether its folder was replaced: of that it hears nothing."""
+RENAMES_RECORDED_MAX: Final = 200
+"""Of notes renamed at once, those in the workspace are recorded, and others up to this many in all: former paths are
+for references an agent was given, not a history of the vault."""
 HINTS_MAX: Final = 1_000
 """After more hints than this at once the whole vault is compared."""
 
@@ -50,10 +54,19 @@ HINTS_MAX: Final = 1_000
 class ServedVault:
     """One vault's folder and how it is watched."""
 
-    def __init__(self, vault_id: VaultId, path: Path, *, cache_bytes: int) -> None:
+    def __init__(
+        self,
+        vault_id: VaultId,
+        path: Path,
+        *,
+        cache_bytes: int,
+        cache_dir: Path | None = None,
+        deny: Sequence[str] = (),
+    ) -> None:
+        """See `Vault`."""
         self.id = vault_id
         self.path = path
-        self.vault = Vault(path, cache_bytes_max=cache_bytes)
+        self.vault = Vault(path, cache_dir=cache_dir, deny=deny, cache_bytes_max=cache_bytes)
         self.warm = WarmVault(self.vault)
         self.not_warm_until_ns = 0
         """Until when calls are not tried on the event loop (see Service)."""
@@ -143,8 +156,9 @@ class ServedVault:
         )
 
     async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, paths: list[str]) -> None:
-        if len(paths) > HINTS_MAX:
-            # The system's queue of events may have run over, which watchfiles does not tell.
+        if len(paths) > HINTS_MAX or str(self.path / IGNORE_FILE) in paths:
+            # The system's queue of events may have run over, which watchfiles does not tell; or other notes are
+            # withheld now.
             await self.reconcile(state, record)
         elif paths:
             await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
@@ -153,6 +167,8 @@ class ServedVault:
         return path.removeprefix(f"{self.vault.root.path}/")
 
     def _is_note(self, path: str) -> bool:
+        if self._relative(path) == IGNORE_FILE:
+            return True
         return path.lower().endswith(".md") and "/." not in f"/{self._relative(path)}"
 
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
@@ -165,9 +181,15 @@ class ServedVault:
         await self._note(state, record, changes)
 
     async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
-        """Records what happened to the files of notes that are in the workspace; of others nothing."""
+        """Records what happened to the files of notes that are in the workspace; of others, some renames."""
         members = members_of(state().of(self.id))
+        renamed = sorted(changes.renamed, key=lambda pair: pair[0] not in members)
+        listed = sum(1 for former, _now in renamed if former in members)
         actions = [
+            Action(c.NoteRenamed(former, now), vault=self.id)
+            for former, now in renamed[: max(listed, RENAMES_RECORDED_MAX)]
+        ]
+        actions += [
             Action(_file_event(kind, version), vault=self.id)
             for kind, versions in ((c.NoteCreated, changes.created), (c.NoteChanged, changes.changed))
             for version in versions
@@ -227,18 +249,23 @@ def usable_folder(path: Path) -> Path:
     return real
 
 
-def check_apart(folders: Iterable[Path], data: Path, socket: Path) -> None:
+def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) -> None:
     """Sees to it that nothing of ours is ever written into a vault.
 
     Raises:
-        VaultUnusable: the data directory or the socket would lie in one.
+        VaultUnusable: the data directory, the socket or the cache would lie in one.
     """
+    places = (
+        ("data directory", data, "--data-dir"),
+        ("socket", socket, "--socket"),
+        ("cache directory", cache, "--cache-dir"),
+    )
     for folder in folders:
-        for what, path in (("data directory", data), ("socket", socket)):
+        for what, path, flag in places:
             if path.expanduser().resolve().is_relative_to(folder):
                 raise VaultUnusable(
                     f"The {what} {path} lies in the vault {folder}; nothing is ever written into a vault.",
-                    hint="Give another --data-dir." if path is data else "Give another --socket.",
+                    hint=f"Give another {flag}.",
                 )
 
 

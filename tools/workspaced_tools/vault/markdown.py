@@ -111,21 +111,26 @@ def parse_names(body: str) -> Names:
     return _NamesReader().read(_readable(body))
 
 
-def link_context(body: str, link: Link) -> str:
-    """The source line where `link` begins, trimmed; of a long one at most 240 characters around the link."""
-    source = body.encode(errors="replace")
+def link_context(body: str | bytes, link: Link) -> str:
+    """The source line where `link` begins, trimmed; of a long one at most 240 characters around the link.
+
+    `body` may be given in UTF-8, so that many links of one note do not encode it many times.
+    """
+    source = body if isinstance(body, bytes) else body.encode(errors="replace")
     start, end = link.start, link.start + len(link.raw.encode(errors="replace"))
-    line_start = max(source.rfind(b"\n", 0, start), source.rfind(b"\r", 0, start)) + 1
-    found = _LINE_END.search(source, start)
-    line_end = found.start() if found else len(source)
+    # At most four bytes a character. No more than this window is looked at, however long the line: it may hold
+    # thousands of links.
+    reach = LINK_CONTEXT_CHARS_MAX * 4
+    first, last = max(0, start - reach), min(len(source), end + reach)
+    line_start = max(source.rfind(b"\n", first, start), source.rfind(b"\r", first, start), first - 1) + 1
+    found = _LINE_END.search(source, start, last)
+    line_end = found.start() if found else last
     if line_end - line_start <= LINK_CONTEXT_CHARS_MAX:
         return source[line_start:line_end].decode().strip()
-    # At most four bytes a character: a window of the line, however long that is.
-    reach = LINK_CONTEXT_CHARS_MAX * 4
     end = min(end, line_end)
-    before = source[max(line_start, start - reach) : start].decode(errors="ignore").lstrip()
+    before = source[line_start:start].decode(errors="ignore").lstrip()
     written = source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
-    after = source[end : min(line_end, end + reach)].decode(errors="ignore").rstrip()
+    after = source[end:line_end].decode(errors="ignore").rstrip()
     spare = LINK_CONTEXT_CHARS_MAX - len(written)
     left = min(len(before), max(spare // 2, spare - len(after)))
     return (before[len(before) - left :] + written + after[: spare - left]).strip()

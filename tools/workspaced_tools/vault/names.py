@@ -31,8 +31,8 @@ def slug(name: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def key(name: str) -> str:
-    """The index key of a title, alias, id, file stem or link target."""
-    return "".join(_words(name)) or fold(name)
+    """The index key of a title, alias, id, file stem or link target. Without NUL, at which SQLite's JSON ends."""
+    return "".join(_words(name)) or fold(name).replace("\0", "")
 
 
 def stem(path: str) -> str:

@@ -24,6 +24,7 @@ from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
+from .note import NoteFailure
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -93,6 +94,24 @@ class VaultRoot:
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
+
+    def read_root_file(self, name: str, bytes_max: int, root: RootDirectory) -> tuple[os.stat_result, bytes]:
+        """Stat and first `bytes_max` bytes of the regular file `name` in the root itself. Never blocks.
+
+        Raises:
+            OSError: ENOENT where there is none, ELOOP where it is a symlink, EINVAL where it is no regular file.
+        """
+        descriptor = _open_file(name, root.fd)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+            content = b""
+            while len(content) < bytes_max and (more := os.read(descriptor, bytes_max - len(content))):
+                content += more
+            return status, content
+        finally:
+            os.close(descriptor)
 
     def directory(self) -> RootDirectory:
         """The root as it is now; hold the object while using its descriptor.
@@ -304,6 +323,11 @@ def _outside(note: str, why: str) -> ToolError:
 
 def _missing(note: str) -> ToolError:
     return NoteNotFound(f"There is no note at {_shown(note)}.", hint=_MISSING_HINT)
+
+
+def missing_note(note: NoteId) -> NoteFailure:
+    """What reading a note that is not there gives."""
+    return NoteFailure(note, NoteNotFound.code, _missing(note).message)
 
 
 def _not_regular(note: str) -> ToolError:

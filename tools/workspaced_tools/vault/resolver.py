@@ -1,4 +1,4 @@
-"""The one resolver: what a reference given by an agent means, and where a link found in a note leads.
+"""The one resolver: what a reference given by an agent means.
 
 A reference passes through STAGES in their order and stops at the first with a hit; there, notes that are not
 archived win over archived ones, and several hits make it ambiguous. Nothing is ever guessed.
@@ -6,12 +6,9 @@ archived win over archived ones, and several hits make it ambiguous. Nothing is 
 Separators are ambiguous, since titles and file names may hold `#`, `^` and `|` as well. So the longest name is
 tried first: `C# notes#Setup` means the note called that, else `C# notes` at its heading `Setup`, else `C`. Only
 exact stages count for the longer names; a slug would swallow the separators.
-
-A link found in a note follows Obsidian's rule first (a file's name or path, the nearest on ties), then the general
-order. Markdown links (`[text](target)`) name files only, relative to the source's folder first.
+Links found in notes have a rule of their own first: see `links`.
 """
 
-import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,8 +20,9 @@ from workspaced_events.state import VaultState
 
 from ..errors import ArgumentInvalid, ReferenceOutsideVault
 from ..limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
-from ..view import LinkName, LinkTarget, NoteRef, Resolution
-from .index import Index, IndexEntry, target_keys
+from ..view import NoteRef, Resolution
+from .entries import NamedNote, target_keys
+from .index import Index
 from .names import fold, slug, stem, without_ending
 
 _SEPARATOR = re.compile(r"[#|]|\^(?=[A-Za-z0-9-]+$)")
@@ -41,26 +39,41 @@ class Lookup(Protocol):
         """
         ...
 
-    def named(self, name_key: str) -> Sequence[IndexEntry]:
+    def named(self, name_key: str) -> Sequence[NamedNote]:
         """See `Index.named`."""
         ...
 
-    def near(self, name: str, limit: int) -> Sequence[IndexEntry]:
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
         """See `Index.near`."""
         ...
 
 
 class IndexLookup:
-    """The notes as an index knows them; touches no file."""
+    """The notes as an index knows them, for one call: what was asked once is remembered. Touches no file."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
+        """Notes that `is_withheld` are not there, though the index may not know it yet."""
         self._index = index
-        self.named = index.named
-        self.near = index.near
+        self.is_withheld: Final = is_withheld
+        self._named: dict[str, list[NamedNote]] = {}
+        self._at: dict[NoteId, NoteRef | None] = {}
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        entry = self._index.entry(path)
-        return entry.ref if entry is not None else None
+        if path not in self._at:
+            entry = self._index.entry(path)
+            shown = entry is not None and not entry.withheld and not self.is_withheld(path)
+            self._at[path] = entry.ref if entry is not None and shown else None
+        return self._at[path]
+
+    def named(self, name_key: str) -> list[NamedNote]:
+        found = self._named.get(name_key)
+        if found is None:
+            found = [entry for entry in self._index.named(name_key) if not self.is_withheld(entry.id)]
+            self._named[name_key] = found
+        return found
+
+    def near(self, name: str, limit: int) -> list[NamedNote]:
+        return [entry for entry in self._index.near(name, limit) if not self.is_withheld(entry.id)]
 
 
 class Reading(NamedTuple):
@@ -71,7 +84,7 @@ class Reading(NamedTuple):
     block: str | None = None
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """A name in the forms the stages compare."""
 
     name: str
@@ -82,26 +95,26 @@ class _Wanted(NamedTuple):
     slugs: frozenset[str]
 
     @classmethod
-    def of(cls, name: str) -> "_Wanted":
+    def of(cls, name: str) -> "Wanted":
         slugs = {slug(name)} if "/" in name else {slug(name), slug(stem(name))}
         path = f"/{without_ending(name)}"
         return cls(name, fold(name), path, fold(path), frozenset(slugs - {""}))
 
 
-_Matches = Callable[[IndexEntry, _Wanted], bool]
+_Matches = Callable[[NamedNote, Wanted], bool]
 
 
-def _ends_with(entry: IndexEntry, wanted: _Wanted) -> bool:
+def ends_with(entry: NamedNote, wanted: Wanted) -> bool:
     path = entry.id[:-3]  # every id ends with `.md`, in some case
     return path.endswith(wanted.path) or path == wanted.path[1:]
 
 
-def _ends_with_folded(entry: IndexEntry, wanted: _Wanted) -> bool:
+def ends_with_folded(entry: NamedNote, wanted: Wanted) -> bool:
     path = fold(entry.id[:-3])
     return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
 
 
-def _is_slug(entry: IndexEntry, wanted: _Wanted) -> bool:
+def _is_slug(entry: NamedNote, wanted: Wanted) -> bool:
     return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
 
 
@@ -111,13 +124,13 @@ _EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
     ("title", lambda entry, wanted: entry.title == wanted.name),
     ("alias", lambda entry, wanted: wanted.name in entry.aliases),
     ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
-    ("filename", lambda entry, wanted: "/" not in wanted.name and _ends_with(entry, wanted)),
-    ("filename", lambda entry, wanted: "/" not in wanted.name and _ends_with_folded(entry, wanted)),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with(entry, wanted)),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with_folded(entry, wanted)),
 )
 _ALL: Final = (
     *_EXACT,
-    ("pathSuffix", _ends_with),
-    ("pathSuffix", _ends_with_folded),
+    ("pathSuffix", ends_with),
+    ("pathSuffix", ends_with_folded),
     ("slug", _is_slug),
 )
 STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath")
@@ -132,31 +145,12 @@ def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
     """
     ways = readings(reference)
     for way in ways:
-        found = _resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
+        found = resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
         if found is not None:
             return found
     last = ways[-1]
     near = lookup.near(stem(last.name) or ways[0].name, NEAR_TITLES_MAX)
     return Resolution(near=tuple(entry.ref for entry in near), heading=last.heading, block=last.block)
-
-
-def resolve_link(source: NoteId, link: LinkName, lookup: Lookup, state: VaultState) -> LinkTarget:
-    """Where a link written in `source` leads."""
-    target = unicodedata.normalize("NFC", link.target.strip())
-    relative = target.startswith(("./", "../"))
-    if relative or not link.wiki:
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        if (note := _at(note_paths(path), lookup)) is not None or relative:
-            return LinkTarget(note)
-    name = target.lstrip("/")
-    note = _at(note_paths(name), lookup) if name != target else None
-    note = note or _obsidian(source, name, lookup, state)
-    if note is not None or not link.wiki or not name or "\0" in name or ".." in name.split("/"):
-        return LinkTarget(note)
-    found = _resolve_reading(Reading(name), lookup, state, exact_only=False)
-    if found is None:
-        return LinkTarget(None)
-    return LinkTarget(found.note, ambiguous=found.note is None)
 
 
 # -- reading a reference --
@@ -222,10 +216,11 @@ def _shown(reference: str) -> str:
 # -- stages --
 
 
-def _resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
-    if (note := _at(note_paths(way.name), lookup)) is not None:
+def resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
+    """What one reading means; None where no stage has a hit."""
+    if (note := first_at(note_paths(way.name), lookup)) is not None:
         return Resolution(note, "path", heading=way.heading, block=way.block)
-    wanted = _Wanted.of(unicodedata.normalize("NFC", way.name))
+    wanted = Wanted.of(unicodedata.normalize("NFC", way.name))
     entries = {entry.id: entry for each in target_keys(wanted.name) for entry in lookup.named(each)}.values()
     for stage, matches in _EXACT if exact_only else _ALL:
         hits = [entry for entry in entries if matches(entry, wanted)]
@@ -237,7 +232,7 @@ def _resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_o
 
 
 def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:
-    hits = _not_archived(hits, state)
+    hits = not_archived(hits, state)
     if len(hits) == 1:
         return Resolution(hits[0], stage, heading=way.heading, block=way.block)
     members = {note: rank for rank, note in enumerate(_members(state))}
@@ -247,7 +242,7 @@ def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultStat
     )
 
 
-def _not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
+def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
     return [ref for ref in hits if ref.id not in state.archived] or hits
 
 
@@ -274,35 +269,8 @@ def note_paths(name: str) -> Iterator[NoteId]:
         yield note
 
 
-def _at(paths: Iterable[NoteId], lookup: Lookup) -> NoteRef | None:
+def first_at(paths: Iterable[NoteId], lookup: Lookup) -> NoteRef | None:
     for path in paths:
         if (note := lookup.at_path(path)) is not None:
             return note
     return None
-
-
-# -- Obsidian's rule --
-
-
-def _obsidian(source: NoteId, name: str, lookup: Lookup, state: VaultState) -> NoteRef | None:
-    """The file of this name, or whose path ends with it; of several the nearest to `source`."""
-    if "/" in name and (note := _at(note_paths(name), lookup)) is not None:
-        return note
-    wanted = _Wanted.of(name)
-    entries = lookup.named(target_keys(name)[-1])
-    hits = [entry.ref for entry in entries if _ends_with(entry, wanted)]
-    hits = hits or [entry.ref for entry in entries if _ends_with_folded(entry, wanted)]
-    if not hits:
-        return None
-    return min(_not_archived(hits, state), key=lambda ref: (_distance(source, ref.id), len(ref.id), ref.id))
-
-
-def _distance(one: NoteId, other: NoteId) -> int:
-    """How many folders lie between two notes: up from the one, down to the other."""
-    a, b = one.split("/")[:-1], other.split("/")[:-1]
-    shared = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        shared += 1
-    return len(a) + len(b) - 2 * shared

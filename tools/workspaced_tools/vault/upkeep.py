@@ -1,19 +1,19 @@
 """Keeping the index true to the files.
 
-Three ways lead here: a reconcile scan (at start, and from time to time), a watcher's hint that paths changed, and
-a tool that met a file newer than its entry. All end in `refresh`: read the file now and file what it holds. Hints
-may be lost, late or wrong; the scan repairs.
+Three ways lead here: a reconcile (at start, and from time to time), a watcher's hint that paths changed, and a
+tool that met a file newer than its entry. All end in reading the file now and filing what it holds. Hints may be
+lost, late or wrong; the reconcile repairs.
 
-Notes are read past the content cache, one at a time: indexing a large vault must not push out what agents read.
+Notes are read past the content cache: indexing a large vault must not push out what agents read.
 """
 
 import logging
 import os
+import sqlite3
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Iterable
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -22,17 +22,23 @@ from workspaced_events.errors import ActionError
 from workspaced_events.ids import NoteId, note_id
 
 from ..errors import ReadFailed
-from ..limits import UNCERTAIN_NS
 from .cache import ContentCache
-from .index import Index, entry_of
+from .entries import IndexEntry, withheld_by
+from .index import Index
+from .index_file import IndexFull, IndexLost
 from .note import Note, NoteFailure, StatKey
-from .paths import VaultRoot
-from .scan import ScanReport, scan
+from .paths import VaultRoot, is_utf8
+from .policy import Policy
+from .renames import renames
+from .scan import ScanReport
+from .survey import Batch, Bounds, Survey, TooMuch, indexed_or_none, is_gone, read_note
+from .surveyors import SURVEYORS_MAX, SurveyFailed, Surveyors
 
 _log = logging.getLogger(__name__)
 
-_BATCH_NOTES: Final = 8
-_BATCH_SCANNED: Final = 256
+INLINE: Final = Bounds(notes=3_000, stale=300)
+"""More than this is surveyed by worker processes."""
+_ATTEMPTS: Final = 3
 _YIELD_S: Final = 0.001
 
 
@@ -45,26 +51,26 @@ class FileVersion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Changes(msgspec.Struct, frozen=True, rename="camel"):
-    """What became different since the index was last true."""
+    """What became different since the index was last true; the first filling of an empty one is no change."""
 
     created: tuple[FileVersion, ...] = ()
     changed: tuple[FileVersion, ...] = ()
     deleted: tuple[NoteId, ...] = ()
+    renamed: tuple[tuple[NoteId, NoteId], ...] = ()
+    """(from, to); neither is among the created and deleted."""
 
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
-    """How far the index is. `notes_found` is what the scan has met, `notes_indexed` what is filed."""
+    """How far the index is. `notes_found` is what the survey has met, `notes_indexed` what is filed."""
 
     state: str
+    """`building` until names and links of all notes are filed, then `ready`."""
+    text: str
+    """The same of their text, for search."""
     notes_found: int
     notes_indexed: int
-
-
-class _Outcome(Enum):
-    SAME = 0
-    CREATED = 1
-    CHANGED = 2
-    DELETED = 3
+    texts_indexed: int
+    withheld: int
 
 
 class Upkeep:
@@ -74,66 +80,95 @@ class Upkeep:
         self,
         root: VaultRoot,
         index: Index,
+        policy: Policy,
+        deny: Sequence[str] = (),
         *,
         clock_ns: Callable[[], int] = time.time_ns,
         is_busy: Callable[[], bool] = lambda: False,
+        inline: Bounds = INLINE,
     ) -> None:
-        """`is_busy` says whether tools are being answered: then the work pauses for a moment between batches."""
+        """See `Vault`. `deny` are the rules that `policy` was made with; `is_busy` says whether tools are being
+        answered: then work in this process pauses between batches."""
+        self.usable = threading.Event()
+        """Names and links of nearly all notes can be looked up: `ready`, or filed before the last stop."""
         self.ready = threading.Event()
+        self.text_ready = threading.Event()
         self.report = ScanReport()
-        """Of the last complete scan."""
+        """Of the last complete survey."""
         self.error: str | None = None
-        """Why the last scan failed."""
+        """Why the last reconcile failed."""
         self._root = root
         self._index = index
+        self._policy = policy
+        self._deny = tuple(deny)
         self._clock_ns = clock_ns
         self._is_busy = is_busy
+        self._inline = inline
         self._reader = ContentCache(root, bytes_max=0, threads=1)
-        self._scanning = threading.Lock()
+        self._reconciling = threading.Lock()
         self._writing = threading.Lock()
         self._stop = threading.Event()
-        self._uncertain: set[NoteId] = set()
-        """Read so soon after their last change that they may change again under an equal stat."""
+        self._touched: set[NoteId] = set()
+        """Filed by others since the survey at hand began: it may know an older version."""
         self._found = 0
-        self._thread: threading.Thread | None = None
+        self._untold = _Changes()
+        self._enforced: str | None = None
+        """The rules that the index is known to keep to."""
+        self._threads: list[threading.Thread] = []
+        self._lost = False
+        self._surveyors: Surveyors | None = None
 
     def start(self) -> None:
         """Builds the index on a thread of its own."""
-        assert self._thread is None, "started twice"
-        self._thread = threading.Thread(target=self._build, name="vault-index", daemon=True)
-        self._thread.start()
+        self._threads.append(threading.Thread(target=self._build, name="vault-index", daemon=True))
+        self._threads[-1].start()
 
     def close(self) -> None:
-        """Stops after the note at hand and waits for that. Idempotent."""
+        """Stops after the note at hand, waits for that and closes the index. Idempotent."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._reader.close()
+        if self._surveyors is not None:
+            self._surveyors.stop()
+        for thread in self._threads:
+            thread.join()
+        with self._reconciling, self._writing:
+            self._reader.close()
+            self._index.close()
 
     def progress(self) -> Progress:
         """How far the index is."""
-        count = self._index.count()
+        count, withheld = self._index.count(), self._index.withheld_count()
         ready = self.ready.is_set()
-        return Progress("ready" if ready else "building", count if ready else max(self._found, count), count)
+        return Progress(
+            "ready" if ready else "building",
+            "ready" if self.text_ready.is_set() else "building",
+            count if ready else max(self._found - withheld, count),
+            count,
+            self._index.text_count(),
+            withheld,
+        )
 
     def reconcile(self) -> Changes:
-        """Scans the vault and indexes what differs; afterwards the index is ready.
+        """Compares all files with the index and files what differs; afterwards the index is ready.
 
         Raises:
-            ReadFailed: the folder is absent or cannot be opened. The index stays as it was: a disk that is
-                unmounted for a while loses no names.
+            ReadFailed: the folder is absent or cannot be opened (the index stays as it was: a disk that is
+                unmounted for a while loses no names), or the index cannot be written.
         """
-        with self._scanning:
-            try:
-                changes = self._reconcile()
-            except ReadFailed as failure:
-                self.error = failure.message
-                raise
-            finally:
-                if not self._stop.is_set():
-                    self.ready.set()
-            self.error = None
-            return changes
+        self._reconcile()
+        return self._told()
+
+    def rebuild(self) -> None:
+        """Makes the index anew, its file having failed, on a thread of its own; at once back."""
+        with self._writing:
+            if self._lost:
+                return
+            self._lose()
+            if self._stop.is_set():
+                return
+            for state in (self.usable, self.ready, self.text_ready):
+                state.clear()
+        _log.warning("the index is damaged and is made anew")
+        self.start()
 
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
         """The notes that changed paths (absolute, or relative to the vault) speak of, and whether to reconcile.
@@ -153,121 +188,257 @@ class Upkeep:
             except (ActionError, UnicodeEncodeError):
                 if not any(part.startswith(".") for part in relative.split("/")):
                     folders.append(relative + "/")
-        if not folders:
-            return notes, False
-        if any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders):
-            return notes, True
-        return notes, any(note.startswith(tuple(folders)) for note in self._index.ids())
+        bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
+        return notes, bare or any(map(self._index.any_below, filter(is_utf8, folders)))
 
     def refresh(self, notes: Iterable[NoteId]) -> Changes:
-        """Reads these notes now and files what they hold."""
-        changes = _Changes()
-        for note in notes:
-            changes.add(note, *self._refresh(note))
-        return changes.done()
+        """Reads these notes now and files what they hold; what that changed, and what was not told before."""
+        self._refresh(notes)
+        return self._told()
 
-    def file(self, found: Note | NoteFailure) -> bool:
-        """Files a version that was read elsewhere; whether the index was not true to it."""
-        entry = self._index.entry(found.id)
-        if isinstance(found, Note):
-            if entry is not None and entry.stat == found.stat:
-                return False
-        elif entry is None or found.code == ReadFailed.code:
-            return False
-        # Read anew under the lock: by now another thread may have filed a newer version.
-        return self._refresh(found.id)[0] is not _Outcome.SAME
+    def file(self, notes: Iterable[NoteId]) -> bool:
+        """As `refresh`, for a reader: whether the index was not true to one of them.
+
+        The changes are told by the next refresh or reconcile.
+        """
+        return self._refresh(notes)
+
+    def enforce(self) -> None:
+        """Takes out of the index what the rules as they are now withhold; what they no longer withhold comes with
+        the next reconcile."""
+        digest = self._policy.digest
+        if digest == self._enforced:
+            return
+        with self._writing:
+            if self._index.file.is_open and not self._stop.is_set():
+                with suppress(IndexFull):
+                    self._index.withhold(self._policy.denies)
+                    self._enforced = digest
 
     def _build(self) -> None:
         try:
-            self.reconcile()
+            self._reconcile()
         except ReadFailed as failure:
             _log.warning("the vault cannot be indexed: %s", failure.message)
         except Exception:
             self.error = "The index could not be built."
             _log.exception("the vault cannot be indexed")
 
-    def _reconcile(self) -> Changes:
-        report = ScanReport()
-        seen: set[NoteId] = set()
-        stale: list[NoteId] = []
+    # -- reconciling --
+
+    def _reconcile(self) -> None:
+        with self._reconciling:
+            try:
+                self._compare()
+            except ReadFailed as failure:
+                self.error = failure.message
+                raise
+            except (OSError, sqlite3.Error, IndexLost, IndexFull) as reason:
+                _log.warning("the index cannot be kept: %s", reason)
+                self.error = "The index cannot be written: look-ups by name and search are not complete."
+                raise ReadFailed(self.error, hint="Make room on the disk of the cache directory.") from None
+            finally:
+                if not self._stop.is_set():
+                    self.usable.set()
+                    self.ready.set()
+            self.error = None
+
+    def _compare(self) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self._writing:
+                    if self._stop.is_set():
+                        return
+                    self._opened()
+                for batch in self._surveyed():
+                    self._apply(batch)
+                    if self._stop.is_set():
+                        return
+                self.text_ready.set()
+                return
+            except IndexLost:
+                with self._writing:
+                    self._lose()
+                if attempt == _ATTEMPTS or self._stop.is_set():
+                    raise
+
+    def _lose(self) -> None:
+        self._lost = True
+        self._index.file.drop()
+
+    def _opened(self) -> None:
+        if self._lost or not self._index.file.is_open:
+            for state in (self.usable, self.ready, self.text_ready):
+                state.clear()
+            self._enforced = None
+            if self._lost:
+                self._index.remake()
+                self._lost = False
+            elif self._index.open() and self._index.is_complete:
+                self.usable.set()
+        self._touched.clear()
         self._found = 0
-        for found in scan(self._root, report):
-            entry = self._index.entry(found.id)
-            if entry is None or entry.stat != found.stat or found.id in self._uncertain:
-                stale.append(found.id)
-            seen.add(found.id)
-            self._found += 1
-            if self._found % _BATCH_SCANNED == 0 and self._paused():
-                return Changes()
-        # A note that came after the scan passed by is missing there: refresh asks the disk.
-        changes = _Changes()
-        for note in self._index.ids():
-            if note in seen:
-                continue
-            if unicodedata.normalize("NFC", note) in seen and not unicodedata.is_normalized("NFC", note):
-                # Its file has got the NFC id, the other's being gone, but can still be opened by its own spelling.
-                changes.add(note, self._forget(note), None)
-            else:
-                stale.append(note)
-        del seen
-        for done, note in enumerate(stale, start=1):
-            changes.add(note, *self._refresh(note))
-            if done % _BATCH_NOTES == 0 and self._paused():
-                return changes.done()
-        self.report = report
-        return changes.done()
+        self._policy.refresh()
 
-    def _paused(self) -> bool:
-        """Lets other threads in; whether to stop."""
-        return self._stop.wait(_YIELD_S) if self._is_busy() else self._stop.is_set()
+    def _surveyed(self) -> Iterator[Batch]:
+        """The batches of one survey, in this process while the vault is small."""
+        known = self._index.known() if self._index.count() <= self._inline.notes else None
+        if known is not None:
+            try:
+                survey = Survey(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
+                yield from self._unhurried(survey.batches())
+                return
+            except TooMuch:
+                pass
+        del known
+        try:
+            yield from self._by_surveyors()
+        except (OSError, SurveyFailed) as reason:
+            if self._stop.is_set():
+                return
+            _log.warning("surveying in this process: %s", reason)
+            survey = Survey(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
+            yield from self._unhurried(survey.batches())
 
-    def _refresh(self, note: NoteId) -> tuple[_Outcome, FileVersion | None]:
+    def _by_surveyors(self) -> Iterator[Batch]:
+        # A vault that is known needs little more than its files' stats.
+        count = 1 if self._index.is_complete else max(1, min(SURVEYORS_MAX, os.cpu_count() or 1))
+        self._root.directory()  # Raises here where the folder is absent.
+        surveyors = self._surveyors = Surveyors(self._root.path, self._deny, self._index.file.path, count)
+        found = [0] * count
+        reports: list[ScanReport] = []
+        try:
+            if self._stop.is_set():  # `close` may have looked for workers before these began.
+                return
+            for number, batch in surveyors.batches():
+                found[number] = batch.found
+                report = None
+                if batch.report is not None:
+                    reports.append(batch.report)
+                    report = batch.report if len(reports) == count else None
+                yield msgspec.structs.replace(batch, found=sum(found), report=report)
+                if self._stop.is_set():
+                    return
+        finally:
+            self._surveyors = None
+            surveyors.close()
+
+    def _unhurried(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            yield batch
+            if self._is_busy():
+                self._stop.wait(_YIELD_S)
+
+    def _apply(self, batch: Batch) -> None:
+        self._found = batch.found
+        for note, spelled in batch.spellings.items():
+            self._root.learn(note, spelled)
+        again: set[NoteId] = set()
+        with self._writing:
+            if batch.notes or batch.gone:
+                again = self._touched.intersection((*(each.note.entry.id for each in batch.notes), *batch.gone))
+                fresh = [each for each in batch.notes if each.note.entry.id not in again]
+                gone = [note for note in batch.gone if note not in again]
+                if self.usable.is_set():
+                    known = self._index.entries([*(each.note.entry.id for each in fresh if each.was_known), *gone])
+                    for each in fresh:
+                        self._untold.add(known.get(each.note.entry.id), each.note.entry)
+                    for note in gone:
+                        self._untold.add(known.get(note), None)
+                self._index.put([each.note for each in fresh], gone)
+                if any(each.note.text is None and not each.note.entry.withheld for each in fresh):
+                    self.text_ready.clear()
+            if batch.texts:
+                self._index.put_texts([(each.note, each.stat, each.text) for each in batch.texts])
+            if batch.report is not None:
+                self._index.set_complete()
+                self.report = batch.report
+                self.usable.set()
+                self.ready.set()
+        self._refresh(again)
+
+    # -- single notes --
+
+    def _refresh(self, notes: Iterable[NoteId]) -> bool:
+        """Files these notes as they are now; whether one was not as the index knew it."""
+        wanted = list(dict.fromkeys(notes))
+        if not wanted:
+            return False
         # One lock around read and write: of two versions the one read later is filed later.
         with self._writing:
-            now = self._clock_ns()
-            found = self._reader.read(note)
-            entry = self._index.entry(note)
-            if isinstance(found, NoteFailure):
-                # Unreadable for a while is not gone.
-                if entry is None or found.code == ReadFailed.code:
-                    return _Outcome.SAME, None
-                return self._forget(note), None
-            if found.stat.ctime_ns > now - UNCERTAIN_NS:
-                self._uncertain.add(note)
-            else:
-                self._uncertain.discard(note)
-            try:
-                fresh = entry_of(found)
-            except Exception:
-                # One note that cannot be parsed must not keep the others out.
-                _log.exception("note %r cannot be indexed", note)
-                return _Outcome.SAME, None
-            if fresh == entry:
-                return _Outcome.SAME, None
-            self._index.upsert(fresh)
-            version = FileVersion(note, found.stat, found.sha256)
-            return (_Outcome.CREATED if entry is None else _Outcome.CHANGED), version
+            if self._stop.is_set() or not self._index.file.is_open:
+                return False
+            known = self._index.entries(wanted)
+            put, gone, moved = [], [], False
+            for note in wanted:
+                entry = known.get(note)
+                found, certain = read_note(self._reader, note, self._clock_ns)
+                if isinstance(found, NoteFailure):
+                    if entry is not None and is_gone(self._root, found):
+                        gone.append(note)
+                        self._untold.add(entry, None)
+                    continue
+                if entry is not None and self._is_true(entry, found) and entry.certain:
+                    continue
+                made = indexed_or_none(found, self._policy, certain=certain)
+                if made is not None:
+                    put.append(made)
+                    self._untold.add(entry, made.entry)
+                    moved = moved or entry is None or not self._is_true(entry, found)
+            self._touched.update(wanted)
+            if put or gone:
+                try:
+                    self._index.put(put, gone)
+                except IndexFull as reason:
+                    self.error = f"The index cannot be written: {reason}."
+            return moved or bool(gone)
 
-    def _forget(self, note: NoteId) -> _Outcome:
-        self._index.remove(note)
-        self._uncertain.discard(note)
-        return _Outcome.DELETED
+    def _is_true(self, entry: IndexEntry, found: Note) -> bool:
+        return (
+            entry.stat == found.stat
+            and entry.sha256 == found.sha256
+            and entry.withheld is withheld_by(self._policy, found)
+        )
+
+    def _told(self) -> Changes:
+        with self._writing:
+            changes, self._untold = self._untold, _Changes()
+        return changes.done()
 
 
 class _Changes:
-    """Collects outcomes."""
+    """Collects what became of notes: of several steps the sum."""
 
     def __init__(self) -> None:
-        self._versions: dict[_Outcome, list[FileVersion]] = {_Outcome.CREATED: [], _Outcome.CHANGED: []}
-        self._deleted: list[NoteId] = []
+        self._before: dict[NoteId, IndexEntry | None] = {}
+        self._after: dict[NoteId, IndexEntry | None] = {}
 
-    def add(self, note: NoteId, outcome: _Outcome, version: FileVersion | None) -> None:
-        if outcome is _Outcome.DELETED:
-            self._deleted.append(note)
-        elif version is not None:
-            self._versions[outcome].append(version)
+    def add(self, before: IndexEntry | None, after: IndexEntry | None) -> None:
+        """One note was `before` and is `after`; None: not there."""
+        entry = before or after
+        if entry is not None:
+            self._before.setdefault(entry.id, before)
+            self._after[entry.id] = after
 
     def done(self) -> Changes:
+        gone = [old for note, old in self._before.items() if old is not None and self._after[note] is None]
+        new = [now for note, now in self._after.items() if now is not None and self._before[note] is None]
+        pairs = renames(gone, new)
+        moved = {note for pair in pairs for note in pair}
+        changed = [
+            now
+            for note, now in self._after.items()
+            if now is not None
+            and (old := self._before[note]) is not None
+            and (old.stat, old.sha256) != (now.stat, now.sha256)
+        ]
         return Changes(
-            tuple(self._versions[_Outcome.CREATED]), tuple(self._versions[_Outcome.CHANGED]), tuple(self._deleted)
+            tuple(_version(each) for each in new if each.id not in moved and not each.withheld),
+            tuple(_version(each) for each in changed if not each.withheld),
+            tuple(each.id for each in gone if each.id not in moved),
+            tuple(pairs),
         )
+
+
+def _version(entry: IndexEntry) -> FileVersion:
+    return FileVersion(entry.id, entry.stat, entry.sha256)

@@ -1,8 +1,8 @@
-"""`Vault`: one vault as tools see it, over its root, content cache and index. Implements `VaultPort`.
+"""`Vault`: one vault as tools see it, over its folder, content cache, index and share policy; a `VaultPort`.
 
 The index answers quickly but may lag behind the files; so whatever note it names is looked at on disk before it is
 named to an agent, and where the index was wrong it is mended and asked again. An answer never names a note that is
-not there.
+not there, or that the share policy withholds: all that leaves here went through `_shared`.
 """
 
 import os
@@ -10,7 +10,8 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,20 +20,39 @@ from workspaced_events.state import VaultState
 
 from ..errors import ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S
-from ..view import Incoming, IncomingLink, LinkName, LinkTarget, NoteRef, Resolution
-from .cache import CacheStatistics, ContentCache
-from .index import Index, IndexEntry, entry_of, target_keys
-from .markdown import link_context
-from .memory_index import MemoryIndex
+from ..view import (
+    Found,
+    Incoming,
+    LinkName,
+    LinkTarget,
+    NoteRef,
+    Overview,
+    Resolution,
+    Search,
+    SearchHit,
+    SimilarNote,
+    TaggedNote,
+)
+from . import search as searching
+from .backlinks import incoming
+from .cache import CacheStatistics, ContentCache, stat_key
+from .entries import IndexEntry, NamedNote, Withheld, indexed
+from .fulltext import query_words, snippet_of
+from .index import Index
+from .index_file import IndexLost
+from .links import LinkResolver
 from .names import stem
 from .note import Note, NoteFailure
-from .paths import VaultRoot
-from .resolver import IndexLookup, resolve, resolve_link
-from .upkeep import Changes, Progress, Upkeep
+from .paths import VaultRoot, missing_note
+from .policy import Policy
+from .resolver import IndexLookup, resolve
+from .survey import Bounds
+from .upkeep import INLINE, Changes, Progress, Upkeep
 
+T = TypeVar("T")
 _MEND_ATTEMPTS: Final = 3
 _BUSY_S: Final = 0.002
-"""This long after a read more are likely: the index builder makes room."""
+"""This long after a read more are likely: work in this process makes room."""
 
 
 class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
@@ -40,6 +60,8 @@ class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
 
     cache: CacheStatistics
     index: Progress
+    withheld: int
+    """How many notes the share policy withholds."""
     warnings: tuple[str, ...]
 
 
@@ -50,17 +72,34 @@ class Vault:
         self,
         path: str | os.PathLike[str],
         *,
-        index: Index | None = None,
+        cache_dir: Path | None = None,
+        deny: Sequence[str] = (),
         cache_bytes_max: int = CACHE_BYTES_MAX,
         index_wait_s: float = INDEX_WAIT_S,
+        inline: Bounds = INLINE,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`clock_ns` is the wall clock that file times are measured against. An absent folder is no error yet."""
+        """An absent folder is no error yet.
+
+        Args:
+            path: the vault's folder.
+            cache_dir: where the index is kept from one start to the next; without it, it is temporary.
+            deny: rules of the share policy that come before the vault's own.
+            cache_bytes_max: bound of the content cache.
+            index_wait_s: how long a look-up waits for an index that is being built.
+            inline: how much of a vault is surveyed in this process.
+            clock_ns: the wall clock that file times are measured against.
+
+        Raises:
+            RuleInvalid: one of `deny` is no rule.
+        """
         self.root: Final = VaultRoot(path)
-        self.index: Final = MemoryIndex() if index is None else index
+        self.policy: Final = Policy(self.root, deny)
+        self.index: Final = Index(cache_dir, os.fspath(self.root.path))
         self._cache: Final = ContentCache(self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns)
-        self._upkeep: Final = Upkeep(self.root, self.index, clock_ns=clock_ns, is_busy=self._is_busy)
-        self._by_index: Final = IndexLookup(self.index)
+        self._upkeep: Final = Upkeep(
+            self.root, self.index, self.policy, deny, clock_ns=clock_ns, is_busy=self._is_busy, inline=inline
+        )
         self._index_wait_s = index_wait_s
         self._last_read = 0.0
         self._closing = threading.Lock()
@@ -73,7 +112,7 @@ class Vault:
         self._upkeep.start()
 
     def close(self) -> None:
-        """Stops the builder and lets files and cache go. Idempotent."""
+        """Stops the builder, seals the index and lets files and cache go. Idempotent."""
         with self._closing:
             if self._closed:
                 return
@@ -83,99 +122,107 @@ class Vault:
         self.root.close()
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Whether the index is built, after at most `timeout_s`."""
+        """Whether the index knows all names and links, after at most `timeout_s`."""
         return self._upkeep.ready.wait(timeout_s)
+
+    def wait_until_searchable(self, timeout_s: float) -> bool:
+        """Whether the index knows all text, after at most `timeout_s`."""
+        return self._upkeep.text_ready.wait(timeout_s)
 
     def changed(self, paths: Iterable[str]) -> Changes:
         """A watcher's hint that these paths (absolute, or relative to the vault) changed; what did change."""
-        notes, reconcile = self._upkeep.hinted(paths)
+        notes, reconcile = self._asking(lambda: self._upkeep.hinted(paths))
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
-            return self._upkeep.refresh(sorted(notes))
+            return self._asking(lambda: self._upkeep.refresh(sorted(notes)))
         try:
             return self.reconcile()
         except ReadFailed:
             return Changes()
 
     def reconcile(self) -> Changes:
-        """Scans the vault and indexes what differs; what that was. Afterwards the index is ready.
+        """Compares the vault with the index and files what differs; what that was. Afterwards the index is ready.
 
         Raises:
-            ReadFailed: the folder is absent or cannot be opened; the index stays as it was.
+            ReadFailed: the folder is absent or cannot be opened, or the index cannot be written.
         """
         return self._upkeep.reconcile()
 
     @property
     def error(self) -> str | None:
-        """Why the last scan failed; None once one succeeded."""
+        """Why the last reconcile failed; None once one succeeded."""
         return self._upkeep.error
 
     def statistics(self) -> VaultStatistics:
         """Counts, and what is wrong with the vault."""
-        return VaultStatistics(self._cache.statistics(), self._upkeep.progress(), tuple(self._warnings()))
+        progress = self._upkeep.progress()
+        return VaultStatistics(self._cache.statistics(), progress, progress.withheld, tuple(self._warnings()))
 
-    # -- the port --
+    # -- the share policy --
+
+    def is_withheld(self, note: NoteId) -> bool:
+        """Whether the note is withheld by the rules, or is known to be private; touches no file."""
+        return self.policy.denies(note) or note in self.index.private
+
+    @property
+    def privacy_version(self) -> int:
+        """Moves whenever a note was found private that was not known to be, or the other way round."""
+        return self.index.private.version
+
+    def _shared(self, found: Note | NoteFailure) -> Note | NoteFailure:
+        """What was read, as it may leave here: of a withheld note just what a missing one gives."""
+        note = found.id
+        if self.policy.denies(note):
+            return missing_note(note)
+        if not isinstance(found, Note):
+            return missing_note(note) if note in self.index.private else found
+        private = self.policy.is_private(found)
+        if self.index.private.learn(note, private):
+            self._upkeep.file([note])  # Counts and scores of the index must not tell of it either.
+        return missing_note(note) if private else found
+
+    # -- reading --
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         self._last_read = time.monotonic()
-        return self._cache.read_many(notes)
-
-    def resolve(self, reference: str, state: VaultState) -> Resolution:
-        lookup = _Files(self)
-        found = resolve(reference, lookup, state)
-        for _ in range(_MEND_ATTEMPTS):
-            if found.resolved_by == "path" or not self._mend(found):
-                break
-            found = resolve(reference, lookup, state)
-        return found
-
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        self._await_index()
-        targets = self._link_targets(source, links, state)
-        gone = [note for note in {each.note.id for each in targets if each.note} if not self.has(note)]
-        if gone and self._upkeep.refresh(gone).deleted:
-            targets = self._link_targets(source, links, state)
-        return targets
-
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        self._await_index()
-        entry = self._entry(note)
-        if entry is None:
-            return Incoming((), 0)
-        return _Backlinks(entry, state, self.index, self._cache, self._upkeep).found(limit)
-
-    def note_count(self) -> int:
-        return self._upkeep.progress().notes_found
-
-    def index_state(self) -> str:
-        return "ready" if self._upkeep.ready.is_set() else "building"
+        return [self._shared(found) for found in self._cache.read_many(notes)]
 
     def read_warm(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
         """As `read`, if every note is in the cache and unchanged; else None."""
         self._last_read = time.monotonic()
-        return self._cache.read_warm(notes)
+        found = self._cache.read_warm(notes)
+        if found is None or any(self._is_news(each) for each in found):
+            return None
+        return [self._shared(each) for each in found]
 
-    # -- pieces --
+    def _is_news(self, found: Note | NoteFailure) -> bool:
+        """Whether the note turned private, or ceased to be: the index must hear of it, which takes a file."""
+        return isinstance(found, Note) and self.policy.is_private(found) is not (found.id in self.index.private)
 
-    def _await_index(self) -> None:
-        self._upkeep.ready.wait(self._index_wait_s)
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        known = self._asking(lambda: self.index.entries(list(notes)))
+        fresh = {note: known[note].ref for note in known if self._is_fresh(known[note])}
+        others = [note for note in notes if note not in fresh]
+        read = {found.id: found for found in self.read(others)}
+        refs: list[NoteRef | None] = []
+        for note in notes:
+            found = read.get(note)
+            refs.append(NoteRef(note, found.title, note) if isinstance(found, Note) else fresh.get(note))
+        return refs
 
-    def _is_busy(self) -> bool:
-        return time.monotonic() - self._last_read < _BUSY_S
-
-    def _mend(self, found: Resolution) -> bool:
-        """Looks at every note the resolution names; whether the index was wrong about one and is mended."""
-        refs = [found.note] if found.note is not None else [*found.candidates, *found.near]
-        mended = [self._upkeep.file(each) for each in self._cache.read_many([ref.id for ref in refs])]
-        return any(mended)
-
-    def _link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        known = {link: resolve_link(source, link, self._by_index, state) for link in dict.fromkeys(links)}
-        return [known[link] for link in links]
+    def names_warm(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
+        """As `names`, if the index knows every note as it is; else None."""
+        known = self.index.entries(list(notes))
+        if len(known) < len(set(notes)) or not all(map(self._is_fresh, known.values())):
+            return None
+        return [known[note].ref for note in notes]
 
     def has(self, note: NoteId) -> bool:
-        """Whether there is a file at exactly this path, readable or not; opens nothing."""
+        """Whether there is a file at exactly this path, readable or not, that is not known to be withheld; opens
+        nothing."""
+        if self.is_withheld(note):
+            return False
         try:
             self.root.stat_note(note)
         except ReadFailed:
@@ -184,17 +231,169 @@ class Vault:
             return False
         return True
 
-    def has_indexed(self, note: Note) -> bool:
-        """Whether the index knows this very version."""
-        entry = self.index.entry(note.id)
-        return entry is not None and entry.stat == note.stat
+    # -- names and links --
+
+    def resolve(self, reference: str, state: VaultState) -> Resolution:
+        return self._asking(lambda: self._resolve(reference, state))
+
+    def _resolve(self, reference: str, state: VaultState) -> Resolution:
+        found = resolve(reference, _Files(self), state)
+        if found.note is None and not found.candidates and not self._upkeep.ready.is_set():
+            self._upkeep.ready.wait(self._index_wait_s)  # It may be new since the last start.
+            found = resolve(reference, _Files(self), state)
+        for _ in range(_MEND_ATTEMPTS):
+            refs = [found.note] if found.note is not None else [*found.candidates, *found.near]
+            if found.resolved_by == "path" or self._mended([ref.id for ref in refs]):
+                break
+            found = resolve(reference, _Files(self), state)
+        return found
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+        return self._asking(lambda: self._link_targets(source, links, state))
+
+    def _link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+        self.await_names()
+        for _ in range(_MEND_ATTEMPTS):
+            resolver = LinkResolver(IndexLookup(self.index, self.is_withheld), state)
+            targets = [resolver.target(source, link) for link in links]
+            if self._mended({target.note.id for target in targets if target.note is not None}):
+                break
+        return targets
+
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+        return self._asking(lambda: self._incoming(note, limit, state))
+
+    def _incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+        self.await_names()
+        entry = self._entry(note)
+        if entry is None:
+            return Incoming((), 0)
+        for _ in range(_MEND_ATTEMPTS):
+            found = incoming(entry, limit, state, self.index, IndexLookup(self.index, self.is_withheld))
+            if self._mended({link.source.id for link in found.links}):
+                break
+        return found
+
+    # -- search --
+
+    def search(self, search: Search) -> Found:
+        return self._asking(lambda: self._search(search))
+
+    def _search(self, search: Search) -> Found:
+        self.await_names()
+        for attempt in range(_MEND_ATTEMPTS):
+            # Where the first were wrong more may be.
+            wider = msgspec.structs.replace(search, limit=search.limit * 4**attempt)
+            hits, total = searching.search(self.index, wider)
+            shown = [hit for hit in hits if not self.is_withheld(hit.note)]
+            if self._mended([hit.note for hit in shown]):
+                break
+        else:
+            hits, total = searching.search(self.index, search)
+            shown = [hit for hit in hits if not self.is_withheld(hit.note) and self._mended([hit.note])]
+        total -= len(hits) - len(shown)
+        shown = shown[: search.limit]
+        words = query_words(search.words)
+        found = [
+            SearchHit(NoteRef(note.id, note.title, note.id), *self._snippet(note, words, search), hit.score)
+            for hit, note in zip(shown, self.read([hit.note for hit in shown]), strict=True)
+            if isinstance(note, Note)
+        ]
+        return Found(tuple(found), total - (len(shown) - len(found)), self._upkeep.text_ready.is_set())
+
+    def _snippet(self, note: Note, words: Sequence[str], search: Search) -> tuple[int, str]:
+        return (1, "") if search.names_only else snippet_of(note, words)
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        def ask() -> list[SimilarNote]:
+            [read] = self.read([note])
+            if not isinstance(read, Note):
+                return []
+            self.await_names()
+            found = searching.similar(self.index, note, f"{read.title}\n{read.body}", limit)
+            refs = self._refs([each.note for each in found])
+            return [SimilarNote(refs[each.note], each.score, each.words) for each in found if each.note in refs]
+
+        return self._asking(ask)
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        def ask() -> list[TaggedNote]:
+            self.await_names()
+            if self.is_withheld(note):
+                return []
+            found = searching.sharing_tags(self.index, note, limit)
+            refs = self._refs([each.note for each in found])
+            return [TaggedNote(refs[each.note], each.words, each.score) for each in found if each.note in refs]
+
+        return self._asking(ask)
+
+    def overview(self, limit: int) -> Overview:
+        def ask() -> Overview:
+            self.await_names()
+            changed = searching.last_changed(self.index, limit)
+            refs = self._refs([note for note, _ in changed])
+            return Overview(
+                self.index.count(),
+                self.index.link_count(),
+                tuple(searching.top_tags(self.index, limit)),
+                tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
+            )
+
+        return self._asking(ask)
+
+    def note_count(self) -> int:
+        return self._upkeep.progress().notes_found
+
+    def index_state(self) -> str:
+        return "ready" if self._upkeep.ready.is_set() else "building"
+
+    # -- pieces --
+
+    def await_names(self) -> None:
+        """Waits until names and links can be looked up, for a limited time; none of a note the rules withhold."""
+        self._upkeep.usable.wait(self._index_wait_s)
+        self._upkeep.enforce()
+
+    def _asking(self, ask: Callable[[], T]) -> T:
+        """What `ask` gives; where the index failed, once more when it has been made anew."""
+        for _ in range(_MEND_ATTEMPTS):
+            try:
+                return ask()
+            except IndexLost:
+                self._upkeep.rebuild()
+                self._upkeep.ready.wait(self._index_wait_s)
+        return ask()
+
+    def _is_busy(self) -> bool:
+        return time.monotonic() - self._last_read < _BUSY_S
+
+    def _is_fresh(self, entry: IndexEntry) -> bool:
+        """Whether the file is the version the index knows, and may be shown."""
+        if not entry.certain or entry.withheld or self.is_withheld(entry.id):
+            return False
+        try:
+            return stat_key(self.root.stat_note(entry.id)) == entry.stat
+        except ToolError:
+            return False
+
+    def _mended(self, notes: Iterable[NoteId]) -> bool:
+        """Whether the index is true to these notes; where not, it is now, and is to be asked again."""
+        wanted = list(notes)
+        known = self.index.entries(wanted)
+        stale = [note for note in wanted if note not in known or not self._is_fresh(known[note])]
+        return not stale or not self._upkeep.file(stale)
+
+    def _refs(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRef]:
+        """The notes' names as they are now; those that are gone or withheld left out."""
+        return {note: ref for note, ref in zip(notes, self.names(notes), strict=True) if ref is not None}
 
     def _entry(self, note: NoteId) -> IndexEntry | None:
         """What is known of `note`, of a file too young for the index from the file itself."""
         entry = self.index.entry(note)
-        if entry is None and isinstance(found := self._cache.read(note), Note):
-            return entry_of(found)
-        return entry
+        if entry is None:
+            [found] = self.read([note])
+            entry = indexed(found, self.policy, certain=False).entry if isinstance(found, Note) else None
+        return None if entry is None or entry.withheld is not Withheld.NO or self.is_withheld(note) else entry
 
     def _warnings(self) -> Iterable[str]:
         report = self._upkeep.report
@@ -216,13 +415,13 @@ class _Files:
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
+        self._index = IndexLookup(vault.index, vault.is_withheld)
 
     def at_path(self, path: NoteId) -> NoteRef | None:
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # The path of a note only where the NFC form is another's; the disk would find it in any case.
-            entry = self._vault.index.entry(path)
-            return entry.ref if entry is not None else None
-        found = self._vault._cache.read(path)
+            return self._index.at_path(path)
+        [found] = self._vault.read([path])
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
         if found.code == ReferenceOutsideVault.code:
@@ -232,81 +431,9 @@ class _Files:
         # A file that is there but cannot be read is what was meant: reading it will say why.
         return NoteRef(path, stem(path), path) if found.code == ReadFailed.code else None
 
-    def named(self, name_key: str) -> Sequence[IndexEntry]:
-        self._vault._await_index()
-        return self._vault.index.named(name_key)
+    def named(self, name_key: str) -> Sequence[NamedNote]:
+        self._vault.await_names()
+        return self._index.named(name_key)
 
-    def near(self, name: str, limit: int) -> Sequence[IndexEntry]:
-        self._vault._await_index()
-        return self._vault.index.near(name, limit)
-
-
-class _Backlinks:
-    """Links to one note. The index gives the sources; lines and contexts come from the files as they are now."""
-
-    def __init__(
-        self, entry: IndexEntry, state: VaultState, index: Index, cache: ContentCache, upkeep: Upkeep
-    ) -> None:
-        self._note = entry.id
-        self._keys = entry.name_keys()
-        for former, now in state.former.items():
-            if now == entry.id:
-                self._keys.update(target_keys(former))
-        self._state = state
-        self.index = index
-        self._lookup = IndexLookup(index)
-        self._cache = cache
-        self._upkeep = upkeep
-        self._known: dict[tuple[str, LinkName], bool] = {}
-
-    def found(self, limit: int) -> Incoming:
-        """The first `limit` occurrences by source and line, and how many there are."""
-        sources = []
-        for source in self.index.linking(self._keys):
-            count = sum(self._leads_here(source.id, link) for link in source.links)
-            if count and source.id != self._note:
-                sources.append((source.id, count))
-        links: list[IncomingLink] = []
-        total = done = 0
-        while done < len(sources) and len(links) < limit:
-            batch = self._batch(sources[done:], limit - len(links))
-            done += len(batch)
-            for found in self._cache.read_many(batch):
-                shown = self._occurrences(found)
-                total += len(shown)
-                links.extend(shown[: limit - len(links)])
-        total += sum(count for _, count in sources[done:])
-        return Incoming(tuple(links), total)
-
-    def _batch(self, sources: Sequence[tuple[NoteId, int]], wanted: int) -> list[NoteId]:
-        """As many sources as should hold `wanted` occurrences."""
-        batch = []
-        for source, count in sources:
-            batch.append(source)
-            wanted -= count
-            if wanted <= 0:
-                break
-        return batch
-
-    def _occurrences(self, found: Note | NoteFailure) -> list[IncomingLink]:
-        self._upkeep.file(found)
-        if isinstance(found, NoteFailure):
-            return []
-        source = NoteRef(found.id, found.title, found.id)
-        return [
-            IncomingLink(source, link_context(found.body, link), link.line)
-            for link in found.markdown.links
-            if link.target and self._leads_here(found.id, LinkName(link.target, link.wiki))
-        ]
-
-    def _leads_here(self, source: NoteId, link: LinkName) -> bool:
-        # Which note a name means may depend on the source's folder, on nothing else of it.
-        asked = (source.rpartition("/")[0], link)
-        known = self._known.get(asked)
-        if known is None:
-            known = not self._keys.isdisjoint(target_keys(link.target))
-            if known:
-                target = resolve_link(source, link, self._lookup, self._state).note
-                known = target is not None and target.id == self._note
-            self._known[asked] = known
-        return known
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        return self._index.near(name, limit)

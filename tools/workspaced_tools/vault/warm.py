@@ -11,10 +11,22 @@ from collections.abc import Sequence
 from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
 
-from ..view import Incoming, LinkName, LinkTarget, NoteRef, Resolution
-from .index import Index, IndexEntry
+from ..view import (
+    Found,
+    Incoming,
+    LinkName,
+    LinkTarget,
+    NoteRef,
+    Overview,
+    Resolution,
+    Search,
+    SimilarNote,
+    TaggedNote,
+)
+from .entries import NamedNote
+from .index_file import IndexLost
 from .note import Note, NoteFailure
-from .resolver import resolve
+from .resolver import IndexLookup, resolve
 from .vault import Vault
 
 
@@ -35,18 +47,42 @@ class WarmVault:
         return found
 
     def resolve(self, reference: str, state: VaultState) -> Resolution:
-        found = resolve(reference, self, state)
-        named = [found.note] if found.note is not None else [*found.candidates, *found.near]
-        for note in self.read([ref.id for ref in named]):
-            # Where the index is behind the file the vault itself mends it and asks again.
-            if isinstance(note, NoteFailure) or not self._vault.has_indexed(note):
-                raise NotWarm
+        try:
+            found = resolve(reference, self, state)
+        except IndexLost:
+            raise NotWarm from None
+        refs = [found.note] if found.note is not None else found.candidates
+        if found.resolved_by != "path":
+            self.names(
+                [ref.id for ref in refs]
+            )  # Where the index is behind a file the vault mends it and asks again.
         return found
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
         raise NotWarm
 
     def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+        raise NotWarm
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        try:
+            found = self._vault.names_warm(notes)
+        except IndexLost:
+            raise NotWarm from None
+        if found is None:
+            raise NotWarm
+        return found
+
+    def search(self, search: Search) -> Found:
+        raise NotWarm
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        raise NotWarm
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        raise NotWarm
+
+    def overview(self, limit: int) -> Overview:
         raise NotWarm
 
     # -- the resolver's look-up --
@@ -59,16 +95,16 @@ class WarmVault:
             raise NotWarm
         return None
 
-    def named(self, name_key: str) -> Sequence[IndexEntry]:
+    def named(self, name_key: str) -> Sequence[NamedNote]:
         return self._ready_index().named(name_key)
 
-    def near(self, name: str, limit: int) -> Sequence[IndexEntry]:
-        return self._ready_index().near(name, limit)
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        raise NotWarm  # It compares thousands of titles.
 
-    def _ready_index(self) -> Index:
+    def _ready_index(self) -> IndexLookup:
         if self._vault.index_state() != "ready":
             raise NotWarm
-        return self._vault.index
+        return IndexLookup(self._vault.index, self._vault.is_withheld)
 
     # -- counts --
 

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "watch": ("state", "Follow events as they are recorded."),
     "tools": ("tools", "List the tools agents may call."),
     "call": ("tools", "Call a tool as an agent would."),
+    "share": ("share", "How much a client of the tools is shown: all, names or none."),
     "log": ("log", "Export, import, verify and show the event log."),
     "replay": ("replay", "Fold a log without a daemon."),
     "schema": ("schema", "Print or check the JSON Schemas."),

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Where the log lies.")
 @click.option("--socket", "socket_path", type=click.Path(path_type=Path), metavar="S", help="Where to listen.")
 @click.option("--workspace", metavar="NAME", help="Names socket and data directory (default: default).")
+@click.option("--deny", multiple=True, metavar="GLOB", help="Notes no agent is shown, as in .gitignore.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where indexes lie.")
 @click.option("--cache-bytes", type=int, metavar="N", help="Bound of the content cache.")
 @click.option("--reconcile-s", type=float, metavar="S", help="How often the vault is compared with the disk.")
 @click.option("--watch/--no-watch", default=None, help="Watch the vault for changes (default: yes).")
 @click.option("--idle-exit-minutes", type=float, metavar="M", help="End after this long without a client.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: warning.")
-def serve_command(socket_path: Path | None, vaults: tuple[Path, ...], **flags: object) -> int:
+def serve_command(
+    socket_path: Path | None, vaults: tuple[Path, ...], deny: tuple[str, ...], **flags: object
+) -> int:
     """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
 
     Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
@@ -34,8 +38,9 @@ def serve_command(socket_path: Path | None, vaults: tuple[Path, ...], **flags: o
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from ..config import load_settings
     from ..daemon import run_daemon
+    from .indexing import IndexingBars
 
-    settings = load_settings(vaults=vaults or None, socket=socket_path, **flags)
+    settings = load_settings(vaults=vaults or None, deny=deny or None, socket=socket_path, **flags)
     logging.basicConfig(
         stream=sys.stderr,
         level=settings.log_level.upper(),
@@ -50,5 +55,11 @@ def serve_command(socket_path: Path | None, vaults: tuple[Path, ...], **flags: o
         for vault in service.offline_vaults():
             click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
         click.echo(f"listening on {settings.socket_path}", err=True)
+        bars.append(IndexingBars(service))
 
-    return run_daemon(settings, ready=ready)
+    bars: list[IndexingBars] = []
+    try:
+        return run_daemon(settings, ready=ready)
+    finally:
+        for each in bars:
+            each.close()

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from ..errors import TimedOut
-from .common import daemon, daemon_options, json_option, print_json
+from .common import daemon, daemon_options, json_option, print_json, shown
 
 GONE_S: Final = 15.0
 
@@ -31,6 +31,10 @@ def status_command(socket_path: str | None, workspace: str | None, as_json: bool
     for name, tool in status["tools"].items():
         if tool["calls"]:
             click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
+    for each in status["sharing"]["clients"]:
+        click.echo(f"shared     {shown(each['client'])}: {each['level']}")
+    if status["sharing"]["default"] != "all":
+        click.echo(f"shared     any other client: {status['sharing']['default']}")
     for problem in status["degraded"]:
         click.echo(f"{click.style('degraded', fg='yellow')}   {problem}")
     for warning in status["warnings"]:
@@ -42,6 +46,8 @@ def _print_vault(vault: dict[str, Any]) -> None:
     index, cache = vault["index"], vault["cache"]
     click.echo(f"vault      {vault['id']}{marker}: {vault['path']}")
     click.echo(f"           {index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
+    if vault["withheld"]:
+        click.echo(f"           {vault['withheld']} notes withheld from agents")
     click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
 
 

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.limits import (
     BATCH_ACTIONS_MAX,
     BATCH_BYTES_MAX,
     READ_EVENTS_MAX,
+    SHARING_CLIENT_CHARS_MAX,
     SOURCE_CHARS_MAX,
 )
 from workspaced_events.recorder import Done, Outcome
+from workspaced_events.state import client_key
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.tool import Tool
 
 from ..__about__ import __version__
+from ..calls import ToolAnswer
 from ..limits import (
     ANSWER_BYTES_MAX,
     CLIENT_NAME_CHARS_MAX,
@@ -28,7 +32,8 @@ from ..limits import (
     REQUEST_BYTES_MAX,
     SUBSCRIPTIONS_PER_CONNECTION_MAX,
 )
-from ..service import Service, ToolAnswer
+from ..service import Service
+from ..sharing import setting
 from ..snapshot import Snapshot
 from ..subscriptions import Subscription
 from .jsonrpc import RequestId
@@ -82,6 +87,11 @@ class Log(Params, frozen=True):
     from_: Seq = msgspec.field(name="from", default=1)
     limit: Annotated[int, Meta(ge=1, le=READ_EVENTS_MAX)] = 1_000
     types: list[str] | None = None
+
+
+class Share(Params, frozen=True):
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
+    level: Sharing | None = None
 
 
 class Nothing(Params, frozen=True):
@@ -221,6 +231,14 @@ async def reconcile(connection: "Connection", _id: RequestId | None, _params: No
     return {"vaults": connection.service.status()["vaults"], "clock": connection.service.clock()}
 
 
+async def share(connection: "Connection", _id: RequestId | None, params: Share) -> Any:
+    service = connection.service
+    if params.level is not None:
+        await service.record(setting(params.client, params.level))
+    level = service.state.sharing_of(params.client)
+    return {"client": client_key(params.client), "level": level, "clock": service.clock()}
+
+
 def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
     connection.service.stop("workspaced/shutdown")
     return {}
@@ -264,6 +282,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/log": Method(Log, log),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
+    "workspaced/share": Method(Share, share),
     "workspaced/shutdown": Method(Nothing, shutdown),
     "tools/list": Method(ListTools, list_tools),
     "tools/call": Method(CallTool, call_tool),

@@ -52,6 +52,10 @@ class Server:
         """Whether a client of this user may connect."""
         return uid == os.getuid() and len(self._connections) < self._connections_max
 
+    def client_names(self) -> list[str]:
+        """The names the connected clients gave themselves."""
+        return [each.client for each in self._connections]
+
     def opened(self, connection: Connection) -> None:
         """A client is there."""
         self._connections.add(connection)

@@ -1,0 +1,526 @@
+"""Visits: what begins and ends one, and that what is kept equals what is folded anew."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events.catalogue import ENTRY_OF, Event, UnknownEvent
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
+from workspaced_events.log.recovery import open_log
+from workspaced_events.log.segments import Batch
+from workspaced_events.log.simdisk import SimDisk
+from workspaced_events.record import encode_batch
+from workspaced_events.visits import Bounds, Visit, VisitLog, visits_of
+
+V1, V2 = VaultId("v1"), VaultId("v2")
+NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
+A, B, C, _ = NOTES
+
+
+def time_at(seq: int) -> str:
+    """One event a minute, the first at 00:01."""
+    return f"2026-03-01T{seq // 60:02}:{seq % 60:02}:00.000000Z"
+
+
+def event(seq: int, data: c.Data, *, vault: VaultId | None = V1, source: str = "ui", at: str = "") -> Event:
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), at or time_at(seq), source, vault, data)
+    return made
+
+
+def events_of(*actions: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
+    return [
+        event(seq, action[1], vault=action[0]) if isinstance(action, tuple) else event(seq, action)
+        for seq, action in enumerate(actions, start=1)
+    ]
+
+
+def seen(events: Sequence[Event], vault: VaultId = V1) -> list[tuple[str, int, int | None]]:
+    """Note, and the minutes when the visit began and ended."""
+
+    def minute(at: str) -> int:
+        return int(at[11:13]) * 60 + int(at[14:16])
+
+    return [
+        (visit.note, minute(visit.at), minute(visit.until) if visit.until else None)
+        for visit in visits_of(events, vault)
+    ]
+
+
+class Log:
+    """A log in memory that counts how often it is read, and gives a few events at a time."""
+
+    def __init__(self, events: Sequence[Event] = (), *, chunk: int = 1_000) -> None:
+        self.events = list(events)
+        self.reads = 0
+        self._chunk = chunk
+
+    @property
+    def tail(self) -> Any:
+        return msgspec.defstruct("Tail", [("seq", int)])(len(self.events))
+
+    def read(self, first: int, limit: int) -> list[Event]:
+        self.reads += 1
+        return self.events[first - 1 : first - 1 + min(limit, self._chunk)]
+
+
+SET_A, SET_B, CLEARED = c.ActiveNoteSet(A), c.ActiveNoteSet(B), c.ActiveNoteCleared()
+STARTED, STOPPED = c.DaemonStarted("1", 1, (V1,)), c.DaemonStopped("SIGTERM")
+TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True)
+
+# -- what begins and ends a visit --
+
+
+def test_of_no_events_there_are_no_visits() -> None:
+    assert visits_of([], V1) == []
+    assert VisitLog(Log()).visits(V1, 0) == []
+
+
+def test_a_visit_begins_when_a_note_is_set_and_goes_on() -> None:
+    assert visits_of(events_of(SET_A, c.NotePinned(A), TOOL), V1) == [Visit(A, 1, time_at(1), None)]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [SET_B, CLEARED, c.ActiveNoteSet(None), c.NoteDeleted(A), c.VaultSwitched(V2), c.VaultClosed(V1), STOPPED],
+    ids=lambda data: type(data).__name__,
+)
+def test_a_visit_ends_with(end: c.Data) -> None:
+    assert seen(events_of(SET_A, TOOL, end))[0] == (A, 1, 3)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        c.NoteDeleted(B),
+        c.VaultClosed(V2),
+        c.VaultSwitched(V1),
+        c.NoteArchived(A),
+        (V2, SET_B),
+        (V2, CLEARED),
+        (V2, c.NoteDeleted(A)),
+        (V2, c.NoteRenamed(A, B)),
+        c.VaultOpened(V2, "v", "/v"),
+    ],
+    ids=str,
+)
+def test_a_visit_goes_on_through(action: Any) -> None:
+    assert seen(events_of(SET_A, action, TOOL)) == [(A, 1, None)]
+
+
+def test_setting_the_active_note_again_continues_the_visit() -> None:
+    assert seen(events_of(SET_A, SET_A, TOOL, SET_A, SET_B)) == [(A, 1, 5), (B, 5, None)]
+
+
+def test_the_same_note_after_an_end_is_another_visit() -> None:
+    assert seen(events_of(SET_A, CLEARED, SET_A)) == [(A, 1, 2), (A, 3, None)]
+
+
+def test_each_vault_has_its_own_visits() -> None:
+    events = events_of(SET_A, (V2, SET_B), (V2, CLEARED), CLEARED)
+    assert seen(events) == [(A, 1, 4)]
+    assert seen(events, V2) == [(B, 2, 3)]
+    assert seen(events, VaultId("v3")) == []
+
+
+def test_switching_back_does_not_bring_a_visit_back() -> None:
+    assert seen(events_of(SET_A, c.VaultSwitched(V2), c.VaultSwitched(V1), SET_A)) == [(A, 1, 2), (A, 4, None)]
+
+
+def test_after_a_crash_a_visit_ends_with_the_last_event_before_the_start() -> None:
+    assert seen(events_of(SET_A, c.NotePinned(B), TOOL, STARTED, TOOL)) == [(A, 1, 3)]
+
+
+def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
+    torn = c.LogRecovered("s", 1, 2, 3, "q")
+    opened = c.VaultOpened(V2, "v", "/v")
+    switched = event(5, c.VaultSwitched(V2), vault=V2, source="workspaced")
+    start = [*events_of(SET_A, TOOL, torn, opened), switched, event(6, STARTED)]
+    assert seen(start) == [(A, 1, 2)]
+    assert seen([*events_of(SET_A, TOOL, opened), event(4, c.VaultSwitched(V2), source="workspaced")]) == [
+        (A, 1, 2)
+    ]
+    assert seen(events_of(SET_A, TOOL, opened, STARTED)) == [(A, 1, 2)]
+
+
+def test_an_orderly_stop_ends_a_visit_and_the_start_after_it_changes_nothing() -> None:
+    assert seen(events_of(SET_A, STOPPED, STARTED, SET_A)) == [(A, 1, 2), (A, 4, None)]
+
+
+def test_a_rename_rewrites_the_visits_before_it_only() -> None:
+    events = events_of(SET_A, SET_B, SET_A, c.NoteRenamed(A, C), SET_A)
+    assert seen(events) == [(C, 1, 2), (B, 2, 3), (C, 3, 5), (A, 5, None)]
+    assert seen(events_of(SET_A, CLEARED, c.NoteRenamed(A, B), SET_A)) == [(B, 1, 2), (A, 4, None)]
+
+
+def test_a_renamed_active_note_goes_on_under_its_new_name() -> None:
+    assert seen(events_of(SET_A, c.NoteRenamed(A, B), SET_B)) == [(B, 1, None)]
+    assert seen(events_of(SET_A, c.NoteRenamed(A, B), c.NoteDeleted(B))) == [(B, 1, 3)]
+    assert seen(events_of(SET_A, c.NoteRenamed(A, B), c.NoteDeleted(A))) == [(B, 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("renames", "names"),
+    [
+        ([(A, B), (B, C)], (C, C)),
+        ([(A, C), (B, A), (C, B)], (B, A)),
+        ([(A, C), (A, B)], (C, B)),
+        ([(A, A)], (A, B)),
+        ([(A, B), (B, A)], (A, A)),
+    ],
+)
+def test_renames_in_a_row_lead_to_where_each_note_is_now(
+    renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]
+) -> None:
+    events = events_of(SET_A, SET_B, *(c.NoteRenamed(old, new) for old, new in renames))
+    assert tuple(note for note, _at, _until in seen(events)) == names
+
+
+def test_a_note_that_was_deleted_keeps_its_visits() -> None:
+    assert seen(events_of(SET_A, c.NoteDeleted(A), SET_B)) == [(A, 1, 2), (B, 3, None)]
+
+
+def test_unknown_events_are_ignored() -> None:
+    unknown = UnknownEvent(2, EventId("x"), time_at(2), "ui", V1, "note_hovered", msgspec.Raw(b'{"note":"b.md"}'))
+    assert seen([event(1, SET_A), unknown, event(3, CLEARED)]) == [(A, 1, 3)]
+    assert seen([event(1, SET_A), unknown, event(3, STARTED)]) == [(A, 1, 2)]
+
+
+def test_the_time_zone_does_not_matter() -> None:
+    program = (
+        "from workspaced_events.catalogue import ENTRY_OF, ActiveNoteSet, DaemonStarted\n"
+        "from workspaced_events.visits import visits_of\n"
+        "made = [ENTRY_OF[type(d)].event(n, str(n), f'2026-03-29T0{n}:30:00.000000Z', 'ui', 'v', d)"
+        " for n, d in enumerate([ActiveNoteSet('a.md'), ActiveNoteSet('b.md'), DaemonStarted('1', 1, ())], 1)]\n"
+        "print(visits_of(made, 'v'))\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"TZ": zone}, capture_output=True, check=True, text=True
+        ).stdout
+        for zone in ("UTC", "Europe/Berlin", "Pacific/Kiritimati")
+    }
+    assert len(said) == 1
+    assert "a.md" in said.pop()
+
+
+# -- how much is remembered --
+
+
+def test_the_limits_are_those_that_are_documented() -> None:
+    assert Bounds() == Bounds(HISTORY_EVENTS_MAX, VISITS_MAX, 5_000)
+
+
+def test_at_most_so_many_visits_are_remembered() -> None:
+    events = events_of(*[SET_A, SET_B] * 50)
+    found = VisitLog(Log(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
+    assert [visit.seq for visit in found] == list(range(94, 101))
+
+
+def test_a_visit_whose_beginning_was_dropped_is_read_again_rather_than_told_wrongly() -> None:
+    source = Log(events_of(SET_A, SET_A, SET_B, SET_A, SET_B, SET_A, SET_B))
+    log = VisitLog(source, Bounds(events=1_000, visits=3, slack=2))
+    assert [visit.seq for visit in log.visits(V1, 7)] == [5, 6, 7]
+    assert log.warm_visits(V1, 4) is None
+    assert [visit.seq for visit in log.visits(V1, 4)] == [1, 3, 4]
+
+
+def test_what_lies_before_the_last_events_is_forgotten() -> None:
+    events = events_of(SET_A, SET_B, *[TOOL] * 10)
+    log = VisitLog(Log(events), Bounds(events=10, visits=7, slack=3))
+    assert [visit.seq for visit in log.visits(V1, 11)] == [2]
+    assert log.visits(V1, 12) == []
+
+
+def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
+    events = events_of(SET_A, TOOL, SET_A, TOOL, SET_A, TOOL, CLEARED, TOOL)
+    log = VisitLog(Log(events), Bounds(events=6, visits=7, slack=2))
+    begun = {until: [(v.seq, v.until) for v in log.visits(V1, until)] for until in range(1, 9)}
+    assert begun[6] == [(1, None)]
+    assert begun[7] == [(3, time_at(7))]
+    assert begun[8] == [(3, time_at(7))]
+
+
+def test_a_visit_that_never_ends_moves_on_with_the_window() -> None:
+    source = Log()
+    log = VisitLog(source, Bounds(events=5, visits=7, slack=1))
+    log.visits(V1, 0)
+    for seq in range(1, 40):
+        source.events.append(event(seq, SET_A))
+        log.feed(source.events[-1:])
+        assert log.warm_visits(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
+
+
+def test_of_a_vault_that_only_forgotten_events_tell_of_the_log_is_asked() -> None:
+    source = Log(events_of((V2, SET_A), *[SET_A, SET_B] * 5))
+    log = VisitLog(source, Bounds(events=3, visits=7, slack=1))
+    assert log.visits(V2, 11) == []
+    assert [visit.seq for visit in log.visits(V2, 2)] == [1]
+
+
+# -- what is kept --
+
+
+def test_nothing_is_read_before_somebody_asks() -> None:
+    source = Log(events_of(SET_A))
+    log = VisitLog(source)
+    log.feed(source.events)
+    assert source.reads == 0
+    assert log.warm_visits(V1, 1) is None
+    assert len(log.visits(V1, 1)) == 1
+    assert log.warm_visits(V1, 1) == log.visits(V1, 1)
+
+
+def test_what_is_fed_need_not_be_read() -> None:
+    source = Log(events_of(SET_A))
+    log = VisitLog(source)
+    log.visits(V1, 1)
+    reads = source.reads
+    source.events.append(event(2, SET_B))
+    assert log.warm_visits(V1, 2) is None
+    log.feed(source.events[1:])
+    assert log.warm_visits(V1, 2) == [Visit(A, 1, time_at(1), time_at(2)), Visit(B, 2, time_at(2), None)]
+    assert source.reads == reads
+
+
+def test_a_gap_is_read_and_what_is_fed_twice_counts_once() -> None:
+    source = Log(events_of(SET_A, SET_B))
+    log = VisitLog(source)
+    log.visits(V1, 2)
+    source.events += [event(3, SET_A), event(4, SET_B), event(5, SET_A)]
+    log.feed(source.events[4:])
+    assert log.warm_visits(V1, 5) is None
+    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
+    log.feed(source.events[1:])
+    log.feed([])
+    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
+
+
+def test_a_sequence_that_has_just_passed_is_answered_without_reading() -> None:
+    source = Log(events_of(SET_A, SET_B, TOOL, CLEARED, SET_A))
+    log = VisitLog(source)
+    log.visits(V1, 5)
+    for until in range(6):
+        assert log.warm_visits(V1, until) == visits_of(source.events[:until], V1)
+
+
+def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
+    source = Log(events_of(*[SET_A, SET_B] * 20))
+    log = VisitLog(source, Bounds(events=10, visits=20, slack=5))
+    log.visits(V1, 40)
+    for _ in range(30):
+        reads, tail = source.reads, len(source.events)
+        for until in range(tail - 5, tail + 1):
+            assert log.warm_visits(V1, until) == visits_of(source.events[until - 10 : until], V1)
+        assert log.warm_visits(VaultId("v3"), tail - 5) == []
+        assert source.reads == reads
+        source.events.append(event(tail + 1, SET_A if tail % 3 else SET_B))
+        log.feed(source.events[-1:])
+
+
+@pytest.mark.parametrize("fed", [True, False])
+def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: bool) -> None:
+    changes = events_of(*[SET_A, SET_B] * 20)
+    source = Log(changes if fed else [*changes, *[event(seq, TOOL) for seq in range(41, 50)]])
+    log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
+    log.visits(V1, 40)
+    for seq in range(len(source.events) + 1, 100):
+        source.events.append(event(seq, TOOL))
+        log.feed(source.events[-1:])
+    assert log.warm_visits(V1, 40) == visits_of(changes[30:], V1)
+    assert log.warm_visits(V1, 99) == []
+
+
+def test_a_question_about_the_distant_past_does_not_make_it_read_everything() -> None:
+    source = Log(events_of(*[SET_A, SET_B] * 500), chunk=1)
+    log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
+    assert log.visits(V1, 20) == visits_of(source.events[10:20], V1)
+    assert source.reads <= 32
+
+
+def test_before_a_rename_notes_have_their_former_names() -> None:
+    source = Log(events_of(SET_A, c.NoteRenamed(A, B)))
+    log = VisitLog(source)
+    assert [visit.note for visit in log.visits(V1, 2)] == [B]
+    assert log.warm_visits(V1, 1) is None
+    assert [visit.note for visit in log.visits(V1, 1)] == [A]
+
+
+def test_an_answer_does_not_move_when_the_log_grows() -> None:
+    source = Log(events_of(SET_A))
+    log = VisitLog(source)
+    before = log.visits(V1, 1)
+    log.feed([event(2, c.NoteRenamed(A, B)), event(3, CLEARED)])
+    assert before == [Visit(A, 1, time_at(1), None)]
+
+
+def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
+    source = Log(events_of(SET_A, SET_B), chunk=1)
+    log = VisitLog(source)
+    read = source.read
+
+    def growing(first: int, limit: int) -> list[Event]:
+        found = read(first, limit)
+        if len(source.events) < 6:
+            source.events.append(event(len(source.events) + 1, SET_A))
+            log.feed(source.events[-1:])
+        return found
+
+    source.read = growing  # type: ignore[method-assign]
+    log.visits(V1, 2)
+    source.events.append(event(len(source.events) + 1, CLEARED))
+    log.feed(source.events[-1:])
+    assert log.warm_visits(V1, len(source.events)) == visits_of(source.events, V1)
+
+
+def test_threads_that_ask_at_once_get_the_same_answer() -> None:
+    source = Log(events_of(*[SET_A, SET_B] * 200), chunk=7)
+    log = VisitLog(source)
+    answers: list[Sequence[Visit]] = []
+    threads = [threading.Thread(target=lambda: answers.append(log.visits(V1, 400))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [visits_of(source.events, V1)] * 4
+
+
+def test_it_reads_the_real_log() -> None:
+    log = open_log(
+        SimDisk(), lambda _events: None, version="t", now=lambda: time_at(0), segment_bytes_max=1_000
+    ).log
+    visits = VisitLog(log)
+    made = events_of(*[SET_A, SET_B, TOOL] * 20)
+    for at in range(0, len(made), 4):
+        part = made[at : at + 4]
+        log.append(Batch(part[0].seq, part[-1].seq, encode_batch(part)), part[0].seq - 1)
+        if at == 20:
+            assert visits.visits(V1, log.tail.seq) == visits_of(made[: log.tail.seq], V1)
+        if at > 30:
+            visits.feed(part)
+    assert visits.visits(V1, 60) == visits_of(made, V1)
+
+
+# -- properties --
+
+notes = st.sampled_from(NOTES)
+actions: Any = st.one_of(
+    st.builds(c.ActiveNoteSet, notes),
+    st.builds(c.ActiveNoteSet, notes),
+    st.builds(c.ActiveNoteSet, st.none() | notes),
+    st.just(CLEARED),
+    st.builds(c.NoteRenamed, notes, notes),
+    st.builds(c.NoteDeleted, notes),
+    st.builds(c.NotePinned, notes),
+    st.builds(c.VaultSwitched, st.sampled_from([V1, V2])),
+    st.builds(c.VaultClosed, st.sampled_from([V1, V2])),
+    st.builds(c.VaultOpened, st.sampled_from([V1, V2]), st.just("v"), st.just("/v")),
+    st.just(TOOL),
+    st.just(STARTED),
+    st.just(STOPPED),
+)
+sessions = st.lists(
+    st.tuples(actions, st.sampled_from([V1, V1, V2]), st.sampled_from(["ui", "ui", "workspaced"])), max_size=60
+).map(
+    lambda rows: [
+        event(seq, data, vault=vault, source=source) for seq, (data, vault, source) in enumerate(rows, 1)
+    ]
+)
+
+
+def model(events: Sequence[Event], vault: VaultId) -> list[Visit]:
+    """The rules once more, with one dictionary per visit and no regard for speed."""
+    found: list[dict[str, Any]] = []
+    alive = ""
+    for each in events:
+        data: Any = each.data
+        going = next((visit for visit in found if visit["until"] is None), None)
+        note = data.note if isinstance(data, c.ActiveNoteSet) and each.vault == vault else None
+        if going and (until := end_of(going, each, vault, alive)) is not None:
+            going["until"] = until
+        if note is not None and not (going and going["until"] is None):
+            found.append({"note": note, "seq": each.seq, "at": each.time, "until": None})
+        if isinstance(data, c.NoteRenamed) and each.vault == vault:
+            for visit in found:
+                visit["note"] = data.to if visit["note"] == data.from_ else visit["note"]
+        if not isinstance(data, c.VaultOpened):
+            alive = each.time
+    return [Visit(**visit) for visit in found]
+
+
+def end_of(going: dict[str, Any], each: Event, vault: VaultId, alive: str) -> str | None:
+    """When `each` ends the visit that goes on; None if it does not."""
+    data: Any = each.data
+    match type(data).__name__:
+        case "ActiveNoteSet":
+            ends = each.vault == vault and data.note != going["note"]
+        case "ActiveNoteCleared":
+            ends = each.vault == vault
+        case "NoteDeleted":
+            ends = each.vault == vault and data.note == going["note"]
+        case "VaultClosed":
+            ends = data.vault_id == vault
+        case "VaultSwitched":
+            ends = data.vault_id != vault
+        case name:
+            ends = name in ("DaemonStarted", "DaemonStopped")
+    of_a_start = isinstance(data, c.DaemonStarted) or (
+        isinstance(data, c.VaultSwitched) and each.source == "workspaced"
+    )
+    return (alive if of_a_start else each.time) if ends else None
+
+
+@settings(deadline=None, max_examples=500)
+@given(sessions)
+def test_the_fold_does_what_the_rules_say(events: list[Event]) -> None:
+    for vault in (V1, V2):
+        assert visits_of(events, vault) == model(events, vault)
+        assert sum(visit.until is None for visit in visits_of(events, vault)) <= 1
+
+
+small = st.builds(
+    Bounds, events=st.integers(1, 30) | st.just(1_000), visits=st.integers(1, 6), slack=st.integers(1, 8)
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(sessions, small, st.data())
+def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
+    events: list[Event], bounds: Bounds, data: st.DataObject
+) -> None:
+    """However it was read and fed, and whichever sequence is asked for."""
+    source = Log([], chunk=data.draw(st.integers(1, 20)))
+    log = VisitLog(source, bounds)
+    while len(source.events) < len(events):
+        size = data.draw(st.integers(1, 12))
+        source.events = events[: len(source.events) + size]
+        if data.draw(st.booleans()):
+            log.feed(source.events[-size - data.draw(st.integers(0, 2)) :])
+        tail = len(source.events)
+        until = data.draw(st.integers(0, tail) | st.just(tail))
+        window = source.events[max(0, until - bounds.events) : until]
+        for vault in (V1, V2):
+            expected = visits_of(window, vault, bounds)
+            warm = log.warm_visits(vault, until)
+            assert warm is None or warm == expected
+            if data.draw(st.booleans()):
+                assert log.visits(vault, until) == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(sessions)
+def test_a_log_read_once_is_warm_wherever_memory_reaches(events: list[Event]) -> None:
+    source = Log(events)
+    log = VisitLog(source)
+    log.visits(V1, len(events))
+    last_rename = max((each.seq for each in events if isinstance(each.data, c.NoteRenamed)), default=0)
+    for until in range(last_rename, len(events) + 1):
+        assert log.warm_visits(V1, until) == visits_of(events[:until], V1)

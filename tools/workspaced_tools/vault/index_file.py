@@ -1,0 +1,265 @@
+"""The index's file: a disposable SQLite database, and the seal that says it can be trusted.
+
+A file left behind is used only if its seal fits: which vault it is of, which version of this program's rules made
+it, and the hash of its bytes. The seal is written when the file is closed in good order and taken away when it is
+opened. So a crash, a foreign file, another version and a flipped bit all have the same cure: the file is made
+anew from the notes. Since nothing rests on it nothing is ever synced (`synchronous=OFF`).
+
+One connection writes; readers borrow from a pool (write-ahead log: they never wait for the writer).
+"""
+
+import hashlib
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+INDEX_VERSION: Final = 1
+"""Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""
+
+_WRITER_CACHE_KIB: Final = 32_768
+_READER_CACHE_KIB: Final = 4_096
+_READERS_KEPT: Final = 8
+_SCHEMA: Final = """
+CREATE TABLE notes(
+  note INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL, front_matter_id TEXT, aliases TEXT,
+  stat BLOB NOT NULL, mtime_ns INTEGER NOT NULL, sha256 BLOB NOT NULL,
+  certain INTEGER NOT NULL, withheld INTEGER NOT NULL, has_text INTEGER NOT NULL);
+CREATE INDEX notes_by_mtime ON notes(mtime_ns);
+CREATE TABLE names(key TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY(key, note)) WITHOUT ROWID;
+CREATE TABLE links(
+  note INTEGER NOT NULL, n INTEGER NOT NULL, target TEXT NOT NULL, wiki INTEGER NOT NULL, heading TEXT,
+  embed INTEGER NOT NULL, line INTEGER NOT NULL, context TEXT NOT NULL, PRIMARY KEY(note, n)) WITHOUT ROWID;
+CREATE TABLE link_keys(
+  key TEXT NOT NULL, note INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(key, note, n)) WITHOUT ROWID;
+CREATE TABLE tags(
+  tag TEXT NOT NULL, note INTEGER NOT NULL, shown TEXT NOT NULL, PRIMARY KEY(tag, note)) WITHOUT ROWID;
+CREATE INDEX tags_of ON tags(note);
+CREATE TABLE tag_counts(tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE private(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE text USING fts5(names, headings, body, tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE titles USING fts5(title, tokenize = 'trigram', detail = none);
+CREATE VIRTUAL TABLE title_parts USING fts5vocab(titles, row);
+"""
+
+
+class IndexLost(Exception):
+    """The file failed: it must be made anew. Answers wait for that, or do without."""
+
+
+class IndexFull(Exception):
+    """The disk has no room for it. Nothing of the change was kept."""
+
+
+class _Seal(msgspec.Struct, frozen=True):
+    version: int
+    vault: str
+    sqlite: str
+    size: int
+    sha256: str
+
+
+class IndexFile:
+    """One database file. Opening, writing and closing are one thread's at a time; `read` is safe from any."""
+
+    def __init__(self, directory: Path | None, vault: str) -> None:
+        """`vault` identifies whose notes these are. Without a directory the file is temporary."""
+        self._vault = vault
+        self._directory = directory
+        self._temporary: Path | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._idle: list[sqlite3.Connection] = []
+        self._pool = threading.Lock()
+        self._generation = 0
+        self._path: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies; only while it is open."""
+        assert self._path is not None, "not open"
+        return self._path
+
+    @property
+    def is_open(self) -> bool:
+        return self._writer is not None
+
+    def open(self) -> bool:
+        """Opens what was left behind if it can be trusted, else a new one; whether it was the former.
+
+        Raises:
+            OSError, sqlite3.Error: the directory cannot be used.
+        """
+        assert self._writer is None, "opened twice"
+        path = self._place()
+        kept = self._is_sealed(path)
+        path.with_suffix(".seal").unlink(missing_ok=True)
+        if not kept:
+            _remove(path)
+        writer = _connect(path, _WRITER_CACHE_KIB)
+        try:
+            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("PRAGMA wal_autocheckpoint = 4000")
+            if not kept:
+                writer.executescript(_SCHEMA)
+        except sqlite3.Error:
+            writer.close()
+            raise
+        self._path, self._writer = path, writer
+        return kept
+
+    def remake(self) -> None:
+        """Throws the file away and opens a new, empty one. Raises as `open`."""
+        self._let_go()
+        if self._path is not None:
+            _remove(self._path)
+        self.open()
+
+    def close(self) -> None:
+        """Closes and seals the file; of a temporary one nothing is left. Idempotent."""
+        path = self._path
+        whole = self._let_go()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+        elif whole and path is not None:
+            with suppress(OSError):
+                self._seal(path)
+        self._path = None
+
+    def drop(self) -> None:
+        """Lets go of a file that failed: it gives nothing any more, until `remake`."""
+        self._let_go()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; nothing of it is kept where it fails.
+
+        Raises:
+            IndexLost: the file failed.
+            IndexFull: the disk has no room.
+        """
+        writer = self._writer
+        if writer is None:
+            raise IndexLost
+        try:
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield writer
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    writer.execute("ROLLBACK")
+                raise
+            writer.execute("COMMIT")
+        except sqlite3.Error as reason:
+            if getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise IndexFull(str(reason)) from reason
+            raise IndexLost(str(reason)) from reason
+
+    def read(self, sql: str, arguments: Any = ()) -> list[Any]:
+        """The rows; none while the file is not open. Raises IndexLost where the file failed."""
+        with self._pool:
+            path = self._path
+            if self._writer is None or path is None:
+                return []
+            generation = self._generation
+            reader = self._idle.pop() if self._idle else None
+        try:
+            if reader is None:
+                reader = _connect(path, _READER_CACHE_KIB)
+            rows = reader.execute(sql, arguments).fetchall()
+        except sqlite3.Error as reason:
+            if reader is not None:
+                reader.close()
+            raise IndexLost(str(reason)) from reason
+        except UnicodeEncodeError:
+            assert reader is not None
+            rows = []  # A lone surrogate: the text of no note holds one.
+        with self._pool:
+            if generation == self._generation and len(self._idle) < _READERS_KEPT:
+                self._idle.append(reader)
+                return rows
+        reader.close()
+        return rows
+
+    def _place(self) -> Path:
+        directory = self._directory
+        if directory is None:
+            directory = self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="workspaced-index-"))
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return (
+            directory / f"{hashlib.sha256(self._vault.encode(errors='surrogateescape')).hexdigest()[:24]}.sqlite"
+        )
+
+    def _let_go(self) -> bool:
+        """Closes every connection; whether all that was written is in the one file now."""
+        with self._pool:
+            writer, self._writer = self._writer, None
+            idle, self._idle = self._idle, []
+            self._generation += 1
+        for reader in idle:
+            reader.close()
+        if writer is None:
+            return False
+        try:
+            busy, _, _ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not busy
+        except sqlite3.Error:
+            return False
+        finally:
+            writer.close()
+
+    def _seal(self, path: Path) -> None:
+        seal = _Seal(INDEX_VERSION, self._vault, sqlite3.sqlite_version, path.stat().st_size, _hash(path))
+        new = path.with_suffix(".new")
+        new.write_bytes(msgspec.json.encode(seal))
+        new.replace(path.with_suffix(".seal"))
+
+    def _is_sealed(self, path: Path) -> bool:
+        try:
+            seal = msgspec.json.decode(path.with_suffix(".seal").read_bytes(), type=_Seal)
+            if (seal.version, seal.vault, seal.sqlite) != (INDEX_VERSION, self._vault, sqlite3.sqlite_version):
+                return False
+            if path.is_symlink() or any(Path(f"{path}{end}").exists() for end in ("-wal", "-journal")):
+                return False
+            return path.stat().st_size == seal.size and _hash(path) == seal.sha256
+        except (OSError, ValueError):
+            return False
+
+
+def read_in(path: Path, sql: str) -> list[Any]:
+    """The rows in a file that another process has open."""
+    connection = _connect(path, _READER_CACHE_KIB)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def _connect(path: Path, cache_kib: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    for end in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{end}").unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""The switch per client: how much each client of the tools is shown. An event of the log, so that it lasts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import Sharing
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.limits import SHARING_CLIENTS_MAX
+from workspaced_events.recorder import Plan
+from workspaced_events.state import ANY_CLIENT, WorkspaceState, client_key
+
+
+def setting(client: str, level: Sharing) -> Plan:
+    """What to append so that the client of that name is shown `level`.
+
+    Raises:
+        InvalidArgument: the name is empty; the plan itself where too many are kept already.
+    """
+    name = client_key(client)
+    if not name:
+        raise InvalidArgument(
+            "Expected the name of a client, got none.", hint="Give a name, or * for every client."
+        )
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        if name not in state.sharing and level != "all" and len(state.sharing) >= SHARING_CLIENTS_MAX:
+            raise InvalidArgument(
+                f"A level is kept for at most {SHARING_CLIENTS_MAX} clients.",
+                hint="Set one of them to all, or set a level for every client with *.",
+            )
+        return [Action(c.SharingSet(name, level))]
+
+    return plan
+
+
+def sharing_status(state: WorkspaceState, connected: Iterable[str]) -> dict[str, Any]:
+    """What `status` says: the default, and every client that is connected or has a level of its own."""
+    names = {client_key(name) for name in connected}
+    return {
+        "default": state.sharing.get(ANY_CLIENT, "all"),
+        "clients": [
+            {
+                "client": name,
+                "level": state.sharing_of(name),
+                "set": name in state.sharing,
+                "connected": name in names,
+            }
+            for name in sorted({*names, *state.sharing} - {ANY_CLIENT})
+        ],
+    }
