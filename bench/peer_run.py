@@ -147,15 +147,18 @@ def _by_client(client: Client, peer: Peer, spot: Spot, log: Path, timeout_s: flo
         "cwd": str(spot.home),
         "stderr": str(log),
     }
+    own: set[int] = set()
     try:
         try:
             client.request("start", timeout_s, name=peer.name, **started)
         except Skip as skip:
             output = log.read_text(errors="replace") if log.exists() else ""
             raise Skip(f"it did not start: {skip}" + (f"; {said(output)}" if output.strip() else "")) from None
-        yield ByClient(client, peer.name, client.children() - before)
+        finally:
+            own = client.children() - before  # now, for later ones are other servers
+        yield ByClient(client, peer.name, own)
     finally:
-        left = tree(client.children() - before)
+        left = tree(own)
         with contextlib.suppress(Skip):
             client.request("stop", STOP_S, name=peer.name)
         kill(left)

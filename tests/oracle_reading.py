@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -19,6 +20,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 
 _WIKILINK = re.compile(r"\[\[([^\[\]|\n]*(?:\|(?:(?!\[\[|\]\])[^\n])*)?)\]\]")
+_DASHES = re.compile(r"[ >\t]*-+\s*")
 _SITE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]+:|//)")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 _TAG_STOP = re.compile(r"[\s\u2000-\u206f\u2e00-\u2e7f]|[!-,.:-@\[-^`{-~]")  # all of ASCII's marks but - / _
@@ -159,6 +161,13 @@ def _whole(state: StateInline, start: int, end: int) -> bool:
     return not beyond
 
 
+def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """As GitHub's parser: a bare line of dashes below makes a heading, never a table."""
+    if first < last and _DASHES.fullmatch(state.getLines(first + 1, first + 2, 0, False)):
+        return False
+    return table(state, first, last, silent)
+
+
 def _made() -> MarkdownIt:
     markdown = MarkdownIt("commonmark")
     markdown.inline = _Inline()
@@ -166,6 +175,7 @@ def _made() -> MarkdownIt:
     footnote_plugin(markdown)
     dollarmath_plugin(markdown, allow_labels=False, allow_space=False, allow_digits=True, double_inline=True)
     markdown.disable(["footnote_tail", "footnote_inline", "text_join"])
+    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
@@ -209,7 +219,8 @@ def _tags(children: Sequence[Token]) -> Iterator[str]:
     for child in children:
         in_links += child.nesting if child.type in {"link_open", "link_close"} else 0
         if child.type != "text":
-            written = "" if child.nesting != 0 or child.type in {"softbreak", "hardbreak"} else "x"
+            begins = child.nesting > 0 or child.type in {"softbreak", "hardbreak"}
+            written = "" if begins else child.content if child.info == "escape" else "x"
             continue
         text = child.content
         for place, letter in enumerate(text):

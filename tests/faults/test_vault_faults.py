@@ -20,12 +20,14 @@ from pathlib import Path
 import pytest
 
 from workspaced_events.ids import NoteId
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
 from workspaced_events.state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_events.state import Vault as RegisteredVault
 from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX
+from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
 from workspaced_tools.tool import Result, run
 from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import View
 
@@ -33,6 +35,8 @@ NOW = "2026-03-01T12:00:00.000000Z"
 CANARY = "canary-of-what-lies-outside"
 SWAPPING_S = 5.0
 MANY_NOTES = 20_000
+CONNECTION_FILES = 3
+"""What one connection to the index holds open: the file, its write-ahead log, and that log's own index."""
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
 
 BAD_PATHS = [
@@ -114,8 +118,8 @@ def view_of(vault: Vault, active: str = "top.md") -> View:
 
 
 def ask_everything(vault: Vault, path: str) -> list[Result]:
-    """Every tool, with `path` as the note in question: asked for, and as the active note."""
-    asked = {"reference": path}
+    """Every tool, with `path` as the note in question: asked for, looked for, and as the active note."""
+    asked = {"reference": path, "query": path[:QUERY_CHARS_MAX], "folder": path[:NOTE_ID_CHARS_MAX]}
     return [
         run(
             tool,
@@ -376,11 +380,11 @@ def test_row_34_deep_directories_and_many_small_notes(tmp_path: Path, opened: Ca
         with open(folder / f"{number}.md", "w") as file:
             file.write(f"# Note {number}\n[[{number + 1}]]\n")
     before = len(os.listdir("/dev/fd"))
-    begun = time.process_time()
+    begun = sum(os.times()[:4])  # ours and that of the processes that survey
     vault = opened(folder)
-    seconds = time.process_time() - begun
+    seconds = sum(os.times()[:4]) - begun
     assert vault.note_count() == MANY_NOTES
-    assert len(os.listdir("/dev/fd")) <= before + 2
+    assert len(os.listdir("/dev/fd")) <= before + 2 + 2 * CONNECTION_FILES
     assert any("too deep" in warning for warning in vault.statistics().warnings)
     found = vault.resolve(f"Note {MANY_NOTES - 1}", EMPTY_VAULT).note
     assert found is not None
@@ -486,6 +490,7 @@ def test_row_36_hostile_link_patterns_take_linear_time(
             begun = time.process_time()
             note = read_note(vault, f"{size}-{turn}.md")
             assert note.title and len(note.markdown.links) <= 20_000 and len(note.tags) <= 2_000
+            assert [version.id for version in vault.changed([note.id]).created] == [note.id]
             best = min(best, time.process_time() - begun)
         return best
 
@@ -545,9 +550,8 @@ def test_row_42_a_rename_in_case_only_loses_no_note(tmp_path: Path, opened: Call
     vault = opened(folder)
     os.rename(folder / "plan.md", folder / "Plan.md")
     changes = vault.changed(["plan.md", "Plan.md"])
-    assert [version.id for version in changes.created] == ["Plan.md"]
-    assert changes.deleted == ("plan.md",)
-    vault.reconcile()
+    assert changes == Changes(renamed=((NoteId("plan.md"), NoteId("Plan.md")),))
+    assert vault.reconcile() == Changes()
     assert vault.index.ids() == ["Plan.md"]
     for reference in ("plan.md", "Plan.md", "PLAN", "[[plan]]"):
         found = vault.resolve(reference, EMPTY_VAULT).note

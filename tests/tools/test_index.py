@@ -40,6 +40,7 @@ from workspaced_tools.view import Search
 STAT = StatKey(1, 2, 3, 4, 5)
 HASH = "0f" * 32
 MANY = 5_200
+PATHS = [NoteId(path) for path in ("p.md", "q.md", "x/p.md", "x/☃.md")]
 MakeIndex = Callable[..., Index]
 
 
@@ -110,7 +111,9 @@ def ids(entries: Iterable[NamedNote]) -> list[str]:
 
 def sources(index: Index, *names: str) -> list[tuple[str, int]]:
     """(source, line) of each link that could mean one of the names."""
-    return [(row.source, row.line) for row in index.linking([each for name in names for each in target_keys(name)])]
+    return [
+        (row.source, row.line) for row in index.linking([each for name in names for each in target_keys(name)])
+    ]
 
 
 def with_word(index: Index, word: str) -> list[str]:
@@ -214,7 +217,9 @@ def test_an_entry_is_made_of_names_links_and_tags_and_the_text_is_kept_apart(tmp
         "---\ntitle: T\nid: 42\naliases: [One, 2, ' ', null, [x]]\ntags: [Top, inline]\n---\n"
         "# H\n[[a]] [[#own]] ![[b#h|c]] [m](d.md) `[[no]]` [[a]] #inline\n"
     )
-    made = indexed(Note(NoteId("n.md"), STAT, None, HASH, text.encode()), Policy(VaultRoot(tmp_path)), certain=False)
+    made = indexed(
+        Note(NoteId("n.md"), STAT, None, HASH, text.encode()), Policy(VaultRoot(tmp_path)), certain=False
+    )
     entry = made.entry
     assert (entry.title, entry.front_matter_id, entry.aliases) == ("T", "42", ("One", "2"))
     assert (entry.stat, entry.sha256, entry.certain, entry.withheld) == (STAT, HASH, False, Withheld.NO)
@@ -318,16 +323,15 @@ notes = st.tuples(
     st.lists(words, max_size=4),
 )
 versions = st.none() | st.sampled_from([Withheld.PRIVATE, Withheld.BY_RULE]) | notes
-paths = st.sampled_from(["p.md", "q.md", "x/p.md", "x/☃.md"])
-steps = st.lists(st.dictionaries(paths, versions, max_size=4) | st.just("restart"), max_size=8)
+steps = st.lists(st.dictionaries(st.sampled_from(PATHS), versions, max_size=4) | st.just("restart"), max_size=8)
 
 
 class Model:
     """The index as plain dictionaries."""
 
     def __init__(self) -> None:
-        self.notes: dict[str, IndexedNote] = {}
-        self.private: set[str] = set()
+        self.notes: dict[NoteId, IndexedNote] = {}
+        self.private: set[NoteId] = set()
 
     def put(self, version: IndexedNote) -> None:
         path = version.entry.id
@@ -351,7 +355,9 @@ class Model:
 
     def near(self, name: str) -> list[str]:
         scored = [(fuzz.ratio(fold(name), fold(each.entry.title)), each.entry.id) for each in self.shared]
-        return [path for score, path in sorted(scored, key=lambda hit: (-hit[0], hit[1])) if score >= NEAR_SCORE_MIN]
+        return [
+            path for score, path in sorted(scored, key=lambda hit: (-hit[0], hit[1])) if score >= NEAR_SCORE_MIN
+        ]
 
     def tags(self) -> dict[str, int]:
         return Counter(tag for each in self.shared for tag in {fold(tag) for tag in each.tags})
@@ -388,7 +394,7 @@ def assert_agrees(directory: Path, history: Any) -> None:
                 model.notes.pop(path, None)
             for each in put:
                 model.put(each)
-            index.put(put, [NoteId(path) for path in gone])
+            index.put(put, gone)
         assert_equal(index, model)
     finally:
         index.close()
@@ -399,10 +405,10 @@ def assert_equal(index: Index, model: Model) -> None:
     assert sorted(index.ids()) == [each.entry.id for each in shared]
     assert (index.count(), index.withheld_count()) == (len(shared), len(model.notes) - len(shared))
     assert index.link_count() == sum(len(each.links) for each in shared)
-    assert {path for path in ("p.md", "q.md", "x/p.md", "x/☃.md") if path in index.private} == model.private
-    entries = {each.entry.id: each.entry for each in model.notes.values()}
-    assert index.entries([NoteId(path) for path in [*entries, "none.md"]]) == entries
-    assert {path: index.entry(NoteId(path)) for path in [*entries, "none.md"]} == {**entries, "none.md": None}
+    assert {path for path in PATHS if path in index.private} == model.private
+    entries = {path: each.entry for path, each in model.notes.items()}
+    assert index.entries(PATHS) == entries
+    assert [index.entry(path) for path in PATHS] == [entries.get(path) for path in PATHS]
     assert index.known() == {
         path: Known(entry.stat, entry.certain, entry.withheld, model.notes[path].text is not None)
         for path, entry in entries.items()

@@ -68,7 +68,9 @@ class World:
         self.vault.reconcile()
 
     def opened(self) -> Vault:
-        return Vault(self.folder, cache_dir=self.cache, clock_ns=self.clock_ns, inline=self.inline)
+        return Vault(
+            self.folder, cache_dir=self.cache, clock_ns=self.clock_ns, inline=self.inline, index_wait_s=0.0
+        )
 
     def run(self, step: Step) -> None:
         with suppress(OSError):  # a move of nothing, a folder in the way: then the step does nothing

@@ -1,8 +1,8 @@
 """What references mean, and where links lead."""
 
-import os
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -269,7 +269,7 @@ folders = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
 def test_the_nearest_is_the_fewest_folders_away_then_the_shortest_path(here: str, there: set[str]) -> None:
     def rank(path: str) -> tuple[int, int, str]:
         ups, downs = here.split("/") if here else [], path.split("/")[:-1]
-        shared = len(os.path.commonprefix([ups, downs]))
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ups, downs, strict=False)))
         return len(ups) + len(downs) - 2 * shared, len(path), path
 
     held = [f"{folder}/log.md".lstrip("/") for folder in there]

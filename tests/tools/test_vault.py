@@ -15,12 +15,14 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
 from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.vault.survey import Bounds
 from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import LinkName, VaultPort
 
 MakeVault = Callable[..., Vault]
 MakeState = Callable[..., VaultState]
+HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
 
 
 def meant(vault: Vault, reference: str, state: VaultState = EMPTY_VAULT) -> str | None:
@@ -42,8 +44,10 @@ def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPT
 # -- building --
 
 
-def test_the_background_build_makes_the_index_ready(make_vault: MakeVault) -> None:
-    vault = make_vault({f"n{number}.md": f"# Title {number}\n" for number in range(50)}, indexed=False)
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inline: Bounds) -> None:
+    files: dict[str, str | bytes] = {f"n{number}.md": f"# Title {number}\n" for number in range(50)}
+    vault = make_vault(files, indexed=False, inline=inline)
     port: VaultPort = vault
     assert port.index_state() == "building"
     vault.start()
@@ -83,8 +87,9 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     assert meant(vault, "Alpha") == "a.md"
 
 
-def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault) -> None:
-    vault = make_vault({f"{n}.md": "x" for n in range(200)}, indexed=False)
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({f"{n}.md": "x" for n in range(200)}, indexed=False, inline=inline)
     vault.start()
     vault.close()
     vault.close()
@@ -135,8 +140,34 @@ def test_a_folder_made_anew_leaves_no_ghosts(make_vault: MakeVault) -> None:
 # -- following changes --
 
 
-def test_reconcile_reports_what_became_different(make_vault: MakeVault) -> None:
-    vault = make_vault({"same.md": "s", "edited.md": "# Old", "gone.md": "g"})
+def test_the_first_filling_is_no_change_and_a_note_that_comes_afterwards_is(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha"}, indexed=False)
+    assert vault.reconcile() == Changes()
+    write(vault, "b.md", "# Beta")
+    assert [version.id for version in vault.reconcile().created] == ["b.md"]
+    assert vault.reconcile() == Changes()
+
+
+def test_what_changed_between_two_runs_is_reported_by_the_second(make_vault: MakeVault, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"same.md": "s", "edited.md": "# Old", "gone.md": "g", "old.md": "# Moved"}
+    first = make_vault(files, cache_dir=tmp_path / "cache")
+    first.close()
+    write(first, "edited.md", "# New")
+    write(first, "new.md", "n")
+    (first.root.path / "gone.md").unlink()
+    (first.root.path / "old.md").rename(first.root.path / "moved.md")
+    second = Vault(first.root.path, cache_dir=tmp_path / "cache")
+    changes = second.reconcile()
+    assert [version.id for version in changes.created] == ["new.md"]
+    assert [version.id for version in changes.changed] == ["edited.md"]
+    assert (changes.deleted, changes.renamed) == (("gone.md",), (("old.md", "moved.md"),))
+    assert (meant(second, "New"), meant(second, "Old"), meant(second, "Moved")) == ("edited.md", None, "moved.md")
+    second.close()
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_reconcile_reports_what_became_different(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({"same.md": "s", "edited.md": "# Old", "gone.md": "g"}, inline=inline)
     write(vault, "edited.md", "# New")
     write(vault, "new/one.md", "n")
     (vault.root.path / "gone.md").unlink()

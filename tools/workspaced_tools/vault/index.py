@@ -31,10 +31,9 @@ _NEAR_COMPARED_MAX: Final = 5_000
 
 _LISTED: Final = "(SELECT value FROM json_each(?))"
 _KNOWN: Final = "SELECT path, stat, certain, withheld, has_text FROM notes"
-_STAT: Final = struct.Struct("<QQQQQ")
-_TIMES: Final = 2**64
-_LATEST: Final = 3 * 2**62
-"""Times from the year 1823 to 2408 are kept exactly; another only makes its note be read again each time."""
+_STAT: Final = struct.Struct("<QQQqIqI")
+"""Times as seconds and nanoseconds: a file may be of the year 2300."""
+_SECOND_NS: Final = 1_000_000_000
 _ENTRY: Final = "path, title, front_matter_id, aliases, stat, sha256, certain, withheld"
 
 
@@ -363,13 +362,10 @@ def _aliases(kept: str | None) -> tuple[str, ...]:
 
 
 def _packed(stat: StatKey) -> bytes:
-    return _STAT.pack(stat.device, stat.inode, stat.size, stat.mtime_ns % _TIMES, stat.ctime_ns % _TIMES)
+    times = (*divmod(stat.mtime_ns, _SECOND_NS), *divmod(stat.ctime_ns, _SECOND_NS))
+    return _STAT.pack(stat.device, stat.inode, stat.size, *times)
 
 
 def _unpacked(stat: bytes) -> StatKey:
-    device, inode, size, mtime_ns, ctime_ns = _STAT.unpack(stat)
-    return StatKey(device, inode, size, _time(mtime_ns), _time(ctime_ns))
-
-
-def _time(kept: int) -> int:
-    return kept if kept < _LATEST else kept - _TIMES
+    device, inode, size, mtime_s, mtime_ns, ctime_s, ctime_ns = _STAT.unpack(stat)
+    return StatKey(device, inode, size, mtime_s * _SECOND_NS + mtime_ns, ctime_s * _SECOND_NS + ctime_ns)

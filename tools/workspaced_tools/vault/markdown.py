@@ -35,6 +35,7 @@ _PARSER: Final = pyromark.Markdown(
     | Options.ENABLE_WIKILINKS
 )
 _LINE_END = re.compile(rb"\r\n?|\n")
+_LONE_CR = re.compile(r"\r(?!\n)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -88,7 +89,7 @@ class Markdown(msgspec.Struct, frozen=True):
 def parse_markdown(body: str, first_line: int = 1) -> Markdown:
     """Reads a body whose first line is line `first_line` of the raw file. Linear in the length of the body."""
     readable = _readable(body)
-    found = _Reader(readable.encode(), first_line).read(readable)
+    found = _Reader(readable.encode(), first_line).read(_fed(readable))
     return found if len(body) <= MARKDOWN_CHARS_MAX else msgspec.structs.replace(found, complete=False)
 
 
@@ -108,7 +109,7 @@ class Names(msgspec.Struct, frozen=True):
 
 def parse_names(body: str) -> Names:
     """The names in a body: the same links, and the same first heading, that `parse_markdown` finds."""
-    return _NamesReader().read(_readable(body))
+    return _NamesReader().read(_fed(_readable(body)))
 
 
 def link_context(body: str | bytes, link: Link) -> str:
@@ -141,6 +142,11 @@ def _readable(body: str) -> str:
     cached note's would double."""
     body = body[:MARKDOWN_CHARS_MAX]
     return body if body.isascii() else body.encode(errors="replace").decode()
+
+
+def _fed(readable: str) -> str:
+    """What the parser is given: it does not end an HTML block or a fence at a lone CR. No offset moves."""
+    return _LONE_CR.sub("\n", readable) if "\r" in readable else readable
 
 
 def _heading_text(parts: list[str]) -> str:
