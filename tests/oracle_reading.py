@@ -1,11 +1,12 @@
 """A second reading of Markdown, by other libraries: what `make oracle` holds the product's against.
 
-markdown-it-py reads the blocks and spans, ruamel.yaml the front matter; wikilinks, tags and addresses are read here by
-the definitions alone, so that a mistake must be made twice, in two ways, to go unseen. Slow and plain on purpose.
+markdown-it-py reads the blocks and spans, ruamel.yaml the front matter; wikilinks, tags and addresses are read
+here by the definitions alone, so that a mistake must be made twice to go unseen. Slow and plain on purpose.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 
-_WIKILINK = re.compile(r"\[\[([^\[\]|\n]*(?:\|(?:(?!\[\[|\]\])[^\n])*)?)\]\]")
+_WIKILINK = re.compile(r"\[\[([^\[\]|\n]+(?:\|(?:(?!\[\[|\]\])[^\n])*)?)\]\]")
 _DASHES = re.compile(r"[ >\t]*-+\s*")
 _SITE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]+:|//)")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,8})$")
@@ -103,14 +104,22 @@ class _Core(SafeConstructor):
     """Values of the core schema of YAML 1.2, which knows no dates."""
 
 
+def _without_marks(made: Callable[..., Any]) -> Callable[..., Any]:
+    """The core schema's numbers hold no `_`."""
+    return lambda loader, node: node.value if "_" in node.value else made(loader, node)
+
+
 _Core.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
+_Core.add_constructor("tag:yaml.org,2002:int", _without_marks(SafeConstructor.construct_yaml_int))
+_Core.add_constructor("tag:yaml.org,2002:float", _without_marks(SafeConstructor.construct_yaml_float))
 
 
 def _load(source: str) -> dict[str, Any] | None:
     yaml = YAML(typ="safe", pure=True)
     yaml.Constructor = _Core
     try:
-        value = yaml.load(source)
+        with warnings.catch_warnings(action="ignore"):  # an anchor used twice
+            value = yaml.load(source)
     except Exception:
         return None
     if value is None:
@@ -153,7 +162,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 
 
 def _whole(state: StateInline, start: int, end: int) -> bool:
-    """Whether no escape, code, math or HTML that begins within reaches beyond: those bind tighter than brackets."""
+    """Whether no escape, code, math or HTML that begins within reaches beyond: they bind tighter."""
     before, state.pos = state.pos, start
     while state.pos < end:
         state.md.inline.skipToken(state)
@@ -178,7 +187,7 @@ def _made() -> MarkdownIt:
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
-    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    markdown.validateLink = lambda _url: True  # type: ignore[method-assign]
     return markdown
 
 
@@ -204,17 +213,15 @@ def _parts(children: Sequence[Token]) -> Iterator[str]:
 
 def _shown(children: Sequence[Token], place: int) -> str | None:
     """The text of the Markdown link or image that begins at `place`."""
-    end = place
+    end, level = place, children[place].level
     if children[place].type == "link_open":
-        level = children[place].level
-        end = next(
-            at for at in range(place, len(children)) if (children[at].type, children[at].level) == ("link_close", level)
-        )
+        while (children[end].type, children[end].level) != ("link_close", level):
+            end += 1
     return _plain(children[place : end + 1]).strip() or None
 
 
 def _tags(children: Sequence[Token]) -> Iterator[str]:
-    """`#name` at the beginning of a line, of a span or after a blank, not in a link; a name is more than digits."""
+    """`#name` at the beginning of a line, of a span or after a blank, not in a link; more than digits."""
     written, in_links = "", 0
     for child in children:
         in_links += child.nesting if child.type in {"link_open", "link_close"} else 0

@@ -113,7 +113,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Path], Vault]]:
 
 def view_of(vault: Vault, active: str = "top.md") -> View:
     state = VaultState(active=ActiveNote(NoteId(active), NOW), recents={NoteId(active): NOW})
-    registered = {"v": RegisteredVault("v", "V", "/v", True)}  # type: ignore[dict-item, arg-type]
+    registered = {"v": RegisteredVault("v", "V", "/v", True)}  # type: ignore[arg-type]
     return View(WorkspaceState(7, "v", registered, {"v": state}), NOW, vault)  # type: ignore[arg-type, dict-item]
 
 

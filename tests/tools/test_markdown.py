@@ -103,6 +103,8 @@ def test_markdown_links_to_notes_are_taken_apart(written: str, parts: tuple[obje
             "[[]]",
             "[[ ]]",
             "[[#heading]]",
+            "[[]b]]",
+            "[[a\\[b]]",
         ],
         *[
             "[t](#heading)",
@@ -133,6 +135,14 @@ def test_links_are_found_in_lists_quotes_tables_headings_and_footnotes() -> None
     body = "- [ ] [[a]]\n  - *[[b]]*\n\n> [[c]]\n\n| x |\n|---|\n| [[d\\|D]] |\n\n# [[e]]\n\n[^1]: [[f]]\n"
     assert targets(body) == ["a", "b", "c", "d", "e", "f"]
     assert links(body)[3].alias == "D"
+
+
+def test_a_lone_carriage_return_ends_a_line_everywhere() -> None:
+    body = "```\r[[code]]\r```\r# One\r<div>\r\r[[a]]\r\n"
+    found = parse_markdown(body)
+    assert [(heading.text, heading.line) for heading in found.headings] == [("One", 4)]
+    assert [(link.target, link.line) for link in found.links] == [("a", 7)]
+    assert parse_names(body).title == "One"
 
 
 def test_every_occurrence_is_given_in_document_order_with_its_raw_line() -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.vaults import make_vault
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from bench.vaults import make_vault
 
 TESTS = Path(__file__).parents[1]
 NOTES = 300
@@ -65,15 +64,22 @@ def test_a_reader_that_misses_something_is_caught(broken: str, monkeypatch: pyte
 
 WORDS = ["a", "é", "日本", "B c", "1", "x_y", "n.md"]
 SPANS = [
-    *["[[a]]", "[[a|b]]", "![[a#b|c]]", "[[a#^b]]", "[[a\\|b]]", "[[ ]]", "[[a", "b]]", "[[a]](b.md)", "[[[a]]]"],
-    *["[t](n.md)", "![i](n.md)", "[t](<b c.md> 'x')", "[t](%41.md#h%20i)", "[t](a.png)", "[a *b* `c`](d.md)", "[r]"],
-    *["[![i](e.md)](n.md)", "[r][r]", "[t][]", "[^1]", "[x [[a]] y](n.md)", "<https://x.y/z.md>", "[t](x.md", "[t]: n.md"],
-    *["#tag", "#a/b-c", "#1", "#1a", "\\#no", "&#35;no", "(#no)", "**#yes**", "#日本", "#a/", "x#no", "[#no](n.md)"],
-    *["`[[a]]`", "`` ` ``", "`", "``", "$[[a]]$", "$a$", "$", "5$", "$$b$$", "\\", "\\[[a]]", "\\$", "|", "\\|"],
-    *["*", "**", "_a_", "~~s~~", "<i>", "</i>", "<!-- [[a]] -->", "<!--", "-->", "<i t='[[a]]'>", "&amp;", "&copy;", "!"],
+    *["[[a]]", "[[a|b]]", "![[a#b|c]]", "[[a#^b]]", "[[a\\|b]]", "[[ ]]", "[[a", "b]]", "[[a]](b.md)"],
+    *["[[[a]]]", "[t](n.md)", "![i](n.md)", "[t](<b c.md> 'x')", "[t](%41.md#h%20i)", "[t](a.png)"],
+    *["[a *b* `c`](d.md)", "[r]", "[![i](e.md)](n.md)", "[r][r]", "[t][]", "[^1]", "[x [[a]] y](n.md)"],
+    *["<https://x.y/z.md>", "[t](x.md", "[t]: n.md", "#tag", "#a/b-c", "#1", "#1a", "\\#no", "&#35;no"],
+    *["(#no)", "**#yes**", "#日本", "#a/", "x#no", "[#no](n.md)", "`[[a]]`", "`` ` ``", "`", "``"],
+    *["$[[a]]$", "$a$", "$", "5$", "$$b$$", "\\", "\\[[a]]", "\\$", "|", "\\|", "*", "**", "_a_"],
+    *["~~s~~", "<i>", "</i>", "<!-- [[a]] -->", "<!--", "-->", "<i t='[[a]]'>", "&amp;", "&copy;", "!"],
 ]
-HEADS = ["", "# ", "## ", "###### ", "#", "> ", "- ", "* ", "1. ", "    ", "\t", " ", "  ", "- [ ] ", "[r]: n.md ", "[^1]: "]
-RULES = ["===", "---", "```", "~~~", "```md", "$$", "| a | b |", "|---|---|", "<div>", "</div>", "<!--", "-->", "", "***"]
+HEADS = [
+    *["", "# ", "## ", "###### ", "#", "> ", "- ", "* ", "1. ", "    ", "\t", " ", "  ", "- [ ] "],
+    *["[r]: n.md ", "[^1]: "],
+]
+RULES = [
+    *["===", "---", "```", "~~~", "```md", "$$", "| a | b |", "|---|---|", "<div>", "</div>", "<!--"],
+    *["-->", "", "***"],
+]
 
 spans = st.lists(st.sampled_from(SPANS + WORDS), min_size=1, max_size=4)
 inline = st.builds(lambda parts, gap: gap.join(parts), spans, st.sampled_from(["", " ", " "]))
@@ -89,9 +95,13 @@ block = st.one_of(
     st.builds("[r]: n.md\n\n[r] {}".format, inline),
     st.builds("x[^1]\n\n[^1]: {}\n    {}".format, inline, inline),
 )
-VALUES = ["", "b", "1", "1.5", "true", "no", "~", "12:30", "2026-01-01", "0o17", "0x1F", "1e3", "[x, y]", "{k: v}", "'q'"]
-VALUES += ['"\\u00e9"', "|\n  text", "\n  - x\n  - y", "#c", "é # c", "[", "a: b", "-", "&x b", "*x", ".inf", "'#t'", "1_000"]
-field = st.builds("{}: {}".format, st.sampled_from(["title", "tags", "aliases", "a", "1", "é"]), st.sampled_from(VALUES))
+VALUES = [
+    *["", "b", "1", "1.5", "true", "no", "~", "12:30", "2026-01-01", "0o17", "0x1F", "1e3", "[x, y]"],
+    *["{k: v}", "'q'", '"\\u00e9"', "|\n  text", "\n  - x\n  - y", "#c", "é # c", "[", "a: b", "-"],
+    *["&x b", "*x", ".inf", "'#t'", "1_000"],
+]
+NAMES = ["title", "tags", "aliases", "a", "1", "é"]
+field = st.builds("{}: {}".format, st.sampled_from(NAMES), st.sampled_from(VALUES))
 front = st.one_of(
     st.just(""),
     st.builds(
@@ -103,7 +113,10 @@ front = st.one_of(
 )
 bodies = st.lists(block, max_size=4).map("\n\n".join)
 texts = st.builds(
-    lambda head, body, end: (head + body).replace("\n", end), front, bodies, st.sampled_from(["\n", "\n", "\r\n", "\r"])
+    lambda head, body, end: (head + body).replace("\n", end),
+    front,
+    bodies,
+    st.sampled_from(["\n", "\n", "\r\n", "\r"]),
 )
 
 

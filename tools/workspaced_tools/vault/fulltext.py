@@ -23,6 +23,8 @@ _WORD: Final = regex.compile(
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _TELLING_CHARS_MIN: Final = 3
 _TELLING_CHARS_MAX: Final = 64
+_STRIDE_CHARS: Final = 256
+_APART: Final = " \ue000 "
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 
 
@@ -37,6 +39,11 @@ def plain(text: str) -> str:
 def spaced(text: str) -> str:
     """`text` with ideographs and kana set apart by blanks."""
     return text if text.isascii() else _IDEOGRAPH.sub(lambda sign: f" {sign[0]} ", text)
+
+
+def apart(names: str) -> str:
+    """Names, one a line, `spaced`, with a word between them that no query holds: a phrase is within one."""
+    return spaced(names.replace("\n", _APART))
 
 
 def query_words(words: str) -> list[str]:
@@ -111,6 +118,19 @@ def _around(line: str, wanted: Sequence[Sequence[str]]) -> str:
         return line
     folded = plain(line)
     places = [found.start() for parts in wanted if (found := _pattern(tuple(parts)).search(folded))]
-    # Folding may change the length: a place in the folded line is near the one in the line, never exact.
-    start = max(0, min(min(places, default=0), len(line)) - SNIPPET_CHARS_MAX // 3)
+    start = max(0, _unfolded(line, min(places, default=0)) - SNIPPET_CHARS_MAX // 3)
     return line[start : start + SNIPPET_CHARS_MAX].strip()
+
+
+def _unfolded(line: str, place: int) -> int:
+    """Where in `line` that is which is at `place` in `plain(line)`: Hangul for one grows threefold."""
+    passed = 0
+    for start in range(0, len(line), _STRIDE_CHARS):
+        size = len(plain(line[start : start + _STRIDE_CHARS]))
+        if passed + size > place:
+            for at in range(start, len(line)):
+                passed += len(plain(line[at]))
+                if passed > place:
+                    return at
+        passed += size
+    return len(line)

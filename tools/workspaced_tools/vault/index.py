@@ -18,7 +18,7 @@ from rapidfuzz import fuzz, process
 from workspaced_events.ids import NoteId
 
 from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, PrivateNotes, Withheld, target_keys
-from .fulltext import spaced
+from .fulltext import apart, spaced
 from .index_file import IndexFile, read_in
 from .names import fold
 from .note import StatKey
@@ -343,7 +343,7 @@ def _json(texts: Iterable[str]) -> str:
 
 
 def _columns(text: NoteText) -> tuple[str, str, str]:
-    return spaced(text.names), spaced(text.headings), spaced(text.body)
+    return apart(text.names), apart(text.headings), spaced(text.body)
 
 
 def _entry(row: Any) -> IndexEntry:

@@ -86,6 +86,11 @@ class IndexFile:
         return self._path
 
     @property
+    def generation(self) -> int:
+        """Moves whenever a file was let go; what was read across that is nothing."""
+        return self._generation
+
+    @property
     def is_open(self) -> bool:
         return self._writer is not None
 
@@ -99,17 +104,14 @@ class IndexFile:
         path = self._place()
         kept = self._is_sealed(path)
         path.with_suffix(".seal").unlink(missing_ok=True)
-        if not kept:
+        writer = None
+        if kept:
+            with suppress(sqlite3.Error):  # Damaged while it was open, and then sealed.
+                writer = _connect_writer(path)
+        if writer is None:
+            kept = False
             _remove(path)
-        writer = _connect(path, _WRITER_CACHE_KIB)
-        try:
-            writer.execute("PRAGMA journal_mode = WAL")
-            writer.execute("PRAGMA wal_autocheckpoint = 4000")
-            if not kept:
-                writer.executescript(_SCHEMA)
-        except sqlite3.Error:
-            writer.close()
-            raise
+            writer = _connect_writer(path, _SCHEMA)
         self._path, self._writer = path, writer
         return kept
 
@@ -239,6 +241,18 @@ def read_in(path: Path, sql: str) -> list[Any]:
         return connection.execute(sql).fetchall()
     finally:
         connection.close()
+
+
+def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:
+    writer = _connect(path, _WRITER_CACHE_KIB)
+    try:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("PRAGMA wal_autocheckpoint = 4000")
+        writer.executescript(schema)
+    except sqlite3.Error:
+        writer.close()
+        raise
+    return writer
 
 
 def _connect(path: Path, cache_kib: int) -> sqlite3.Connection:

@@ -353,6 +353,8 @@ def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
     # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
     written = written.removesuffix("\\")
     name, mark, rest = written.partition("#")
+    if "[" in name or "]" in name:
+        return None
     heading = block = None
     if "^" in name:
         name, _, block = name.partition("^")

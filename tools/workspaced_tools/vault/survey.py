@@ -28,6 +28,8 @@ from .scan import ScannedNote, ScanReport, scan
 
 _log = logging.getLogger(__name__)
 
+GROUP_S: Final = 0.25
+_GROUP_NOTES: Final = 2_048
 _BATCH_NOTES: Final = 64
 _BATCH_BYTES: Final = 262_144
 
@@ -59,6 +61,36 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     """Notes whose file's name is not NFC, with that name."""
     report: ScanReport | None = None
     """With the batch that ends names and links; only texts follow."""
+
+
+def grouped(batches: Iterable[Batch], clock_s: Callable[[], float] = time.monotonic) -> Iterator[Batch]:
+    """The same in fewer, larger batches: what a transaction writes hardly grows with the notes in it.
+
+    None waits longer than GROUP_S for the next, and what ends names and links waits for nothing.
+    """
+    group: list[Batch] = []
+    begun = 0.0
+    for batch in batches:
+        begun = begun if group else clock_s()
+        group.append(batch)
+        size = sum(len(each.notes) + len(each.texts) for each in group)
+        if batch.report is not None or size >= _GROUP_NOTES or clock_s() - begun >= GROUP_S:
+            yield _merged(group)
+            group = []
+    if group:
+        yield _merged(group)
+
+
+def _merged(group: list[Batch]) -> Batch:
+    last = group[-1]
+    return Batch(
+        last.found,
+        tuple(note for each in group for note in each.notes),
+        tuple(note for each in group for note in each.gone),
+        tuple(text for each in group for text in each.texts),
+        {note: spelled for each in group for note, spelled in each.spellings.items()},
+        last.report,
+    )
 
 
 class TooMuch(Exception):

@@ -7,6 +7,7 @@ big-endian) and MessagePack.
 import logging
 import os
 import selectors
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import IO, Final
 
 import msgspec
 
+from ..errors import ReadFailed
 from .index import known_in
 from .paths import VaultRoot
 from .policy import Policy
@@ -145,7 +147,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Nobody reads any more (the daemon stopped), or asked to stop: nothing to say.
-    with suppress(BrokenPipeError, KeyboardInterrupt):
+    # Nobody reads any more (the daemon stopped), asked to stop, or folder, disk or index failed: who reads sees
+    # that the end is missing, surveys by itself, and says what is wrong.
+    with suppress(OSError, KeyboardInterrupt, ReadFailed, sqlite3.Error):
         main()
     sys.stdout = None  # its pipe may be broken: nothing is left to flush

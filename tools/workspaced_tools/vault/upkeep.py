@@ -31,7 +31,7 @@ from .paths import VaultRoot, is_utf8
 from .policy import Policy
 from .renames import renames
 from .scan import ScanReport
-from .survey import Batch, Bounds, Survey, TooMuch, indexed_or_none, is_gone, read_note
+from .survey import Batch, Bounds, Survey, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .surveyors import SURVEYORS_MAX, SurveyFailed, Surveyors
 
 _log = logging.getLogger(__name__)
@@ -157,16 +157,14 @@ class Upkeep:
         self._reconcile()
         return self._told()
 
-    def rebuild(self) -> None:
-        """Makes the index anew, its file having failed, on a thread of its own; at once back."""
+    def rebuild(self, generation: int) -> None:
+        """Makes the index anew on a thread of its own, where this generation of its file failed; at once back."""
         with self._writing:
-            if self._lost:
+            if self._lost or generation != self._index.file.generation:
                 return
             self._lose()
             if self._stop.is_set():
                 return
-            for state in (self.usable, self.ready, self.text_ready):
-                state.clear()
         _log.warning("the index is damaged and is made anew")
         self.start()
 
@@ -250,7 +248,7 @@ class Upkeep:
                     if self._stop.is_set():
                         return
                     self._opened()
-                for batch in self._surveyed():
+                for batch in grouped(self._surveyed()):
                     self._apply(batch)
                     if self._stop.is_set():
                         return
@@ -263,6 +261,8 @@ class Upkeep:
                     raise
 
     def _lose(self) -> None:
+        for state in (self.usable, self.ready, self.text_ready):
+            state.clear()
         self._lost = True
         self._index.file.drop()
 

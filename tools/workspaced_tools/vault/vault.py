@@ -135,7 +135,8 @@ class Vault:
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
-            return self._asking(lambda: self._upkeep.refresh(sorted(notes)))
+            self._asking(lambda: self._upkeep.file(sorted(notes)))
+            return self._upkeep.refresh(())
         try:
             return self.reconcile()
         except ReadFailed:
@@ -281,6 +282,7 @@ class Vault:
 
     def _search(self, search: Search) -> Found:
         self.await_names()
+        complete = self._upkeep.text_ready.is_set()
         for attempt in range(_MEND_ATTEMPTS):
             # Where the first were wrong more may be.
             wider = msgspec.structs.replace(search, limit=search.limit * 4**attempt)
@@ -299,7 +301,7 @@ class Vault:
             for hit, note in zip(shown, self.read([hit.note for hit in shown]), strict=True)
             if isinstance(note, Note)
         ]
-        return Found(tuple(found), total - (len(shown) - len(found)), self._upkeep.text_ready.is_set())
+        return Found(tuple(found), total - (len(shown) - len(found)), complete)
 
     def _snippet(self, note: Note, words: Sequence[str], search: Search) -> tuple[int, str]:
         return (1, "") if search.names_only else snippet_of(note, words)
@@ -357,11 +359,14 @@ class Vault:
     def _asking(self, ask: Callable[[], T]) -> T:
         """What `ask` gives; where the index failed, once more when it has been made anew."""
         for _ in range(_MEND_ATTEMPTS):
+            generation = self.index.file.generation
             try:
-                return ask()
+                found = ask()
+                if generation == self.index.file.generation:
+                    return found
             except IndexLost:
-                self._upkeep.rebuild()
-                self._upkeep.ready.wait(self._index_wait_s)
+                self._upkeep.rebuild(generation)
+            self._upkeep.ready.wait(self._index_wait_s)
         return ask()
 
     def _is_busy(self) -> bool:

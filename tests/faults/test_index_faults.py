@@ -1,0 +1,326 @@
+"""The index's file fails under a running vault: no call fails, no answer is wrong, and the file is made anew.
+
+An answer is right, or it comes from an index that says it is being built. Nothing is ever written into the vault.
+"""
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_events.state import EMPTY_VAULT
+from workspaced_tools.errors import ReadFailed
+from workspaced_tools.vault import index_file
+from workspaced_tools.vault.vault import Vault
+from workspaced_tools.vault.warm import NotWarm, WarmVault
+from workspaced_tools.view import LinkName, Overview, Search
+
+LATER_NS = 10_000_000_000
+WAIT_S = 30.0
+MakeVault = Callable[..., Vault]
+FILES = {
+    **{
+        f"d{n % 3}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n\n{'filler ' * 50}\n"
+        for n in range(60)
+    },
+    "private.md": "---\nworkspaced: private\n---\nsecret word1",
+}
+
+
+def later() -> int:
+    return time.time_ns() + LATER_NS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of notes that is, when the test is over, as it was."""
+    folder = tmp_path / "vault"
+    for path, text in FILES.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    before = listing(folder)
+    yield folder
+    assert listing(folder) == before
+
+
+def listing(folder: Path) -> dict[str, Any]:
+    return {
+        os.fspath(path): (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        for path in (folder, *folder.rglob("*"))
+        if (status := path.lstat())
+    }
+
+
+@pytest.fixture
+def opened(folder: Path, tmp_path: Path) -> Iterator[Callable[..., Vault]]:
+    """opened() -> a Vault over the folder with its index in `cache`, closed at the end."""
+    made: list[Vault] = []
+
+    def open_one(**options: Any) -> Vault:
+        made.append(Vault(folder, **{"cache_dir": tmp_path / "cache", "clock_ns": later, **options}))
+        return made[-1]
+
+    yield open_one
+    for vault in made:
+        vault.close()
+
+
+def asked(vault: Vault) -> dict[str, Any]:
+    """One answer of each method of the port that asks the index."""
+    note = NoteId("d1/n1.md")
+    found = vault.search(Search("word1", 50))
+    return {
+        "search": (sorted(hit.note.id for hit in found.hits), found.total) if found.complete else None,
+        "resolve": vault.resolve("Title 7", EMPTY_VAULT).note,
+        "near": vault.resolve("Titel 7", EMPTY_VAULT).near,
+        "path": vault.resolve("d1/n1", EMPTY_VAULT).note,
+        "links": vault.link_targets(note, [LinkName("n2", True)], EMPTY_VAULT),
+        "incoming": vault.incoming(NoteId("d2/n2.md"), 9, EMPTY_VAULT),
+        "names": vault.names([note, NoteId("private.md"), NoteId("missing.md")]),
+        "similar": [each.note.id for each in vault.similar(note, 9)],
+        "tags": [each.note.id for each in vault.sharing_tags(note, 50)],
+        "overview": vault.overview(50),
+        "state": (vault.index_state(), vault.note_count(), vault.statistics().withheld),
+        "read": [type(each) for each in vault.read([note, NoteId("private.md")])],
+    }
+
+
+def unlinked(file: Path) -> None:
+    file.unlink()
+
+
+def emptied(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def halved(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2 // 4096 * 4096)
+
+
+def zeros(file: Path) -> None:
+    with file.open("r+b") as it:
+        it.write(bytes(file.stat().st_size))
+
+
+def garbage(file: Path) -> None:
+    with file.open("r+b") as it:
+        it.write(os.urandom(file.stat().st_size))
+
+
+@pytest.mark.parametrize("readers_kept", [0, 8], ids=["fresh readers", "kept readers"])
+@pytest.mark.parametrize("part", ["file", "log", "both"])
+@pytest.mark.parametrize("fault", [unlinked, emptied, halved, zeros, garbage], ids=lambda each: each.__name__)
+def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
+    fault: Callable[[Path], None],
+    part: str,
+    readers_kept: int,
+    opened: Callable[..., Vault],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(index_file, "_READERS_KEPT", readers_kept)
+    vault = opened()
+    vault.reconcile()
+    right = asked(vault)
+    assert right["state"] == ("ready", 60, 1)
+    if part != "log":
+        # What was written until now lies in the file itself, not in the log.
+        with vault.index.file.writing() as db:
+            db.execute("UPDATE notes SET certain = certain")
+        for row in vault.index.file._writer.execute("PRAGMA wal_checkpoint(PASSIVE)"):  # type: ignore[union-attr]
+            assert row[0] == 0
+    path = vault.index.file.path
+    for file in {"file": [path], "log": [Path(f"{path}-wal")], "both": [path, Path(f"{path}-wal")]}[part]:
+        fault(file)
+    for _ in range(3):
+        found = asked(vault)
+        assert vault.wait_until_searchable(WAIT_S)
+        for name, answer in found.items():
+            assert answer == right[name] or answer is None or name in ("state", "similar"), name
+    # A write meets what no reader did.
+    vault.changed(["d1/n1.md", "d2/n2.md"])
+    vault.reconcile()
+    assert vault.wait_until_searchable(WAIT_S)
+    assert asked(vault) == right
+    assert vault.statistics().warnings == ()
+
+
+def test_a_failed_file_is_seen_as_building_then_ready(
+    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    open_gate = threading.Event()
+    open_gate.set()
+
+    def clock_ns() -> int:
+        if threading.current_thread().name == "vault-index":
+            assert open_gate.wait(WAIT_S)
+        return later()
+
+    vault = opened(clock_ns=clock_ns, index_wait_s=0.0)
+    vault.start()
+    assert vault.wait_until_searchable(WAIT_S)
+    right = asked(vault)
+    open_gate.clear()
+    vault.index.file.path.unlink()
+    for _ in range(3):
+        found = vault.search(Search("word1", 50))
+        assert (found.hits, found.complete) == ((), False)
+        assert vault.index_state() == "building"
+        assert vault.overview(5) == Overview(0, 0, (), ())
+        assert vault.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
+        assert vault.resolve("Title 7", EMPTY_VAULT).note is None
+        with pytest.raises(NotWarm):
+            WarmVault(vault).resolve("Title 7", EMPTY_VAULT)
+        assert vault.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
+            vault.resolve("d1/n1.md", EMPTY_VAULT).note,
+            None,
+        ]
+        # It is still known which notes are private: of those not even a missing file would be told apart.
+        assert vault.is_withheld(NoteId("private.md"))
+    open_gate.set()
+    assert vault.wait_until_searchable(WAIT_S)
+    assert (vault.index_state(), asked(vault)) == ("ready", right)
+
+
+def test_many_that_meet_the_failure_at_once_make_it_anew_once(
+    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    vault = opened()
+    vault.reconcile()
+    right = asked(vault)
+    failures: list[BaseException] = []
+    together = threading.Barrier(6)
+
+    def ask() -> None:
+        try:
+            together.wait(WAIT_S)
+            for _ in range(3):
+                found = asked(vault)
+                for name in ("search", "incoming", "links", "resolve", "tags"):
+                    assert found[name] in (right[name], None), name
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    vault.index.file.path.unlink()
+    for thread in threads:
+        thread.join(WAIT_S)
+    assert failures == []
+    assert vault.wait_until_searchable(WAIT_S)
+    assert asked(vault) == right
+    assert caplog.text.count("made anew") == 1
+
+
+def test_closing_while_it_is_made_anew_ends_soon_and_leaves_no_thread(
+    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    for _ in range(5):
+        vault = opened(index_wait_s=0.0)
+        vault.reconcile()
+        vault.index.file.path.unlink()
+        asked(vault)
+        vault.close()
+        assert not any(thread.name == "vault-index" for thread in threading.enumerate())
+        assert asked(vault)["search"] is None or asked(vault)["search"] == ([], 0)
+
+
+# -- no place for the file --
+
+
+def serves_by_path(vault: Vault) -> None:
+    with pytest.raises(ReadFailed):
+        vault.reconcile()
+    found = asked(vault)
+    assert found["path"] is not None and found["path"].id == "d1/n1.md"
+    assert [type(each).__name__ for each in vault.read([NoteId("d1/n1.md")])] == ["Note"]
+    assert found["names"][1:] == [None, None]
+    assert found["search"] is None
+    assert not vault.search(Search("secret", 5)).hits
+    vault.changed(["d1/n1.md", "private.md"])
+    [warning] = vault.statistics().warnings
+    assert "index cannot be written" in warning
+
+
+def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
+    opened: Callable[..., Vault], tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    vault = opened(index_wait_s=0.0)
+    serves_by_path(vault)
+    (tmp_path / "cache").unlink()
+    vault.reconcile()
+    assert vault.statistics().warnings == ()
+    assert vault.search(Search("word1", 50)).total == 12
+
+
+def test_where_the_directory_cannot_be_written_notes_are_served_by_path(
+    opened: Callable[..., Vault], tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o500)
+    if os.access(cache, os.W_OK):
+        pytest.skip("root may write anywhere")
+    vault = opened(index_wait_s=0.0)
+    serves_by_path(vault)
+    cache.chmod(0o700)
+    vault.reconcile()
+    assert vault.statistics().warnings == ()
+
+
+@pytest.mark.parametrize("size", ["8k", "64k", "256k"])
+def test_on_a_full_disk_notes_are_served_by_path_until_there_is_room(
+    size: str, small_disk: Callable[..., Path], folder: Path
+) -> None:
+    disk = small_disk(f"size={size}")
+    vault = Vault(folder, cache_dir=disk / "cache", clock_ns=later, index_wait_s=0.0)
+    try:
+        serves_by_path(vault)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        vault.reconcile()
+        assert vault.statistics().warnings == ()
+        found = vault.search(Search("word1", 50))
+        assert (found.total, found.complete) == (12, True)
+    finally:
+        vault.close()
+
+
+def test_a_disk_that_fills_up_later_costs_no_answer(small_disk: Callable[..., Path], tmp_path: Path) -> None:
+    disk = small_disk("size=16m")
+    notes = tmp_path / "notes"
+    for path, text in FILES.items():
+        (notes / path).parent.mkdir(parents=True, exist_ok=True)
+        (notes / path).write_text(text)
+    vault = Vault(notes, cache_dir=disk / "cache", clock_ns=later)
+    try:
+        vault.reconcile()
+        with (disk / "rest").open("wb", buffering=0) as rest, suppress(OSError):
+            while True:
+                rest.write(bytes(4_096))
+        for number in range(60):
+            (notes / f"d{number % 3}/n{number}.md").write_text("plum " * 20_000)
+        vault.changed([f"d{number % 3}/n{number}.md" for number in range(60)])
+        with pytest.raises(ReadFailed):
+            vault.reconcile()
+        assert len(vault.statistics().warnings) == 1
+        # What the index still knows of them is not true any more, and not shown.
+        assert vault.search(Search("word1", 50)).hits == ()
+        found = vault.resolve("d1/n1.md", EMPTY_VAULT)
+        assert found.note is not None and found.note.title == "n1"
+        (disk / "rest").unlink()
+        vault.reconcile()
+        assert vault.statistics().warnings == ()
+        assert vault.search(Search("plum", 5)).total == 60
+    finally:
+        vault.close()

@@ -1,0 +1,309 @@
+"""What is left of the index between two starts: trusted only whole, else made anew; the answers are the same."""
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_events.state import EMPTY_VAULT
+from workspaced_tools.vault import index_file
+from workspaced_tools.vault.index_file import IndexFile, IndexLost
+from workspaced_tools.vault.upkeep import Changes
+from workspaced_tools.vault.vault import Vault
+from workspaced_tools.view import Search
+
+LATER_NS = 10_000_000_000
+FILES = {
+    **{f"d{n % 3}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n" for n in range(20)},
+    "private.md": "---\nworkspaced: private\n---\nsecret word1",
+    "head.md": "---\nid: h-1\naliases: [Kopf]\n---\n# Head\n\nword2\n",
+}
+
+
+class Place:
+    """A folder of notes and the cache directory of the vault over it."""
+
+    def __init__(self, root: Path, files: dict[str, str]) -> None:
+        self.folder, self.cache = root / "vault", root / "cache"
+        for path, text in files.items():
+            file = self.folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        self.opened().close()
+
+    def opened(self) -> Vault:
+        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+        vault.reconcile()
+        return vault
+
+    @property
+    def database(self) -> Path:
+        [found] = self.cache.glob("*.sqlite")
+        return found
+
+    @property
+    def seal(self) -> Path:
+        return self.database.with_suffix(".seal")
+
+    def kept(self) -> tuple[bool, dict[str, Any], Changes]:
+        """Whether what was left behind was used, the answers, and what the first comparison told."""
+        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+        try:
+            used = vault.index.open()
+            assert not self.seal.exists()
+            changes = vault.reconcile()
+            return used, answers(vault), changes
+        finally:
+            vault.close()
+
+
+def answers(vault: Vault) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for words in ("word0", "word1", "word2", "title", "kopf", "secret"):
+        result = vault.search(Search(words, 50))
+        found[words] = [(hit.note.id, hit.line, hit.snippet) for hit in result.hits], result.total, result.complete
+    for reference in (*(f"Title {n}" for n in range(20)), "n3", "Kopf", "h-1", "Titel 7", "private"):
+        resolution = vault.resolve(reference, EMPTY_VAULT)
+        found[reference] = resolution.note, resolution.resolved_by, resolution.near
+    for number in range(20):
+        found[f"to {number}"] = vault.incoming(NoteId(f"d{number % 3}/n{number}.md"), 9, EMPTY_VAULT)
+    found["tags"] = [(each.note.id, each.tags) for each in vault.sharing_tags(NoteId("d0/n0.md"), 50)]
+    found["overview"] = vault.overview(50)
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return Place(tmp_path_factory.mktemp("place"), FILES)
+
+
+@pytest.fixture(scope="module")
+def right(place: Place) -> dict[str, Any]:
+    vault = Vault(place.folder, clock_ns=lambda: time.time_ns() + LATER_NS)
+    vault.reconcile()
+    try:
+        return answers(vault)
+    finally:
+        vault.close()
+
+
+def test_what_was_closed_in_good_order_is_used_again(place: Place, right: dict[str, Any]) -> None:
+    for _ in range(2):
+        assert place.kept() == (True, right, Changes())
+    assert sorted(file.suffix for file in place.cache.iterdir()) == [".seal", ".sqlite"]
+
+
+def unlinked(place: Place) -> None:
+    place.database.unlink()
+
+
+def truncated(place: Place) -> None:
+    os.truncate(place.database, place.database.stat().st_size // 2)
+
+
+def emptied(place: Place) -> None:
+    os.truncate(place.database, 0)
+
+
+def garbage(place: Place) -> None:
+    place.database.write_bytes(os.urandom(place.database.stat().st_size))
+
+
+def zeros(place: Place) -> None:
+    place.database.write_bytes(bytes(place.database.stat().st_size))
+
+
+def longer(place: Place) -> None:
+    with place.database.open("ab") as file:
+        file.write(bytes(4096))
+
+
+def a_folder(place: Place) -> None:
+    name = place.database
+    name.unlink()
+    name.mkdir()
+    (name / "x").touch()
+
+
+def a_symlink(place: Place) -> None:
+    name = place.database
+    name.rename(name.with_name("elsewhere"))
+    name.symlink_to("elsewhere")
+
+
+def without_seal(place: Place) -> None:
+    place.seal.unlink()
+
+
+def garbled_seal(place: Place) -> None:
+    place.seal.write_bytes(b"{\xff")
+
+
+def seal_of_another_version(place: Place) -> None:
+    place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), "version": 999}))
+
+
+def seal_of_another_sqlite(place: Place) -> None:
+    place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), "sqlite": "3.0.0"}))
+
+
+def a_log_beside(place: Place) -> None:
+    Path(f"{place.database}-wal").write_bytes(b"left")
+
+
+def a_journal_beside(place: Place) -> None:
+    Path(f"{place.database}-journal").write_bytes(b"left")
+
+
+def row_changed_by_another_program(place: Place) -> None:
+    with sqlite3.connect(place.database) as db:
+        db.execute("UPDATE notes SET title = 'Title 0'")
+    db.close()
+
+
+def of_another_vault(place: Place, *, seal: bool = True) -> None:
+    other = Place(place.folder.parent / "other", {"d0/n0.md": "# Foreign\n\nword1", "x.md": "# Title 3"})
+    shutil.copy(other.database, place.database)
+    if seal:
+        shutil.copy(other.seal, place.seal)
+    shutil.rmtree(other.folder.parent)
+
+
+def of_another_vault_without_its_seal(place: Place) -> None:
+    of_another_vault(place, seal=False)
+
+
+DAMAGES = (
+    *(unlinked, truncated, emptied, garbage, zeros, longer, a_folder, a_symlink, without_seal, garbled_seal),
+    *(seal_of_another_version, seal_of_another_sqlite, a_log_beside, a_journal_beside),
+    *(row_changed_by_another_program, of_another_vault, of_another_vault_without_its_seal),
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_what_is_not_as_it_was_left_is_made_anew(
+    damage: Callable[[Place], None], place: Place, right: dict[str, Any]
+) -> None:
+    damage(place)
+    assert place.kept() == (False, right, Changes())
+    assert place.kept() == (True, right, Changes())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(ending=st.sampled_from([".sqlite", ".sqlite", ".seal"]), place_of_bit=st.floats(0, 1, exclude_max=True))
+def test_one_flipped_bit_anywhere_is_noticed(
+    ending: str, place_of_bit: float, place: Place, right: dict[str, Any]
+) -> None:
+    file = place.database.with_suffix(ending)
+    content = bytearray(file.read_bytes())
+    bit = int(place_of_bit * 8 * len(content))
+    content[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(content)
+    used, found, changes = place.kept()
+    assert (found, changes) == (right, Changes())
+    assert not used
+
+
+def test_a_seal_that_fits_a_file_that_is_no_index_costs_a_build_and_no_answer(
+    place: Place, right: dict[str, Any]
+) -> None:
+    # As where the file was overwritten while it was open and nobody noticed before it was sealed.
+    for content in (bytes(8_192), b"SQLite format 3\0" + os.urandom(8_176), b""):
+        place.database.write_bytes(content)
+        file = IndexFile(place.cache, os.fspath(place.folder))
+        file._seal(place.database)
+        vault = place.opened()
+        try:
+            assert answers(vault) == right
+        finally:
+            vault.close()
+    assert place.kept()[0]
+
+
+def test_a_crash_leaves_nothing_that_is_trusted(place: Place, right: dict[str, Any], tmp_path: Path) -> None:
+    vault = place.opened()
+    (place.folder / "new.md").write_text("# New")
+    vault.changed(["new.md"])
+    shutil.copytree(place.cache, tmp_path / "kept")
+    vault.close()
+    shutil.rmtree(place.cache)
+    shutil.copytree(tmp_path / "kept", place.cache)
+    assert not place.seal.exists()
+    (place.folder / "new.md").unlink()
+    assert place.kept() == (False, right, Changes())
+
+
+def test_after_closing_nothing_opens_the_index_again(place: Place, right: dict[str, Any]) -> None:
+    vault = place.opened()
+    vault.close()
+    before = {file: file.read_bytes() for file in place.cache.iterdir()}
+    vault.reconcile()
+    vault.changed(["d0/n0.md", "d0"])
+    vault.start()
+    for ask in (lambda: vault.search(Search("word1", 5)), lambda: vault.resolve("Title 1", EMPTY_VAULT)):
+        ask()
+    vault.close()
+    assert not vault.index.file.is_open
+    assert {file: file.read_bytes() for file in place.cache.iterdir()} == before
+    assert place.kept() == (True, right, Changes())
+
+
+def test_without_a_directory_the_file_is_temporary_and_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file.tempfile, "tempdir", os.fspath(tmp_path))
+    (tmp_path / "vault").mkdir()
+    vault = Vault(tmp_path / "vault")
+    vault.reconcile()
+    [made] = tmp_path.glob("workspaced-index-*")
+    assert made.stat().st_mode & 0o777 == 0o700
+    vault.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["vault"]
+
+
+def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    file = IndexFile(tmp_path, "/vault")
+    assert file.read("SELECT 1") == []
+    with pytest.raises(IndexLost), file.writing():
+        pass
+    assert not file.open()
+    with pytest.raises(ZeroDivisionError), file.writing() as db:
+        db.execute("INSERT INTO private VALUES ('a.md')")
+        raise ZeroDivisionError
+    with pytest.raises(IndexLost), file.writing() as db:
+        db.execute("INSERT INTO private VALUES ('b.md')")
+        db.execute("INSERT INTO nowhere VALUES (1)")
+    assert file.read("SELECT path FROM private") == []
+    with file.writing() as db:
+        db.execute("INSERT INTO private VALUES ('c.md')")
+    assert file.read("SELECT path FROM private") == [("c.md",)]
+    assert file.read("SELECT path FROM private WHERE path = ?", ("\ud800",)) == []
+    file.drop()
+    assert file.read("SELECT path FROM private") == []
+    file.remake()
+    assert file.read("SELECT count(*) FROM private") == [(0,)]
+    file.close()
+    file.close()
+
+
+def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
+    made = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "n.md").write_text(f"# {name}")
+        made.append(Vault(tmp_path / name, cache_dir=tmp_path / "cache"))
+        made[-1].reconcile()
+    for vault, title in zip(made, ("one", "two"), strict=True):
+        found = vault.resolve("n", EMPTY_VAULT).note
+        assert found is not None and found.title == title
+        vault.close()
+    assert len(list((tmp_path / "cache").glob("*.seal"))) == 2

@@ -1,0 +1,190 @@
+"""Which notes that are gone are the ones that are new: the evidence, and what a vault tells."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.vault.entries import IndexEntry, Withheld
+from workspaced_tools.vault.note import StatKey
+from workspaced_tools.vault.renames import renames
+from workspaced_tools.vault.upkeep import Changes
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def entry(
+    path: str,
+    *,
+    inode: int = 1,
+    text: str = "one",
+    title: str | None = None,
+    named: str | None = None,
+    mtime_ns: int = 5,
+    size: int = 3,
+    device: int = 9,
+    withheld: Withheld = Withheld.NO,
+) -> IndexEntry:
+    return IndexEntry(
+        id=NoteId(path),
+        title=path.rpartition("/")[2].removesuffix(".md") if title is None else title,
+        front_matter_id=named,
+        stat=StatKey(device, inode, size, mtime_ns, 7),
+        sha256=text.encode().hex().ljust(64, "0") if text else EMPTY,
+        withheld=withheld,
+    )
+
+
+OLD = entry("a.md", title="Title", named="n-1")
+ONE_TO_ONE = {
+    "the file, unwritten": (entry("b.md"), True),
+    "the file, unwritten, though its bytes were never the same": (entry("b.md", text="two"), True),
+    "the file, edited, with its title": (entry("b.md", text="two", mtime_ns=6, title="Title"), True),
+    "the file, edited, with its id": (entry("b.md", text="two", mtime_ns=6, named="n-1"), True),
+    "the bytes": (entry("b.md", inode=2, device=8, mtime_ns=6), True),
+    "a number used again": (entry("b.md", text="two", mtime_ns=6), False),
+    "a number used again by a file as large": (entry("b.md", text="two", mtime_ns=6, size=3), False),
+    "the number on another disk": (entry("b.md", text="two", device=8, title="Title"), False),
+    "a title alone": (entry("b.md", inode=2, text="two", title="Title"), False),
+    "an id alone": (entry("b.md", inode=2, text="two", named="n-1"), False),
+    "a title of a withheld note": (
+        entry("b.md", text="two", mtime_ns=6, title="", withheld=Withheld.BY_RULE),
+        False,
+    ),
+    "nothing": (entry("b.md", inode=2, text="two", mtime_ns=6), False),
+}
+
+
+@pytest.mark.parametrize("evidence", ONE_TO_ONE)
+def test_evidence_decides_and_an_inode_alone_is_none(evidence: str) -> None:
+    new, is_rename = ONE_TO_ONE[evidence]
+    assert renames([OLD], [new]) == ([("a.md", "b.md")] if is_rename else [])
+
+
+def test_notes_named_after_their_files_are_not_known_by_their_titles() -> None:
+    new = entry("b.md", text="two", mtime_ns=6, title="a")
+    assert renames([entry("a.md")], [new]) == []
+
+
+def test_of_two_withheld_notes_a_missing_title_is_no_evidence() -> None:
+    old = entry("a.md", title="", withheld=Withheld.PRIVATE)
+    new = entry("b.md", title="", withheld=Withheld.PRIVATE, text="two", mtime_ns=6)
+    assert renames([old], [new]) == []
+
+
+def test_of_several_equal_notes_the_file_name_tells_which_and_without_it_none_is_guessed() -> None:
+    gone = [entry(f"old/{name}.md", inode=number) for number, name in enumerate("abc")]
+    moved = [entry(f"new/{name}.md", inode=number) for number, name in enumerate("abd", start=10)]
+    assert renames(gone, moved) == [("old/a.md", "new/a.md"), ("old/b.md", "new/b.md")]
+    others = [entry(f"new/{name}.md", inode=number) for number, name in enumerate("xyz", start=10)]
+    assert renames(gone, others) == []
+    assert renames(gone[:1], others) == []
+    assert renames(gone, others[:1]) == []
+
+
+def test_empty_notes_are_never_known_by_their_bytes() -> None:
+    assert renames([entry("a.md", text="", size=0)], [entry("x/a.md", text="", size=0, inode=2)]) == []
+
+
+def test_stronger_evidence_comes_first_and_no_note_is_in_two_pairs() -> None:
+    gone = [entry("a.md", inode=1), entry("b.md", inode=2, text="two")]
+    new = [entry("c.md", inode=1, text="two"), entry("d.md", inode=2)]
+    assert renames(gone, new) == [("a.md", "c.md"), ("b.md", "d.md")]
+    assert renames(gone, []) == renames([], new) == []
+
+
+# -- over a real folder --
+
+
+def pairs(changes: Changes) -> list[tuple[str, str]]:
+    listed = {each.id for each in changes.created} | set(changes.deleted)
+    assert not listed & {note for pair in changes.renamed for note in pair}
+    return list(changes.renamed)
+
+
+def test_a_folder_moved_takes_its_notes_along_edited_or_not(make_vault: MakeVault) -> None:
+    vault = make_vault({"old/a.md": "# Alpha", "old/deep/b.md": "# Beta", "old/c.md": "", "d.md": "# Delta"})
+    root = vault.root.path
+    (root / "old").rename(root / "new")
+    (root / "new/a.md").write_text("# Alpha\n\nmore")
+    changes = vault.reconcile()
+    assert pairs(changes) == [
+        ("old/a.md", "new/a.md"),
+        ("old/c.md", "new/c.md"),
+        ("old/deep/b.md", "new/deep/b.md"),
+    ]
+    assert (changes.created, changes.deleted) == ((), ())
+
+
+def test_a_folder_copied_and_deleted_is_known_by_bytes_and_file_names(make_vault: MakeVault) -> None:
+    template = "# Day\n\n## Tasks\n"
+    vault = make_vault({"old/mon.md": template, "old/tue.md": template, "old/plan.md": "plan", "old/none.md": ""})
+    root = vault.root.path
+    shutil.copytree(root / "old", root / "new")
+    for file in (root / "new").iterdir():
+        os.utime(file)
+    shutil.rmtree(root / "old")
+    changes = vault.reconcile()
+    assert pairs(changes) == [(f"old/{name}.md", f"new/{name}.md") for name in ("mon", "plan", "tue")]
+    assert ([each.id for each in changes.created], changes.deleted) == (["new/none.md"], ("old/none.md",))
+
+
+def test_two_notes_that_change_places_were_both_changed(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# One", "b.md": "# Other"})
+    root = vault.root.path
+    (root / "a.md").rename(root / "t")
+    (root / "b.md").rename(root / "a.md")
+    (root / "t").rename(root / "b.md")
+    changes = vault.reconcile()
+    assert (pairs(changes), changes.created, changes.deleted) == ([], (), ())
+    assert sorted(each.id for each in changes.changed) == ["a.md", "b.md"]
+
+
+def test_a_note_deleted_and_another_made_are_no_rename(make_vault: MakeVault) -> None:
+    # The file system may well give the new file the number of the old one.
+    vault = make_vault({"a.md": "# One"})
+    for turn in range(5):
+        changes_of = {"gone": f"{turn}.md" if turn else "a.md", "new": f"{turn + 1}.md"}
+        (vault.root.path / changes_of["gone"]).unlink()
+        (vault.root.path / changes_of["new"]).write_text(f"# Title {turn}")
+        changes = vault.reconcile()
+        assert pairs(changes) == []
+        assert changes.deleted == (changes_of["gone"],)
+
+
+def test_a_hint_tells_a_rename_as_the_reconcile_does(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# One"})
+    (vault.root.path / "a.md").rename(vault.root.path / "b.md")
+    assert pairs(vault.changed(["b.md", "a.md"])) == [("a.md", "b.md")]
+    (vault.root.path / "b.md").rename(vault.root.path / "c.md")
+    # Told in two hints it is no more than a note that came and one that went.
+    changes = [vault.changed(["b.md"]), vault.changed(["c.md"])]
+    assert changes[0].deleted == ("b.md",) and [each.id for each in changes[1].created] == ["c.md"]
+
+
+def test_a_rename_that_a_question_met_first_is_told_by_the_next_reconcile(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# One"})
+    (vault.root.path / "a.md").rename(vault.root.path / "b.md")
+    assert vault.names([NoteId("a.md")]) == [None]
+    assert pairs(vault.reconcile()) == [("a.md", "b.md")]
+
+
+def test_what_was_renamed_while_nobody_looked_is_told_by_the_first_reconcile(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    vault = make_vault({"a.md": "# One", "old/b.md": "# Two", "same.md": "s"}, cache_dir=tmp_path / "cache")
+    vault.close()
+    root = vault.root.path
+    (root / "a.md").rename(root / "renamed.md")
+    (root / "old").rename(root / "new")
+    (root / "came.md").write_text("came")
+    again = Vault(root, cache_dir=tmp_path / "cache")
+    changes = again.reconcile()
+    again.close()
+    assert pairs(changes) == [("a.md", "renamed.md"), ("old/b.md", "new/b.md")]
+    assert ([each.id for each in changes.created], changes.changed, changes.deleted) == (["came.md"], (), ())
