@@ -259,6 +259,29 @@ def _link(token: Token) -> Link | None:
     return None
 
 
+SHOWN_BESIDES_NOTES = {
+    *(
+        "avif",
+        "bmp",
+        "gif",
+        "jpeg",
+        "jpg",
+        "png",
+        "svg",
+        "webp",
+        "flac",
+        "m4a",
+        "mp3",
+        "ogg",
+        "wav",
+        "webm",
+        "3gp",
+    ),
+    *("mkv", "mov", "mp4", "ogv", "pdf", "canvas", "base"),
+}
+"""Obsidian's list of accepted formats."""
+
+
 def _target(written: str, *, wiki: bool) -> Link | None:
     name, _, fragment = written.partition("#")
     if wiki:
@@ -269,6 +292,8 @@ def _target(written: str, *, wiki: bool) -> Link | None:
     name, fragment = name.strip(), fragment.strip()
     extension = _EXTENSION.search(name)
     if not name or (not wiki and (name.endswith("/") or (extension and extension[1].lower() != "md"))):
-        return None  # a folder, an attachment; of wikilinks only the vault knows, for titles hold dots
+        return None  # a folder, an attachment
+    if wiki and extension and extension[1].lower() in SHOWN_BESIDES_NOTES:
+        return None  # titles may hold other dots
     block = fragment.rpartition("^")[2] if "^" in fragment else ""
     return Link(name, None if block else fragment or None, block or None, None, False, False, 0)

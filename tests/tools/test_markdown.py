@@ -122,6 +122,8 @@ def test_markdown_links_to_notes_are_taken_apart(written: str, parts: tuple[obje
             "[t]()",
             "[t](%00a.md)",
             "[[http://x]]",
+            "![[plan.png]]",
+            "[[paper.PDF#page=3|the paper]]",
             "[a] [b]",
         ],
         *["[[" + "a" * 2_000 + "]]", "[[a|" + "b" * 5_000 + "]]", "| a |\n|-|\n| `[[a]]` |"],

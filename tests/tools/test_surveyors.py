@@ -198,14 +198,19 @@ def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
     assert vault.search(Search("came", 1)).total == 1
 
 
-@pytest.mark.parametrize("when", ["at once", "at the report", "among the texts"])
+@pytest.mark.parametrize("when", ["at once", "after some notes", "at the report", "among the texts"])
 def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     when: str, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed: list[int] = []
 
     def kill(these: Watched, batch: Batch) -> None:
-        now = {"at once": True, "at the report": batch.report is not None, "among the texts": bool(batch.texts)}
+        now = {
+            "at once": True,
+            "after some notes": bool(batch.notes),
+            "at the report": batch.report is not None,
+            "among the texts": bool(batch.texts),
+        }
         if now[when] and not killed:
             killed.extend(these.pids)
             for pid in killed:
@@ -221,6 +226,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     monkeypatch.setattr(workers, "meet", staticmethod(kill))
     vault.reconcile()
     assert killed
+    assert vault.index.file.generation == 0  # and it was not made anew for that
     assert held(vault) == scratch(vault)
     assert vault.search(Search("word1", 50)).complete
 

@@ -38,6 +38,10 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
+# What Obsidian shows besides notes: a wikilink's name may hold other dots (`[[Node.js]]`).
+_ATTACHMENT = re.compile(
+    r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp|flac|m4a|mp3|ogg|wav|webm|3gp|mkv|mov|mp4|ogv|pdf|canvas|base)\s*\Z"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian's tags: anything but blanks, ASCII punctuation (save _ - /) and general punctuation.
 _TAG = re.compile(r"(?<!\S)#([^\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,1000})")
@@ -353,7 +357,7 @@ def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
     # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
     written = written.removesuffix("\\")
     name, mark, rest = written.partition("#")
-    if "[" in name or "]" in name:
+    if "[" in name or "]" in name or _ATTACHMENT.search(name):
         return None
     heading = block = None
     if "^" in name:

@@ -66,7 +66,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
 def grouped(batches: Iterable[Batch], clock_s: Callable[[], float] = time.monotonic) -> Iterator[Batch]:
     """The same in fewer, larger batches: what a transaction writes hardly grows with the notes in it.
 
-    None waits longer than GROUP_S for the next, and what ends names and links waits for nothing.
+    None waits longer than GROUP_S for the next; what ends names and links, and how many notes there are, waits
+    for nothing.
     """
     group: list[Batch] = []
     begun = 0.0
@@ -74,7 +75,8 @@ def grouped(batches: Iterable[Batch], clock_s: Callable[[], float] = time.monoto
         begun = begun if group else clock_s()
         group.append(batch)
         size = sum(len(each.notes) + len(each.texts) for each in group)
-        if batch.report is not None or size >= _GROUP_NOTES or clock_s() - begun >= GROUP_S:
+        bare = not (batch.notes or batch.texts)
+        if bare or batch.report is not None or size >= _GROUP_NOTES or clock_s() - begun >= GROUP_S:
             yield _merged(group)
             group = []
     if group:

@@ -248,7 +248,7 @@ class Upkeep:
                     if self._stop.is_set():
                         return
                     self._opened()
-                for batch in grouped(self._surveyed()):
+                for batch in self._surveyed():
                     self._apply(batch)
                     if self._stop.is_set():
                         return
@@ -286,19 +286,20 @@ class Upkeep:
         if known is not None:
             try:
                 survey = Survey(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
-                yield from self._unhurried(survey.batches())
+                yield from grouped(self._unhurried(survey.batches()))
                 return
             except TooMuch:
                 pass
         del known
         try:
-            yield from self._by_surveyors()
+            # What of a group was not filed when a worker failed is surveyed again, and must not come twice.
+            yield from grouped(self._by_surveyors())
         except (OSError, SurveyFailed) as reason:
             if self._stop.is_set():
                 return
             _log.warning("surveying in this process: %s", reason)
             survey = Survey(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
-            yield from self._unhurried(survey.batches())
+            yield from grouped(self._unhurried(survey.batches()))
 
     def _by_surveyors(self) -> Iterator[Batch]:
         # A vault that is known needs little more than its files' stats.
