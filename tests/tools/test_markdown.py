@@ -10,7 +10,7 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
 from workspaced_tools.vault.markdown import (
     Link,
-    link_context,
+    link_contexts,
     parse_markdown,
     parse_names,
     word_count,
@@ -23,7 +23,7 @@ def links(body: str) -> tuple[Link, ...]:
 
 
 def contexts(body: str) -> list[str]:
-    return [link_context(body, link) for link in links(body)]
+    return link_contexts(body, links(body))
 
 
 def targets(body: str) -> list[str]:
@@ -293,6 +293,6 @@ def test_every_link_stands_in_its_line_and_context(pieces: list[str]) -> None:
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for link in links(body):
         first = link.raw.replace("\r", "\n").split("\n")[0]
-        assert first.strip() in link_context(body, link)
+        assert first.strip() in link_contexts(body, [link])[0]
         assert first in lines[link.line - 1]
         assert link.target == link.target.strip() != ""

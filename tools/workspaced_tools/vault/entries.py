@@ -6,6 +6,7 @@ the share policy withholds it holds the path and the file's identity only: what 
 
 from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from workspaced_events.ids import NoteId
 
 from ..limits import INDEXED_CHARS_MAX
 from ..view import NoteRef
-from .markdown import link_context
+from .markdown import link_contexts
 from .names import key, stem, without_ending
 from .note import Note, StatKey
 from .policy import Policy
@@ -115,6 +116,7 @@ class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     text: NoteText | None = None
 
 
+@lru_cache(maxsize=16_384)
 def target_keys(target: str) -> tuple[str, ...]:
     """The keys among which every note that `target` could mean has at least one."""
     whole = key(target)
@@ -135,7 +137,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     if withheld:
         bare = IndexEntry(note.id, "", stat=note.stat, sha256=note.sha256, certain=certain, withheld=withheld)
         return IndexedNote(bare)
-    found, source = note.markdown, note.body.encode()
+    body, found = note.body, note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
     entry = IndexEntry(
         note.id,
@@ -146,13 +148,12 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
         sha256=note.sha256,
         certain=certain,
     )
+    contexts = link_contexts(body, found.links, note.front_matter.body_line)
     links = tuple(
         IndexedLink(
-            *(link.target, link.wiki, link.heading, link.embed, link.line),
-            link_context(source, link),
-            target_keys(link.target),
+            *(link.target, link.wiki, link.heading, link.embed, link.line), context, target_keys(link.target)
         )
-        for link in found.links
+        for link, context in zip(found.links, contexts, strict=True)
         if link.target
     )
     tags = tags_of(note.fields, found.tags)
@@ -160,7 +161,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     text = NoteText(
         f"{entry.title}\n{without_ending(note.id)}",
         "\n".join((*headings, *entry.aliases, *tags)),
-        note.body[:INDEXED_CHARS_MAX],
+        body[:INDEXED_CHARS_MAX],
     )
     return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text)
 

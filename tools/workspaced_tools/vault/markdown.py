@@ -7,6 +7,7 @@ bytes and decodes only what it keeps.
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -34,6 +35,7 @@ _PARSER: Final = pyromark.Markdown(
     | Options.ENABLE_MATH
     | Options.ENABLE_WIKILINKS
 )
+_LINE_ENDS = re.compile(r"\r\n?|\n")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -75,7 +77,7 @@ class Link(msgspec.Struct, frozen=True):
     line: int
     """The 1-based raw line where it begins."""
     start: int
-    """Where it begins in the UTF-8 form of the body; see `link_context`."""
+    """Where it begins in the UTF-8 form of the body; see `link_contexts`."""
 
 
 class Markdown(msgspec.Struct, frozen=True):
@@ -116,12 +118,28 @@ def parse_names(body: str) -> Names:
     return _NamesReader().read(_fed(_readable(body)))
 
 
-def link_context(body: str | bytes, link: Link) -> str:
-    """The source line where `link` begins, trimmed; of a long one at most 240 characters around the link.
+def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list[str]:
+    """Of each link the source line where it begins, trimmed; of a long one at most 240 characters around the link.
 
-    `body` may be given in UTF-8, so that many links of one note do not encode it many times.
+    `first_line` is as for `parse_markdown`.
     """
-    source = body if isinstance(body, bytes) else body.encode(errors="replace")
+    if not links:
+        return []
+    lines = _LINE_ENDS.split(body)
+    source = b""
+    contexts = []
+    for link in links:
+        line = lines[link.line - first_line]
+        if len(line) > LINK_CONTEXT_CHARS_MAX:
+            source = source or body.encode(errors="replace")
+            contexts.append(_around(source, link))
+        else:
+            contexts.append(line.strip())
+    return contexts
+
+
+def _around(source: bytes, link: Link) -> str:
+    """What stands around `link` in its line of `source`."""
     start, end = link.start, link.start + len(link.raw.encode(errors="replace"))
     # At most four bytes a character. No more than this window is looked at, however long the line: it may hold
     # thousands of links.
@@ -130,8 +148,6 @@ def link_context(body: str | bytes, link: Link) -> str:
     line_start = max(source.rfind(b"\n", first, start), source.rfind(b"\r", first, start), first - 1) + 1
     found = _LINE_END.search(source, start, last)
     line_end = found.start() if found else last
-    if line_end - line_start <= LINK_CONTEXT_CHARS_MAX:
-        return source[line_start:line_end].decode().strip()
     end = min(end, line_end)
     before = source[line_start:start].decode(errors="ignore").lstrip()
     written = source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
@@ -214,7 +230,8 @@ class _Reader:
                     self.start(value, place["start"], place["end"])
             elif kind == "End":
                 self.fresh = False
-                self.end(value)
+                if self.opened or self.heading is not None or self.in_code:
+                    self.end(value)
             else:
                 if kind in ("Code", "InlineMath", "DisplayMath"):
                     self.text(value)
