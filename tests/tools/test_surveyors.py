@@ -16,6 +16,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.vault import survey, upkeep
+from workspaced_tools.vault.index import Index
 from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.survey import Batch, Bounds
 from workspaced_tools.vault.surveyors import Surveyors
@@ -366,3 +367,38 @@ def test_what_lies_in_the_present_folder_is_never_run(
     assert workers.started == 1
     assert not marker.exists()
     assert vault.names([NoteId("a.md")]) != [None]
+
+
+def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_all(tmp_path: Path) -> None:
+    """Python 3.11's buffered output garbles such a write; `Ctrl-Z` and a debugger do that to a process."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    # Batches of notes far larger than a pipe holds: a worker is nearly always in the middle of a write.
+    links = "\n".join(f"[[target {n}]] and some text around the link" for n in range(2_000))
+    for number in range(12):
+        (folder / f"n{number}.md").write_text(f"# Title {number}\n\n{links}")
+    index = Index()
+    index.open()
+    surveyors = Surveyors(folder, (), index.file.path, 1)
+    done = threading.Event()
+
+    def interrupt() -> None:
+        [worker] = surveyors._workers
+        while not done.is_set():
+            worker.send_signal(signal.SIGSTOP)
+            worker.send_signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=interrupt)
+    try:
+        thread.start()
+        batches = [batch for _, batch in surveyors.batches()]
+    finally:
+        done.set()
+        thread.join()
+        surveyors.close()
+        index.close()
+    assert sorted(each.note.entry.title for batch in batches for each in batch.notes) == sorted(
+        f"Title {number}" for number in range(12)
+    )
+    assert all(len(each.note.links) == 2_000 for batch in batches for each in batch.notes)
+    assert sum(len(batch.texts) for batch in batches) == 12

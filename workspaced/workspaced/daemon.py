@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import anyio
@@ -27,6 +28,7 @@ from workspaced_events.recorder import Committed
 
 from .__about__ import __version__
 from .config import Settings
+from .discovery import Record, announced
 from .errors import SettingsInvalid
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
@@ -108,8 +110,9 @@ async def _run(
             if settings.idle_exit_minutes is not None:
                 tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
             gc.freeze()  # Modules and settings live to the end: walking them costs a call milliseconds.
-            ready(service)
-            await service.stopping.wait()
+            with _announced(service, settings, listening):
+                ready(service)
+                await service.stopping.wait()
             await server.stop()
         finally:
             service.stop("failed")  # where a task failed: the watchers' threads sit out a mere cancellation
@@ -147,6 +150,25 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
+
+
+@contextmanager
+def _announced(service: Service, settings: Settings, listening: socket.socket) -> Iterator[None]:
+    """Leaves a record for clients that look for a daemon; without one they must be told the socket."""
+    record = Record(
+        pid=os.getpid(),
+        socket=str(Path(os.fsdecode(listening.getsockname())).absolute()),
+        workspace=service.workspace,
+        version=__version__,
+        data_dir=str(settings.data_path.expanduser().absolute()),
+        vaults=tuple(str(vault.path) for vault in service.served.values()),
+    )
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(announced(record))
+        except OSError as error:
+            logger.warning("clients cannot find this daemon by itself: %s: %s", error.strerror, error.filename)
+        yield
 
 
 def _close(service: Service) -> None:

@@ -42,3 +42,17 @@ LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
 CLIENT_NAME_CHARS_MAX: Final = 64
+
+RECORD_BYTES_MAX: Final = 64 * 1024
+"""Of the file that says where a daemon is."""
+PROBE_S: Final = 1.0
+START_S: Final = 30.0
+"""Until a daemon that was started on demand must listen."""
+OTHER_S: Final = 3.0
+"""For a daemon that holds the log and does not listen: it is about to, or about to be gone."""
+ON_DEMAND_IDLE_MINUTES: Final = 30
+START_LOG_BYTES_MAX: Final = 1024 * 1024
+"""The log of daemons started on demand begins anew above this."""
+BRIDGE_CHUNK_BYTES: Final = 64 * 1024
+BRIDGE_LINGER_S: Final = 10.0
+"""How long answers may still come once the agent has said its last."""

@@ -233,26 +233,11 @@ class Service:
         return tool
 
     def call_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
-        """Runs a tool right here, and records the call, if that needs no waiting and no file read; else None.
-
-        Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while.
-        """
-        min_seq = arguments.get("minSeq")
-        if isinstance(min_seq, int) and min_seq > self.seq:
-            return None
-        served = self.current_vault
+        """Runs a tool right here, and records the call, if that needs no waiting and no file read; else None."""
         started = time.perf_counter_ns()
-        if served is not None and started < served.not_warm_until_ns:
-            return None
-        try:
-            answer = self._calls.answer(tool, arguments, caller, self.state, self.seq, served, warm=True)
-        except NotWarm:
-            return None
-        finally:
-            duration_ns = time.perf_counter_ns() - started
-            if served is not None and duration_ns > WARM_CALL_S * 1e9:
-                served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
-        self._record_call(tool, caller, arguments, answer, duration_ns // 1000)
+        answer = self._answer_warm(tool, arguments, caller)
+        if answer is not None:
+            self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
         return answer
 
     async def call_tool(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
@@ -265,20 +250,46 @@ class Service:
         if isinstance(min_seq, int):
             await self.reached(min_seq)
         started = time.perf_counter_ns()
+        answer = await self._answer_cold(tool, arguments, caller)
+        self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
+        return answer
+
+    async def peek(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """What a call would answer, to compare with what it answered before. Shown to nobody, so neither counted
+        nor recorded."""
+        answer = self._answer_warm(tool, arguments, caller)
+        return answer if answer is not None else await self._answer_cold(tool, arguments, caller)
+
+    def _answer_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
+        """Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while."""
+        min_seq = arguments.get("minSeq")
+        if isinstance(min_seq, int) and min_seq > self.seq:
+            return None
+        served = self.current_vault
+        started = time.perf_counter_ns()
+        if served is not None and started < served.not_warm_until_ns:
+            return None
+        try:
+            return self._calls.answer(tool, arguments, caller, self.state, self.seq, served, warm=True)
+        except NotWarm:
+            return None
+        finally:
+            if served is not None and time.perf_counter_ns() - started > WARM_CALL_S * 1e9:
+                served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
+
+    async def _answer_cold(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
         state, seq, served = self.state, self.seq, self.current_vault
         while True:
             try:
                 answer: ToolAnswer = await self.in_thread(
                     lambda: self._calls.answer(tool, arguments, caller, state, seq, served, warm=False)
                 )
-                break
+                return answer
             except RulesMoved:
                 assert served is not None
                 digest = served.vault.policy.digest
                 await served.reconcile(lambda: self.state, self.note)
                 self._calls.compared(served, digest)
-        self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
-        return answer
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the service's threads."""

@@ -64,7 +64,7 @@ class Surveyors:
         """(worker, batch), until all are done.
 
         Raises:
-            SurveyFailed: a worker ended early.
+            SurveyFailed: a worker ended early, or gave what is no batch.
         """
         decoder = msgspec.msgpack.Decoder(Batch)
         with selectors.DefaultSelector() as ready:
@@ -77,8 +77,12 @@ class Surveyors:
                     frame = _frame(pipe)
                     if frame is None:
                         ready.unregister(pipe)
-                    else:
-                        yield key.data, decoder.decode(frame)
+                        continue
+                    try:
+                        batch = decoder.decode(frame)
+                    except (msgspec.DecodeError, UnicodeDecodeError):
+                        raise SurveyFailed("A surveying process gave what is no batch.") from None
+                    yield key.data, batch
 
     def stop(self) -> None:
         """Ends the workers, from any thread; `batches` then fails."""
@@ -135,15 +139,20 @@ def main() -> None:
     policy = Policy(root, job.deny)
     policy.refresh()
     known = known_in(Path(job.index))
-    out = sys.stdout.buffer
     encoder = msgspec.msgpack.Encoder()
     with TemporaryFile(dir=Path(job.index).parent) as spool:
         for batch in Survey(root, policy, known, part=job.part).batches(spool):
             frame = encoder.encode(batch)
-            out.write(len(frame).to_bytes(4) + frame)
-            out.flush()
-    out.write(_END)
-    out.flush()
+            _write(len(frame).to_bytes(4) + frame)
+    _write(_END)
+
+
+def _write(data: bytes) -> None:
+    """Writes all of `data` to standard output. Past Python's buffering, which garbles a large write that a signal
+    interrupts half-way (a process stopped and continued; seen with 3.11.7)."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(1, left) :]
 
 
 if __name__ == "__main__":
@@ -151,4 +160,3 @@ if __name__ == "__main__":
     # that the end is missing, surveys by itself, and says what is wrong.
     with suppress(OSError, KeyboardInterrupt, ReadFailed, sqlite3.Error):
         main()
-    sys.stdout = None  # its pipe may be broken: nothing is left to flush

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "watch": ("state", "Follow events as they are recorded."),
     "tools": ("tools", "List the tools agents may call."),
     "call": ("tools", "Call a tool as an agent would."),
+    "mcp": ("mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
     "share": ("share", "How much a client of the tools is shown: all, names or none."),
     "log": ("log", "Export, import, verify and show the event log."),
     "replay": ("replay", "Fold a log without a daemon."),

@@ -2,9 +2,7 @@
 
 import json
 import os
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +10,15 @@ from typing import Any, TypeVar
 
 import click
 
+from ..discovery import running, serving
 from ..errors import NoDaemon, SettingsInvalid
+from ..limits import ON_DEMAND_IDLE_MINUTES
+from ..on_demand import reach_or_start
 from ..sync_client import SyncClient, connect, socket_from_environment
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-START_S = 15.0
-ON_DEMAND_IDLE_MINUTES = 30
+_NAME = "workspaced-cli"
 
 
 def daemon_options(function: F) -> F:
@@ -53,16 +53,22 @@ def daemon(
     Raises:
         NoDaemon: none runs, and none could be started.
     """
-    path = _socket(socket_path, workspace)
+    path = _socket(socket_path, workspace, vaults)
     try:
-        client = connect(path, name="workspaced-cli", timeout_s=timeout_s)
+        client = connect(path, name=_NAME, timeout_s=timeout_s)
         _mention_unserved(client, vaults)
         return client
     except NoDaemon:
         if not vaults:
             raise
-    _start(path, workspace, vaults)
-    return _connect_once_it_listens(path, timeout_s)
+
+    def reach() -> SyncClient | None:
+        try:
+            return connect(path, name=_NAME, timeout_s=timeout_s)
+        except NoDaemon:
+            return None
+
+    return reach_or_start(reach, vaults=vaults, socket_path=str(path), workspace=workspace)
 
 
 def _mention_unserved(client: SyncClient, vaults: Sequence[str]) -> None:
@@ -72,16 +78,35 @@ def _mention_unserved(client: SyncClient, vaults: Sequence[str]) -> None:
             click.echo(f"the daemon that runs does not serve {vault}; it answers for its own vaults", err=True)
 
 
-def _socket(socket_path: str | None, workspace: str | None) -> Path:
-    """As the client finds it, and where that says nothing, as the settings file does."""
-    given = (
-        socket_path or workspace or os.environ.get("WORKSPACED_SOCKET") or os.environ.get("WORKSPACED_WORKSPACE")
-    )
-    if given or not _has_config_file():
+def _socket(socket_path: str | None, workspace: str | None, vaults: Sequence[str]) -> Path:
+    """Where the daemon is that is meant: the socket or workspace that is named; else the daemon that serves the
+    folders that are named; else the only one that runs, or of several the one that serves the current directory;
+    else the default one."""
+    if socket_path or (not workspace and os.environ.get("WORKSPACED_SOCKET")):
         return socket_from_environment(socket_path, workspace)
+    found = running()
+    if named := workspace or os.environ.get("WORKSPACED_WORKSPACE"):
+        default = socket_from_environment(None, named)
+        sockets = [Path(each.socket) for each in found if each.workspace == named]
+        return default if not sockets or default in sockets else sockets[0]
+    record = found[0] if len(found) == 1 and not vaults else serving(found, vaults or _here())
+    return Path(record.socket) if record is not None else _preferred()
+
+
+def _preferred() -> Path:
+    """Where the default daemon listens, as the settings file or the workspace's name say."""
+    if not _has_config_file():
+        return socket_from_environment()
     from ..config import load_settings
 
     return load_settings().socket_path
+
+
+def _here() -> list[str]:
+    try:
+        return [str(Path.cwd())]
+    except FileNotFoundError:
+        return []
 
 
 def _has_config_file() -> bool:
@@ -90,42 +115,6 @@ def _has_config_file() -> bool:
     import platformdirs
 
     return (platformdirs.user_config_path("workspaced") / "config.toml").exists()
-
-
-def _start(path: Path, workspace: str | None, vaults: Sequence[str]) -> None:
-    command = [sys.executable, "-m", "workspaced", "serve", "--socket", str(path)]
-    command += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
-    command += ["--workspace", workspace] if workspace else []
-    for vault in vaults:
-        command += ["--vault", vault]
-    process = subprocess.Popen(  # noqa: S603
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    said = []
-    for line in process.stderr:
-        said.append(line.decode(errors="replace").rstrip())
-        if b"listening on" in line:
-            return
-        if b"[ALREADY_RUNNING]" in line:
-            return  # somebody else started one at the same moment: that one will do
-    click.echo("\n".join(said), err=True)
-    raise NoDaemon("A daemon could not be started.", hint="Try `workspaced serve` to see why.")
-
-
-def _connect_once_it_listens(path: Path, timeout_s: float) -> SyncClient:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            return connect(path, name="workspaced-cli", timeout_s=timeout_s)
-        except NoDaemon:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.02)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from ..discovery import running, to_wire
 from ..errors import TimedOut
 from .common import daemon, daemon_options, json_option, print_json, shown
 
@@ -13,16 +14,21 @@ GONE_S: Final = 15.0
 
 
 @click.command()
+@click.option("--all", "every", is_flag=True, help="List the running daemons instead.")
 @daemon_options
 @json_option
-def status_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def status_command(every: bool, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """What the daemon is doing, and what is degraded."""
+    if every:
+        _list(as_json)
+        return
     with daemon(socket_path, workspace) as client:
-        status = client.call("workspaced/status")
+        status = {"socket": str(client.path.absolute()), **client.call("workspaced/status")}
     if as_json:
         print_json(status)
         return
     click.echo(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
+    click.echo(f"socket     {shown(status['socket'])}")
     log = status["log"]
     click.echo(f"log        {log['id']} at event {status['seq']}, {log['durability']}")
     click.echo(f"clients    {status['queues']['connections']}, {status['queues']['publish']} batches waiting")
@@ -39,6 +45,16 @@ def status_command(socket_path: str | None, workspace: str | None, as_json: bool
         click.echo(f"{click.style('degraded', fg='yellow')}   {problem}")
     for warning in status["warnings"]:
         click.echo(f"{click.style('warning', fg='yellow')}    {warning}")
+
+
+def _list(as_json: bool) -> None:
+    """Every daemon of this user that can be reached; one a line."""
+    for each in running():
+        if as_json:
+            print_json(to_wire(each))
+        else:
+            served = ", ".join(shown(vault) for vault in each.vaults) or "no vault"
+            click.echo(f"{shown(each.workspace):<10} pid {each.pid}, {shown(each.socket)}, serves {served}")
 
 
 def _print_vault(vault: dict[str, Any]) -> None:

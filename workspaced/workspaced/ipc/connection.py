@@ -3,6 +3,8 @@
 Written against asyncio's Protocol, because a task and a stream per line cost more than most methods do. What can
 block (tools, reading the log) runs as a task of the daemon's task group; the rest is answered where it stands.
 
+The first request decides what the connection speaks (`mcp/eras`): our own methods, or MCP of one of its two eras.
+
 Back-pressure instead of queues: with IN_FLIGHT_MAX requests open, or UNREAD_BYTES_MAX of answers not read by the
 client, nothing more is read from it.
 """
@@ -13,18 +15,29 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 
 from ..errors import RequestError
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from ..mcp.eras import Era, decide
+from ..mcp.watching import ResourceWatch
 from .address import peer_uid
 from .framing import LineSplitter
-from .jsonrpc import Request, RequestId, error_response, parse_request, response
-from .methods import DEFERRED, METHODS
+from .jsonrpc import (
+    NO_ANSWER,
+    Request,
+    RequestId,
+    error_response,
+    is_response,
+    parse_request,
+    response,
+)
+from .methods import DEFERRED, Method
 
 if TYPE_CHECKING:
     from ..service import Service
@@ -33,9 +46,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NATIVE_PREFIX: Final = "workspaced/"
-_DECODERS: Final = {name: msgspec.json.Decoder(method.params) for name, method in METHODS.items()}
-
 
 class Connection(asyncio.Protocol):
     """Belongs to the loop's thread."""
@@ -43,14 +53,17 @@ class Connection(asyncio.Protocol):
     def __init__(self, server: "Server") -> None:
         self.service: Service = server.service
         self.client = "unknown"
-        self.subscriptions: dict[str, Subscription] = {}
+        """Who asks: the name given by the request that is being handled, or before it."""
+        self.subscriptions: dict[RequestId, Subscription | ResourceWatch] = {}
         self._server = server
         self._loop = server.loop
         self._transport: asyncio.Transport | None = None
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
         self._in_flight = 0
-        self._native = False
+        self._era: Era | None = None
+        self._running: dict[RequestId, anyio.CancelScope] = {}
+        """What can still be cancelled."""
         self._at_end = False
         self._writable = True
         self._out: list[bytes] = []
@@ -131,23 +144,24 @@ class Connection(asyncio.Protocol):
     def _handle(self, line: bytes) -> None:
         request_id: RequestId | None = None
         request: Request | None = None
+        era = self._era
         try:
             request = parse_request(line)
             request_id = None if request.id is msgspec.UNSET else request.id
-            self._decide(request)
-            method = METHODS.get(request.method)
+            if era is None or not era.settled:
+                era = decide(request, era)
+            method = era.begin(self, request)
             if method is None:
-                raise RequestError(
-                    "UNKNOWN_METHOD",
-                    f"There is no method {request.method[:100]!r}.",
-                    hint=", ".join(METHODS) + ".",
-                )
-            params = _decode_params(request)
+                return
+            params = _decode_params(method, request)
+            self._era = era
             result = method.handler(self, request_id, params)
         except WorkspacedError as error:
-            self._in_flight += 1
             if request is None:
+                if era is not None and era.is_mcp and is_response(line):
+                    return
                 request_id = error.details.get("request_id")
+            self._in_flight += 1
             self.fail(request_id, error, heard=request is None)
             return
         except Exception:
@@ -158,26 +172,17 @@ class Connection(asyncio.Protocol):
         self._in_flight += 1
         if result is DEFERRED:
             return
-        if inspect.iscoroutine(result):
-            self._server.start_soon(self._finish, request_id, result)
+        if not inspect.iscoroutine(result):
+            self.answer(request_id, era.dressed(method, result))
+        elif era.is_mcp and request_id is not None:
+            scope = self._running[request_id] = anyio.CancelScope()
+            self._server.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
         else:
-            self.answer(request_id, result)
+            self._server.start_soon(self._finish, request_id, result, era, method)
 
-    def _decide(self, request: Request) -> None:
-        """The first request decides what the connection is; this version serves native ones."""
-        if self._native:
-            return
-        if not request.method.startswith(NATIVE_PREFIX):
-            raise RequestError(
-                "INVALID_REQUEST",
-                "The first request on a connection must be a workspaced/ method.",
-                hint="Send workspaced/hello first. MCP clients are not served by this version yet.",
-            )
-        self._native = True
-
-    async def _finish(self, request_id: RequestId | None, result: Any) -> None:
+    async def _finish(self, request_id: RequestId | None, result: Any, era: Era, method: Method) -> None:
         try:
-            value = await result
+            value = era.dressed(method, await result)
         except WorkspacedError as error:
             self.fail(request_id, error)
         except Exception:
@@ -186,11 +191,30 @@ class Connection(asyncio.Protocol):
         else:
             self.answer(request_id, value)
 
+    async def _finish_unless_cancelled(
+        self, scope: anyio.CancelScope, request_id: RequestId, result: Any, era: Era, method: Method
+    ) -> None:
+        with scope:
+            await self._finish(request_id, result, era, method)
+        if self._running.get(request_id) is scope:
+            del self._running[request_id]
+        if scope.cancelled_caught:
+            self._ended()
+
+    def cancel(self, request_id: RequestId) -> None:
+        """Ends a request of MCP that is still open without an answer, as its client asked."""
+        watch = self.subscriptions.get(request_id)
+        if isinstance(watch, ResourceWatch) and watch.farewell is not None:
+            watch.close()
+            del self.subscriptions[request_id]
+        if (scope := self._running.get(request_id)) is not None:
+            scope.cancel()
+
     # -- answers --
 
     def answer(self, request_id: RequestId | None, result: Any) -> None:
-        """Ends a request with its result; a notification gets none."""
-        if request_id is not None:
+        """Ends a request with its result; a notification gets none, nor does a request that stays open."""
+        if request_id is not None and result is not NO_ANSWER:
             line = response(request_id, result)
             if len(line) > ANSWER_BYTES_MAX:
                 line = error_response(
@@ -205,11 +229,18 @@ class Connection(asyncio.Protocol):
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError, *, heard: bool = False) -> None:
         """Ends a request with an error. Without an id only what is no request at all is answered (`heard`)."""
-        if request_id is not None or heard:
+        if request_id is not None:
             self.send(error_response(request_id, error))
+        elif heard:
+            self.send(error_response(self._nobody, error))
         else:
             logger.debug("a notification failed: %s", error)
         self._ended()
+
+    @property
+    def _nobody(self) -> msgspec.UnsetType | None:
+        """The id of an answer to what had none."""
+        return msgspec.UNSET if self._era is not None and self._era.is_mcp else None
 
     def _ended(self) -> None:
         self._in_flight -= 1
@@ -261,6 +292,9 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Closes after what was written has gone out."""
+        for each in self.subscriptions.values():
+            if isinstance(each, ResourceWatch) and each.farewell is not None:
+                self.send(each.farewell)
         self.flush()
         if self._transport is not None:
             self._transport.close()
@@ -272,7 +306,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _refuse_and_close(self, error: RequestError) -> None:
-        self.send(error_response(None, error))
+        self.send(error_response(self._nobody, error))
         self.close()
 
     def _watch_partial(self, *, completed: bool) -> None:
@@ -293,9 +327,9 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-def _decode_params(request: Request) -> Any:
+def _decode_params(method: Method, request: Request) -> Any:
     try:
-        return _DECODERS[request.method].decode(request.params)
+        return method.decode(request.params)
     except (msgspec.ValidationError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"{request.method}: {error}.") from None
     except (msgspec.DecodeError, RecursionError) as error:

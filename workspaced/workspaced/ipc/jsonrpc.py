@@ -7,9 +7,12 @@ import msgspec
 from workspaced_events.errors import WorkspacedError
 
 from ..errors import RequestError, wire
+from ..mcp.errors import McpError
 from .framing import check_depth
 
 RequestId = int | str
+NO_ANSWER: Final = object()
+"""The result of a request that stays open: there is nothing to send for it now."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -40,13 +43,16 @@ class _ErrorBody(msgspec.Struct, frozen=True):
 
 
 class _ErrorResponse(msgspec.Struct, frozen=True):
-    id: RequestId | None
+    id: RequestId | msgspec.UnsetType | None
     error: _ErrorBody
     jsonrpc: str = "2.0"
 
 
 class _Envelope(msgspec.Struct, frozen=True):
     id: Any = None
+    method: Any = msgspec.UNSET
+    result: Any = msgspec.UNSET
+    error: Any = msgspec.UNSET
 
 
 _REQUEST: Final = msgspec.json.Decoder(Request)
@@ -83,6 +89,17 @@ def _readable_id(line: bytes) -> RequestId | None:
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 
 
+def is_response(line: bytes) -> bool:
+    """Whether the line answers a request: nobody asked, and nobody answers an answer."""
+    try:
+        found = _ENVELOPE.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return found.method is msgspec.UNSET and (
+        found.result is not msgspec.UNSET or found.error is not msgspec.UNSET
+    )
+
+
 def response(request_id: RequestId | None, result: Any) -> bytes:
     """The line that answers a request."""
     return _ENCODER.encode(_Response(request_id, result)) + b"\n"
@@ -93,10 +110,14 @@ def notification(method: str, params: Any) -> bytes:
     return _ENCODER.encode(_Notification(method, params)) + b"\n"
 
 
-def error_response(request_id: RequestId | None, error: WorkspacedError) -> bytes:
-    """The line that refuses a request: JSON-RPC's number, our stable code and the step that repairs it."""
+def error_response(request_id: RequestId | msgspec.UnsetType | None, error: WorkspacedError) -> bytes:
+    """The line that refuses a request: JSON-RPC's number, our stable code and the step that repairs it.
+
+    Where the request's id could not be read, JSON-RPC wants `null` and MCP (UNSET) no id at all.
+    """
+    number = error.jsonrpc if isinstance(error, McpError) else wire(error.code).jsonrpc
     details = {camel(name): value for name, value in error.details.items() if name != "request_id"}
-    body = _ErrorBody(wire(error.code).jsonrpc, error.message, {"code": error.code, "hint": error.hint, **details})
+    body = _ErrorBody(number, error.message, {"code": error.code, "hint": error.hint, **details})
     return _ENCODER.encode(_ErrorResponse(request_id, body)) + b"\n"
 
 

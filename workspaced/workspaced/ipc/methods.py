@@ -4,7 +4,8 @@ A handler returns the result, or a coroutine that will, or DEFERRED when it answ
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -20,11 +21,8 @@ from workspaced_events.limits import (
 )
 from workspaced_events.recorder import Done, Outcome
 from workspaced_events.state import client_key
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.tool import Tool
 
 from ..__about__ import __version__
-from ..calls import ToolAnswer
 from ..limits import (
     ANSWER_BYTES_MAX,
     CLIENT_NAME_CHARS_MAX,
@@ -32,6 +30,7 @@ from ..limits import (
     REQUEST_BYTES_MAX,
     SUBSCRIPTIONS_PER_CONNECTION_MAX,
 )
+from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..service import Service
 from ..sharing import setting
 from ..snapshot import Snapshot
@@ -98,30 +97,33 @@ class Nothing(Params, frozen=True):
     pass
 
 
-class ListTools(msgspec.Struct, frozen=True):
-    """MCP's parameters; a cursor is never given out, so none is expected."""
-
-
-class CallTool(msgspec.Struct, frozen=True):
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-class Method(NamedTuple):
-    """One row of the table."""
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row of a table of methods."""
 
     params: Any
     handler: Callable[["Connection", RequestId | None, Any], Any]
+    cache: dict[str, Any] | None = None
+    """What MCP 2026-07-28 adds to the result: how long, and by whom, it may be kept."""
+    decode: Callable[[bytes], Any] = field(init=False)
+    """Reads `params`; raises msgspec's errors."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decode", msgspec.json.Decoder(self.params).decode)
 
 
 def hello(connection: "Connection", _id: RequestId | None, params: Hello) -> Any:
-    service = connection.service
     connection.client = params.client.name
+    return facts(connection.service)
+
+
+def facts(service: Service) -> dict[str, Any]:
+    """What a client learns of the daemon first."""
     return {
         "version": __version__,
         "instance": service.instance,
         "workspace": service.workspace,
-        "capabilities": ["publish", "snapshot", "state", "subscribe", "log", "tools"],
+        "capabilities": ["publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "mcp"],
         "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
         "limits": {
             "requestBytes": REQUEST_BYTES_MAX,
@@ -244,34 +246,6 @@ def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) 
     return {}
 
 
-_TOOL_LIST: Final = msgspec.Raw(msgspec.json.encode({"tools": [tool.definition for tool in TOOLS.values()]}))
-
-
-def list_tools(_connection: "Connection", _id: RequestId | None, _params: ListTools) -> Any:
-    return _TOOL_LIST
-
-
-def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
-    service = connection.service
-    tool = service.tool(params.name)
-    answer = service.call_warm(tool, params.arguments, connection.client)
-    return _tool_result(service, answer) if answer is not None else _call_cold(connection, tool, params)
-
-
-async def _call_cold(connection: "Connection", tool: Tool[Any], params: CallTool) -> Any:
-    service = connection.service
-    return _tool_result(service, await service.call_tool(tool, params.arguments, connection.client))
-
-
-def _tool_result(service: "Service", answer: ToolAnswer) -> Any:
-    return {
-        "content": [{"type": "text", "text": answer.payload.decode()}],
-        "structuredContent": msgspec.Raw(answer.payload),
-        "isError": not answer.ok,
-        "_meta": {"io.github.workspaced/clock": service.clock()},
-    }
-
-
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello),
     "workspaced/publish": Method(Publish, publish),
@@ -284,6 +258,6 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/share": Method(Share, share),
     "workspaced/shutdown": Method(Nothing, shutdown),
-    "tools/list": Method(ListTools, list_tools),
+    "tools/list": Method(Page, list_tools),
     "tools/call": Method(CallTool, call_tool),
 }

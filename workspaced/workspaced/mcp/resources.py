@@ -1,0 +1,153 @@
+"""Resources: what a client may attach or watch by name. Each is the answer of a tool, so that the share policy and
+the record of calls hold for it as well.
+
+The text of a resource is the tool's JSON: a note's text stands in a field of its own, with path and sha256, and
+cannot pass itself off as anything else.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.limits import ECHO_CHARS_MAX
+from workspaced_tools.tool import Tool
+
+from ..calls import ToolAnswer
+from ..ipc.jsonrpc import RequestId
+from ..service import Service
+from .errors import ResourceRefused
+from .tools import Page, moment
+
+if TYPE_CHECKING:
+    from ..ipc.connection import Connection
+
+CONTEXT: Final = "workspace://context"
+CURRENT: Final = "workspace://note/current"
+NOTE: Final = "workspace://note/"
+_JSON: Final = "application/json"
+_REFERENCED: Final = {"includeMetadata": True, "maxContentLength": 10_000}
+"""As much as the tool gives at a time; what `truncation` leaves out is read on with the tool."""
+
+_RESOURCES: Final = msgspec.Raw(
+    msgspec.json.encode(
+        [
+            {
+                "uri": CONTEXT,
+                "name": "context",
+                "title": "Workspace",
+                "description": "What the user has before them: active note, pins, tabs, recent notes, selection.",
+                "mimeType": _JSON,
+            },
+            {
+                "uri": CURRENT,
+                "name": "current-note",
+                "title": "Current note",
+                "description": "The note the user is looking at, with its text.",
+                "mimeType": _JSON,
+            },
+        ]
+    )
+)
+_TEMPLATES: Final = msgspec.Raw(
+    msgspec.json.encode(
+        [
+            {
+                "uriTemplate": NOTE + "{+reference}",
+                "name": "note",
+                "title": "Note",
+                "description": "One note by path, title, alias or id; up to 10,000 characters of its text.",
+                "mimeType": _JSON,
+            }
+        ]
+    )
+)
+_TRANSIENT: Final = frozenset({"READ_ERROR", "INTERNAL"})
+"""Our trouble, not the caller's."""
+
+
+class Resource(NamedTuple):
+    """A resource as the call that answers it."""
+
+    tool: Tool[Any]
+    arguments: dict[str, Any]
+
+
+class Uri(msgspec.Struct, frozen=True):
+    """Parameters that name one resource."""
+
+    uri: str
+
+
+class _Refusal(msgspec.Struct):
+    """What a failed tool says."""
+
+    message: str
+    error: str = ""
+    code: str = "INTERNAL"
+
+
+_REFUSAL: Final = msgspec.json.Decoder(_Refusal)
+
+
+def resource(uri: str) -> Resource:
+    """What answers `uri`; whether the note it names exists is not looked at.
+
+    Raises:
+        ResourceRefused: UNKNOWN_RESOURCE: no URI of ours.
+    """
+    if uri == CONTEXT:
+        return Resource(TOOLS["get_workspace_context"], {})
+    if uri == CURRENT:
+        return Resource(TOOLS["get_current_note"], {})
+    if uri.startswith(NOTE) and (reference := _decoded(uri.removeprefix(NOTE))):
+        return Resource(TOOLS["get_note_by_reference"], {"reference": reference, **_REFERENCED})
+    raise ResourceRefused(
+        "UNKNOWN_RESOURCE",
+        "There is no such resource.",
+        hint=f"Resources: {CONTEXT}, {CURRENT}, {NOTE}{{+reference}}.",
+        uri=uri[:ECHO_CHARS_MAX],
+    )
+
+
+def _decoded(text: str) -> str:
+    """`text` without percent-encoding; empty where that is not UTF-8."""
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return ""
+
+
+def list_resources(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+    params.check()
+    return {"resources": _RESOURCES, "_meta": moment(connection.service)}
+
+
+def list_templates(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+    params.check()
+    return {"resourceTemplates": _TEMPLATES, "_meta": moment(connection.service)}
+
+
+def read_resource(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
+    service = connection.service
+    found = resource(params.uri)
+    answer = service.call_warm(found.tool, found.arguments, connection.client)
+    if answer is not None:
+        return _contents(service, params.uri, answer)
+    return _read_cold(service, params.uri, found, connection.client)
+
+
+async def _read_cold(service: Service, uri: str, found: Resource, caller: str) -> Any:
+    return _contents(service, uri, await service.call_tool(found.tool, found.arguments, caller))
+
+
+def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:
+    if not answer.ok:
+        said = _REFUSAL.decode(answer.payload)
+        number = -32603 if said.code in _TRANSIENT else -32602
+        raise ResourceRefused(
+            said.code, f"{said.error}.", hint=said.message, jsonrpc=number, uri=uri[:ECHO_CHARS_MAX]
+        )
+    content = {"uri": uri, "mimeType": _JSON, "text": answer.payload.decode()}
+    return {"contents": [content], "_meta": moment(service)}

@@ -1,0 +1,82 @@
+"""`tools/list` and `tools/call`, the same on every connection."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tool import Tool
+
+from ..calls import ToolAnswer
+from ..ipc.jsonrpc import RequestId
+from ..service import Service
+
+if TYPE_CHECKING:
+    from ..ipc.connection import Connection
+
+CLOCK: Final = "io.github.workspaced/clock"
+"""The key of a result's or notification's `_meta` that names the moment of the log."""
+
+ANNOTATIONS: Final = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+"""Without them a client must take a tool for one that destroys, and asks its user at every call."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Parameters of a list. Lists are short and come whole: no cursor is ever given out."""
+
+    cursor: str | None = None
+
+    def check(self) -> None:
+        """Raises:
+        InvalidArgument: there is a cursor, which cannot be ours.
+        """
+        if self.cursor is not None:
+            raise InvalidArgument("Expected no cursor: the list has one page.", hint="Ask without a cursor.")
+
+
+class CallTool(msgspec.Struct, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+_TOOLS: Final = msgspec.Raw(
+    msgspec.json.encode([{**tool.definition, "annotations": ANNOTATIONS} for tool in TOOLS.values()])
+)
+
+
+def list_tools(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+    params.check()
+    return {"tools": _TOOLS, "_meta": moment(connection.service)}
+
+
+def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
+    service = connection.service
+    tool = service.tool(params.name)
+    answer = service.call_warm(tool, params.arguments, connection.client)
+    if answer is not None:
+        return _result(service, answer)
+    return _call_cold(service, tool, params.arguments, connection.client)
+
+
+async def _call_cold(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
+    return _result(service, await service.call_tool(tool, arguments, caller))
+
+
+def _result(service: Service, answer: ToolAnswer) -> Any:
+    return {
+        "content": [{"type": "text", "text": answer.payload.decode()}],
+        "structuredContent": msgspec.Raw(answer.payload),
+        "isError": not answer.ok,
+        "_meta": moment(service),
+    }
+
+
+def moment(service: Service) -> dict[str, Any]:
+    """The `_meta` of what is true now."""
+    return {CLOCK: service.clock()}
