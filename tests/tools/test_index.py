@@ -63,7 +63,7 @@ def make_index() -> Iterator[MakeIndex]:
 
 @pytest.fixture(scope="module")
 def large() -> Iterator[Index]:
-    """An index of MANY notes, without their texts."""
+    """An index of MANY notes."""
     index = Index()
     index.open()
     index.put([numbered(number) for number in range(MANY)])
@@ -76,6 +76,7 @@ def numbered(number: int) -> IndexedNote:
         f"folder {number % 50}/Note number {number}.md",
         f"Title {number}",
         *(f"Note number {(number * factor) % MANY}" for factor in range(1, 6)),
+        text="",
         stat=StatKey(64_512, 10**6 + number, 2_048, 10**18 + number, 10**18 + number),
     )
 
@@ -184,7 +185,7 @@ def test_near_titles_come_best_first_and_follow_changes(make_index: MakeIndex) -
 
 def test_among_thousands_of_titles_the_near_ones_are_found_too(large: Index) -> None:
     index = large
-    index.put([note("Weekly review.md", "Weekly review"), note("quotes.md", 'The "weekly" one')])
+    index.put([note("Weekly review.md", "Weekly review", text=""), note("quotes.md", 'The "weekly" one', text="")])
     assert [each.title for each in index.near("WEKLY REVIEWS", 1)] == ["Weekly review"]
     assert [each.title for each in index.near('"weekly" one', 1)] == ['The "weekly" one']
     assert index.near("Title 4321", 1)[0].title == "Title 4321"

@@ -9,7 +9,6 @@ Only a small part of the standard library is imported: there is one such process
 
 import _thread
 import os
-import signal
 import socket
 import sys
 import time
@@ -22,10 +21,10 @@ from workspaced_events.errors import WorkspacedError
 from .discovery import Record, is_listening, running, serving
 from .errors import NoDaemon
 from .limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
-from .on_demand import reach_or_start
 
 _USAGE_EXIT: Final = 2
 _NO_DAEMON_EXIT: Final = 3
+_INTERRUPTED_EXIT: Final = 130
 
 
 class Target(NamedTuple):
@@ -53,19 +52,19 @@ def target_of(arguments: Sequence[str]) -> Target | None:
 def run(target: Target) -> int:
     """Bridges standard input and output to the daemon until either side ends; returns the exit code.
 
-    0 when the agent ended it, 3 when no daemon could be reached or it went away.
+    0 when the agent ended it, 3 when no daemon could be reached or it went away, 130 when interrupted.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as SIGTERM: just end
     if sys.stdin is None or sys.stdout is None:
         _say("workspaced: Standard input or output is closed; an agent's runtime opens them. [INVALID_ARGUMENT]")
         return _USAGE_EXIT
     if os.isatty(0):
         _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
     try:
-        connection = connect(target)
+        return _Bridge(connect(target)).run()
     except WorkspacedError as error:
         return _complain(error.message, error.hint)
-    return _Bridge(connection).run()
+    except KeyboardInterrupt:
+        return _INTERRUPTED_EXIT
 
 
 def connect(target: Target) -> socket.socket:
@@ -88,6 +87,8 @@ def connect(target: Target) -> socket.socket:
             f"No daemon runs{where}, and no folder is named for which one could be started.",
             hint="Give `--vault DIR`, or start one with `workspaced serve --vault DIR`.",
         )
+    from .on_demand import reach_or_start
+
     return reach_or_start(reach, vaults=target.vaults, socket_path=path, workspace=workspace)
 
 

@@ -203,7 +203,8 @@ def _from_wire(wire: dict[str, Any]) -> Record | None:
         or not all(isinstance(path, str) and path.startswith("/") and "\0" not in path for path in paths)
     ):
         return None
-    return Record(pid, *map(str, texts), tuple(map(str, paths[1:])))  # type: ignore[arg-type]  # of that length
+    place, workspace, version, data_dir = map(str, texts)
+    return Record(pid, place, workspace, version, data_dir, vaults=tuple(map(str, paths[1:])))
 
 
 def _sweep(path: str, seen: os.stat_result) -> None:

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import msgspec
@@ -255,8 +256,7 @@ class Service:
         return answer
 
     async def peek(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """What a call would answer, to compare with what it answered before. Shown to nobody, so neither counted
-        nor recorded."""
+        """What a call would answer; only to compare with: shown to nobody, so neither counted nor recorded."""
         answer = self._answer_warm(tool, arguments, caller)
         return answer if answer is not None else await self._answer_cold(tool, arguments, caller)
 
@@ -279,12 +279,10 @@ class Service:
 
     async def _answer_cold(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
         state, seq, served = self.state, self.seq, self.current_vault
+        cold = partial(self._calls.answer, warm=False)
         while True:
             try:
-                answer: ToolAnswer = await self.in_thread(
-                    lambda: self._calls.answer(tool, arguments, caller, state, seq, served, warm=False)
-                )
-                return answer
+                return cast(ToolAnswer, await self.in_thread(cold, tool, arguments, caller, state, seq, served))
             except RulesMoved:
                 assert served is not None
                 digest = served.vault.policy.digest
@@ -296,12 +294,7 @@ class Service:
         return await self._loop.run_in_executor(self._threads, function, *args)
 
     def _record_call(
-        self,
-        tool: Tool[Any],
-        caller: str,
-        arguments: dict[str, Any],
-        answer: ToolAnswer,
-        duration_us: int,
+        self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, duration_us: int
     ) -> None:
         self._calls.count(tool.name, duration_us)
         data = c.ToolCalled(
@@ -314,8 +307,8 @@ class Service:
             duration_us=duration_us,
             ok=answer.ok,
         )
-        try:
-            self.recorder.submit([Action(data)], OWN_SOURCE, _ignore, buffered=True)
+        try:  # What becomes of it interests nobody: a failing log says so itself.
+            self.recorder.submit([Action(data)], OWN_SOURCE, lambda _outcome: None, buffered=True)
         except WorkspacedError as error:
             logger.warning("call of %s not recorded: %s", tool.name, error)
 
@@ -405,7 +398,3 @@ class Service:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _ignore(_outcome: Outcome) -> None:
-    """A buffered record's outcome interests nobody; a failing log says so itself."""

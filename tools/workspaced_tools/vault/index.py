@@ -8,6 +8,7 @@ archived and renamed in the workspace, and on every other note's name; the keys 
 
 import json
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -65,6 +66,8 @@ class Index:
         self.file: Final = IndexFile(directory, vault)
         self.private: Final = PrivateNotes()
         self._next = 1
+        self._private: set[NoteId] = set()
+        """What the file knows of `private`, which may have learned more since."""
         self._shared = self._withheld = self._links = self._texts = 0
 
     def open(self) -> bool:
@@ -88,7 +91,8 @@ class Index:
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
-        for (path,) in self.file.read("SELECT path FROM private"):
+        self._private = {row[0] for row in self.file.read("SELECT path FROM private")}
+        for path in self._private:
             self.private.learn(path, True)
 
     @property
@@ -112,10 +116,12 @@ class Index:
             former = [_delete(db, row) for row in known.fetchall()]
             rows = _Rows()
             for number, note in enumerate(notes, start=self._next):
-                rows.add(number, note)
+                rows.add(number, note, was_private=note.entry.id in self._private)
             rows.insert(db)
         for note in notes:
-            self.private.learn(note.entry.id, note.entry.withheld is Withheld.PRIVATE)
+            private = note.entry.withheld is Withheld.PRIVATE
+            (self._private.add if private else self._private.discard)(note.entry.id)
+            self.private.learn(note.entry.id, private)
         self._next += len(notes)
         withheld = sum(1 for note in notes if note.entry.withheld) - sum(1 for each in former if each.withheld)
         self._withheld += withheld
@@ -132,15 +138,16 @@ class Index:
     def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, NoteText]]) -> None:
         """Adds the text of notes that lack it, where the indexed version is still that one."""
         with self.file.writing() as db:
-            rows = []
+            rows, titles = [], []
             for path, stat, text in texts:
                 found = db.execute(
-                    "SELECT note FROM notes WHERE path = ? AND stat = ? AND NOT has_text AND NOT withheld",
+                    "SELECT note, title FROM notes WHERE path = ? AND stat = ? AND NOT has_text AND NOT withheld",
                     (path, _packed(stat)),
                 ).fetchone()
                 if found is not None:
                     rows.append((found[0], *_columns(text)))
-            db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", rows)
+                    titles.append((found[0], fold(found[1])))
+            _insert_texts(db, rows, titles)
             db.executemany("UPDATE notes SET has_text = 1 WHERE note = ?", [(row[0],) for row in rows])
         self._texts += len(rows)
 
@@ -261,7 +268,7 @@ class _Rows:
         self.private: list[Any] = []
         self.shared: list[Any] = []
 
-    def add(self, number: int, note: IndexedNote) -> None:
+    def add(self, number: int, note: IndexedNote, *, was_private: bool) -> None:
         entry = note.entry
         self.notes.append(
             (
@@ -271,10 +278,12 @@ class _Rows:
                 *(entry.certain, int(entry.withheld), note.text is not None),
             )
         )
-        (self.private if entry.withheld is Withheld.PRIVATE else self.shared).append((entry.id,))
+        if entry.withheld is Withheld.PRIVATE:
+            self.private.append((entry.id,))
+        elif was_private:
+            self.shared.append((entry.id,))
         if entry.withheld:
             return
-        self.titles.append((number, fold(entry.title)))
         self.names.extend((each, number) for each in note.keys)
         for place, link in enumerate(note.links):
             self.links.append(
@@ -284,6 +293,7 @@ class _Rows:
         self.tags.extend({fold(tag): (fold(tag), number, tag) for tag in note.tags}.values())
         if note.text is not None:
             self.texts.append((number, *_columns(note.text)))
+            self.titles.append((number, fold(entry.title)))
 
     def insert(self, db: Any) -> None:
         for table, rows, columns in (
@@ -293,15 +303,22 @@ class _Rows:
             ("link_keys", self.link_keys, 3),
             ("tags", self.tags, 3),
         ):
+            # In the order of the tables' keys, neighbours go to the same page.
+            rows.sort()
             db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})", rows)
-        counted = [(row[0],) for row in self.tags]
         db.executemany(
-            "INSERT INTO tag_counts VALUES (?, 1) ON CONFLICT(tag) DO UPDATE SET notes = notes + 1", counted
+            "INSERT INTO tag_counts VALUES (?, ?) ON CONFLICT(tag) DO UPDATE SET notes = notes + excluded.notes",
+            Counter(row[0] for row in self.tags).items(),
         )
-        db.executemany("INSERT INTO titles(rowid, title) VALUES (?, ?)", self.titles)
-        db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", self.texts)
+        _insert_texts(db, self.texts, self.titles)
         db.executemany("INSERT OR IGNORE INTO private VALUES (?)", self.private)
         db.executemany("DELETE FROM private WHERE path = ?", self.shared)
+
+
+def _insert_texts(db: Any, texts: list[Any], titles: list[Any]) -> None:
+    """What is found by words, and by likeness of titles; both late, since they take most of the time."""
+    db.executemany("INSERT INTO titles(rowid, title) VALUES (?, ?)", titles)
+    db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", texts)
 
 
 class _Former(NamedTuple):
@@ -326,9 +343,8 @@ def _delete(db: Any, row: Any) -> _Former:
     links: int = db.execute("DELETE FROM links WHERE note = ?", (number,)).rowcount
     for table in ("tags", "notes"):
         db.execute(f"DELETE FROM {table} WHERE note = ?", (number,))
-    if not entry.withheld:
-        db.execute("DELETE FROM titles WHERE rowid = ?", (number,))
     if has_text:
+        db.execute("DELETE FROM titles WHERE rowid = ?", (number,))
         db.execute("DELETE FROM text WHERE rowid = ?", (number,))
     return _Former(bool(entry.withheld), links, bool(has_text))
 

@@ -247,7 +247,7 @@ def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:
     writer = _connect(path, _WRITER_CACHE_KIB)
     try:
         writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("PRAGMA wal_autocheckpoint = 4000")
+        writer.execute("PRAGMA wal_autocheckpoint = 16000")
         writer.executescript(schema)
     except sqlite3.Error:
         writer.close()

@@ -147,7 +147,7 @@ def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:
         said = _REFUSAL.decode(answer.payload)
         number = -32603 if said.code in _TRANSIENT else -32602
         raise ResourceRefused(
-            said.code, f"{said.error}.", hint=said.message, jsonrpc=number, uri=uri[:ECHO_CHARS_MAX]
+            said.code, f"{said.error.rstrip('.')}.", hint=said.message, jsonrpc=number, uri=uri[:ECHO_CHARS_MAX]
         )
     content = {"uri": uri, "mimeType": _JSON, "text": answer.payload.decode()}
     return {"contents": [content], "_meta": moment(service)}

@@ -6,6 +6,7 @@ what it says is compared by hash: a note that is kept from agents is never told 
 """
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ from .tools import moment
 
 if TYPE_CHECKING:
     from ..ipc.connection import Connection
+
+logger = logging.getLogger(__name__)
 
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _CHANGE_NOTHING: Final = frozenset({"tool_called", "daemon_started", "daemon_stopped", "log_recovered"})
@@ -111,6 +114,9 @@ class ResourceWatch:
                 if digest != self._digests[uri]:
                     self._digests[uri] = digest
                     self._tell(uri)
+        except Exception:
+            # Compared again at the next event; a call would tell the client what is wrong.
+            logger.exception("watched resources could not be compared")
         finally:
             self._busy = False
         self.tail_moved()

@@ -1,0 +1,333 @@
+"""`workspaced mcp`: bytes between an agent's pipes and a daemon's socket, as an agent's runtime starts it."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+END_S = 15.0
+HELD_BYTES_MAX = 4 * 1024 * 1024
+"""More than pipe, socket and one chunk hold together."""
+
+
+class Agent:
+    """The agent's end of a bridge."""
+
+    def __init__(self, arguments: tuple[str, ...], env: dict[str, str], cwd: Path) -> None:
+        command = [sys.executable, "-P", "-m", "workspaced", "mcp", *arguments]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd)
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.to, self.of, self.err = self.process.stdin, self.process.stdout, self.process.stderr
+        self._ids = 0
+
+    def ask(self, method: str, params: Any = None) -> Any:
+        """The result of one request."""
+        self._ids += 1
+        request = {"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params or {}}
+        self.to.write(json.dumps(request).encode() + b"\n")
+        self.to.flush()
+        answer = json.loads(self.of.readline())
+        assert answer["id"] == self._ids
+        return answer["result"]
+
+    def end(self) -> tuple[int, bytes, str]:
+        """Closes its input where that is open: the exit code, what else it wrote, what it said."""
+        out, err = self.process.communicate(timeout=END_S)
+        assert b"Traceback" not in err and b"Exception" not in err, err
+        return self.process.returncode, out, err.decode()
+
+
+@pytest.fixture
+def agent() -> Iterator[Callable[..., Agent]]:
+    """`agent(daemon, *arguments)`: a bridge with that daemon's environment, and nothing that names a socket."""
+    made: list[Agent] = []
+
+    def start(running: Any, *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Agent:
+        made.append(Agent(arguments, env or running.env, cwd or running.root))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.process.kill()
+        each.process.wait(END_S)
+        for stream in (each.to, each.of, each.err):
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+@pytest.fixture
+def peer(daemon: Any, agent: Any) -> Iterator[tuple[Agent, socket.socket]]:
+    """A bridge to a socket the test holds the other end of."""
+    running = daemon(start=False)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(running.socket))
+        listening.listen()
+        made = agent(running, "--socket", str(running.socket))
+        connection, _ = listening.accept()
+        with connection:
+            connection.settimeout(END_S)
+            yield made, connection
+
+
+# -- bytes --
+
+
+def test_requests_go_in_and_answers_come_out(shared: Any, agent: Any) -> None:
+    made = agent(shared)
+    assert made.ask("workspaced/hello")["vaults"][0]["path"] == str(shared.vault)
+    assert "get_current_note" in [tool["name"] for tool in made.ask("tools/list")["tools"]]
+    assert made.end() == (0, b"", "")
+
+
+def test_what_was_asked_before_the_agent_closed_its_end_is_answered(shared: Any, agent: Any) -> None:
+    made = agent(shared)
+    requests = [{"jsonrpc": "2.0", "id": each, "method": "workspaced/status", "params": {}} for each in range(20)]
+    made.to.write(b"".join(json.dumps(each).encode() + b"\n" for each in requests))
+    code, out, said = made.end()
+    assert (code, said) == (0, "")
+    assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(20))
+
+
+def test_any_bytes_of_any_length_pass_unchanged_both_ways_at_once(peer: Any) -> None:
+    made, connection = peer
+    there, back = os.urandom(9_000_001), os.urandom(11_000_003)
+    got: list[bytes] = []
+
+    def far_end() -> None:
+        got.append(connection.makefile("rb").read())
+
+    def ask() -> None:
+        made.to.write(there)
+        made.to.close()
+
+    threads = [threading.Thread(target=each) for each in (far_end, ask, lambda: connection.sendall(back))]
+    for each in threads:
+        each.start()
+    assert made.of.read(len(back)) == back
+    for each in threads:
+        each.join(END_S)
+    assert got == [there]
+    connection.shutdown(socket.SHUT_WR)
+    assert made.process.wait(END_S) == 0
+
+
+def fill(write: Callable[[bytes], int], descriptor: int) -> int:
+    """How many bytes it takes before it takes no more for a while."""
+    taken = 0
+    while select.select([], [descriptor], [], 0.3)[1] and taken < 4 * HELD_BYTES_MAX:
+        with suppress(BlockingIOError):
+            taken += write(b"x" * 65_536)
+    return taken
+
+
+def test_an_agent_that_does_not_read_is_not_written_to_without_end(peer: Any) -> None:
+    _made, connection = peer
+    connection.setblocking(False)
+    assert fill(connection.send, connection.fileno()) < HELD_BYTES_MAX
+
+
+def test_a_daemon_that_does_not_read_is_not_written_to_and_may_still_write(peer: Any) -> None:
+    made, connection = peer
+    os.set_blocking(made.to.fileno(), False)
+    taken = fill(lambda data: os.write(made.to.fileno(), data), made.to.fileno())
+    assert taken < HELD_BYTES_MAX
+    connection.sendall(b"not held up\n")
+    assert made.of.readline() == b"not held up\n"
+    received = 0
+    while received < taken:
+        received += len(connection.recv(1 << 20))
+    assert received == taken
+
+
+def test_a_big_answer_arrives_whole(daemon: Any, agent: Any) -> None:
+    text = "# Big\n\n" + "word and word \u00e9\n" * 60_000
+    running = daemon(notes={"big.md": text})
+    made = agent(running)
+    made.ask("workspaced/hello")
+    arguments = {"reference": "big.md", "maxContentLength": 1_000_000}
+    result = made.ask("tools/call", {"name": "get_note_by_reference", "arguments": arguments})
+    answer = result["structuredContent"]
+    assert answer["success"] is True, answer
+    assert len(answer["data"]["content"]) > 400_000
+    assert made.end()[0] == 0
+
+
+# -- ends --
+
+
+def test_an_agent_that_only_stops_reading_ends_it(peer: Any) -> None:
+    made, connection = peer
+    made.of.close()
+    with suppress(BrokenPipeError, ConnectionResetError):
+        while True:
+            connection.sendall(b"x" * 65_536)
+    assert made.process.wait(END_S) == 0
+    assert made.err.read() == b""
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_daemon_that_ends_under_it_ends_it_with_a_word_and_code_three(daemon: Any, agent: Any, end: str) -> None:
+    running = daemon()
+    made = agent(running)
+    made.ask("workspaced/hello")
+    getattr(running, end)()
+    assert made.process.wait(END_S) == 3
+    code, out, said = made.end()
+    assert (code, out) == (3, b"") and said.count("[NO_DAEMON]") == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_quietly(shared: Any, agent: Any, number: int, code: int) -> None:
+    made = agent(shared)
+    made.ask("workspaced/hello")
+    made.process.send_signal(number)
+    assert made.process.wait(END_S) == code
+    assert made.end() == (code, b"", "")
+
+
+@pytest.mark.parametrize("arguments", [["--sock", "x"], ["--vault"], ["x"], ["--dry-run"]], ids=" ".join)
+def test_what_cannot_be_meant_is_usage(shared: Any, agent: Any, arguments: list[str]) -> None:
+    code, out, said = agent(shared, *arguments).end()
+    assert (code, out) == (2, b"") and "Error" in said
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_standard_input_or_output_it_refuses(shared: Any, closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -P -m workspaced mcp {closed}', sys.executable],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=shared.env,
+        timeout=END_S,
+    )
+    assert done.returncode == 2 and done.stdout == b"" and b"Traceback" not in done.stderr
+
+
+# -- finding the daemon --
+
+
+def test_what_an_agents_runtime_leaves_of_the_environment_is_enough(shared: Any, agent: Any) -> None:
+    env = {name: shared.env[name] for name in ("HOME", "PATH")}
+    assert agent(shared, env=env, cwd=Path("/")).ask("workspaced/hello")["workspace"] == "default"
+
+
+def test_flags_in_any_form_and_the_environment_name_the_daemon(shared: Any, agent: Any) -> None:
+    path = str(shared.socket)
+    env = {**shared.env, "HOME": str(shared.root / "nowhere")}  # no record to be found there
+    for arguments in (["--socket", path], [f"--socket={path}"]):
+        assert agent(shared, *arguments, env=env).ask("workspaced/hello")["version"]
+    assert agent(shared, env={**env, "WORKSPACED_SOCKET": path}).ask("workspaced/hello")["version"]
+    assert agent(shared, "--workspace", "default").ask("workspaced/hello")["version"]
+
+
+@pytest.fixture(scope="module")
+def two(module_daemon: Any) -> tuple[Any, Any]:
+    """Two daemons of one user."""
+    first = module_daemon("--workspace", "first")
+    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
+    return first, second
+
+
+def workspace_of(made: Agent) -> str:
+    name: str = made.ask("workspaced/hello")["workspace"]
+    return name
+
+
+def test_of_several_daemons_the_one_that_is_named_answers(two: Any, agent: Any) -> None:
+    first, second = two
+    assert workspace_of(agent(first, "--workspace", "second")) == "second"
+    assert workspace_of(agent(first, "--vault", str(second.vault))) == "second"
+    assert workspace_of(agent(first, "--vault", f"{first.vault}/../vault/work")) == "first"
+    assert workspace_of(agent(first, "--vault", ".", cwd=second.vault)) == "second"
+    env = {**first.env, "WORKSPACED_WORKSPACE": "second"}
+    assert workspace_of(agent(first, env=env)) == "second"
+
+
+def test_of_several_daemons_the_current_directory_decides(two: Any, agent: Any) -> None:
+    first, second = two
+    assert workspace_of(agent(first, cwd=second.vault / "work")) == "second"
+    code, out, said = agent(first, cwd=Path("/")).end()
+    assert (code, out) == (3, b"")
+    assert "--workspace first" in said and "--workspace second" in said and str(second.vault) in said
+
+
+def test_an_agent_is_never_shown_another_folder_than_the_one_named_for_it(two: Any, agent: Any) -> None:
+    first, second = two
+    code, out, said = agent(first, "--workspace", "first", "--vault", str(second.vault)).end()
+    assert (code, out) == (3, b"") and str(first.vault) in said and str(second.vault) in said
+
+
+# -- starting one --
+
+
+def test_with_nothing_to_reach_it_says_what_to_do(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    for arguments in ([], ["--workspace", "none"], ["--socket", str(running.root / "none")]):
+        code, out, said = agent(running, *arguments).end()
+        assert (code, out) == (3, b"") and "workspaced serve --vault DIR" in said
+        assert said.count("[NO_DAEMON]") == 1
+    assert not running.data.exists()
+
+
+def test_twenty_at_once_end_with_one_daemon(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    agents = [agent(running, "--vault", str(running.vault)) for _ in range(20)]
+    hellos = [made.ask("workspaced/hello") for made in agents]
+    assert len({hello["instance"] for hello in hellos}) == 1
+    records = list((running.root / "home").glob("**/daemons/*.json"))
+    assert len(records) == 1
+    pid = json.loads(records[0].read_text())["pid"]
+    assert os.getsid(pid) == pid, "it does not end with the terminal of who happened to start it"
+    env = {**running.env, "WORKSPACED_SOCKET": json.loads(records[0].read_text())["socket"]}
+    for made in agents[1:]:
+        assert made.end() == (0, b"", "")
+    assert agents[0].ask("workspaced/status")["queues"]["connections"] >= 1
+    assert running.cli("stop", env=env).returncode == 0
+    assert agents[0].process.wait(END_S) == 3
+    assert not records[0].exists()
+
+
+def test_a_daemon_that_cannot_be_started_says_why_on_stderr(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    code, out, said = agent(running, "--vault", str(running.root / "missing")).end()
+    assert (code, out) == (3, b"") and "missing" in said and said.count("[NO_DAEMON]") == 1
+
+
+def test_a_workspace_that_serves_another_folder_is_named(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    made = agent(running, "--vault", str(running.vault))
+    made.ask("workspaced/hello")
+    other = running.root / "other"
+    other.mkdir()
+    code, out, said = agent(running, "--vault", str(other)).end()
+    assert (code, out) == (3, b"") and str(running.vault) in said and "ALREADY_RUNNING" in said
+    made.ask("workspaced/shutdown")
+    assert made.process.wait(END_S) == 3
+
+
+# -- what it costs --
+
+
+def test_it_loads_nothing_but_a_little_of_the_standard_library(shared: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "workspaced", "mcp"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=shared.env,
+        timeout=END_S,
+    )
+    loaded = {line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()}
+    assert done.returncode == 0 and "workspaced.bridge" in loaded
+    for heavy in ("click", "pydantic", "msgspec", "asyncio", "subprocess", "pathlib", "threading", "platformdirs"):
+        assert heavy not in loaded

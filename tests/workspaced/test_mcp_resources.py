@@ -1,0 +1,298 @@
+"""Resources: what may be read by URI, and being told when it changed."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from workspaced.limits import SUBSCRIPTIONS_PER_CONNECTION_MAX
+
+CONTEXT, CURRENT = "workspace://context", "workspace://note/current"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+NOTES = {
+    "a.md": "# Alpha\n\nFirst, see [[b]].\n",
+    "b.md": "# Beta\n\nSecond.\n",
+    "deep/50% done #1.md": "# Half\n\nHalf.\n",
+    "über.md": "# Über\n\nAbove.\n",
+    "private.md": "---\nworkspaced: private\n---\n# Secret\n\nHidden.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def shared(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES)
+
+
+def active(daemon: Any, note: str | None) -> None:
+    """What a UI does when the user opens a note, or none."""
+    with daemon.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+
+def text(result: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of the only content."""
+    (content,) = result["contents"]
+    assert content["mimeType"] == "application/json"
+    said: dict[str, Any] = json.loads(content["text"])
+    return said
+
+
+# -- reading --
+
+
+def test_the_lists_name_what_can_be_read(peer: Any) -> None:
+    resources = peer.result("resources/list")["resources"]
+    assert [each["uri"] for each in resources] == [CONTEXT, CURRENT]
+    (template,) = peer.result("resources/templates/list")["resourceTemplates"]
+    assert template["uriTemplate"] == "workspace://note/{+reference}"
+    assert peer.error("resources/list", cursor="x")["code"] == -32602
+
+
+def test_a_resource_says_what_its_tool_says(shared: Any, peer: Any) -> None:
+    active(shared, "a.md")
+    for uri, tool, arguments in (
+        (CONTEXT, "get_workspace_context", {}),
+        (CURRENT, "get_current_note", {}),
+        (
+            "workspace://note/Beta",
+            "get_note_by_reference",
+            {"reference": "Beta", "includeMetadata": True, "maxContentLength": 10_000},
+        ),
+    ):
+        result = peer.result("resources/read", uri=uri)
+        assert result["contents"][0]["uri"] == uri
+        assert text(result) == peer.call(tool, **arguments)["structuredContent"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("a.md", "a.md"),
+        ("Alpha", "a.md"),
+        ("[[b]]", "b.md"),
+        ("deep/50%25%20done%20%231.md", "deep/50% done #1.md"),
+        ("%C3%BCber.md", "über.md"),
+        ("Über", "über.md"),
+    ],
+)
+def test_a_note_is_read_by_whatever_names_it(peer: Any, uri: str, path: str) -> None:
+    assert text(peer.result("resources/read", uri=f"workspace://note/{uri}"))["data"]["path"] == path
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "workspace://",
+        "workspace://other",
+        "workspace://note/",
+        "workspace://note/%FF",
+        "workspace://note/no%20such%20note",
+        "workspace://note/../../etc/passwd",
+        "workspace://note//etc/passwd",
+        "workspace://note/a.md%00",
+        "workspace://note/private.md",
+        "workspace://note/Secret",
+        "workspace://note/" + "x" * 5_000,
+        "WORKSPACE://context",
+        "file:///etc/passwd",
+    ],
+    ids=lambda uri: uri[:40],
+)
+def test_what_is_no_resource_is_refused_with_its_uri(peer: Any, uri: str) -> None:
+    error = peer.error("resources/read", uri=uri)
+    assert error["code"] == -32602
+    assert error["data"]["uri"] == uri[:200] and error["data"]["hint"]
+    assert "passwd" not in error["message"] or uri.endswith("passwd")
+
+
+def test_without_an_active_note_there_is_no_current_one(shared: Any, peer: Any) -> None:
+    active(shared, None)
+    error = peer.error("resources/read", uri=CURRENT)
+    assert error["code"] == -32602 and error["data"]["code"] == "NO_ACTIVE_NOTE"
+    assert text(peer.result("resources/read", uri=CONTEXT))["data"]["activeNote"] is None
+
+
+def test_reading_is_recorded_as_the_call_it_is(shared: Any, peer: Any) -> None:
+    with shared.connect() as client:
+        (before,) = client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        peer.result("resources/read", uri="workspace://note/b.md")
+        client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+        events = client.call("workspaced/log", {"from": before["seq"], "types": ["tool_called"]})["events"]
+    (call,) = [event["data"] for event in events]
+    assert (call["tool"], call["caller"]) == ("get_note_by_reference", peer.meta and "modern" or "handshake")
+
+
+# -- watching, 2026-07-28 --
+
+
+def listen(peer: Any, *uris: str, **more: Any) -> int:
+    """Opens a subscription; returns its id once it is acknowledged."""
+    number: int = peer.send("subscriptions/listen", notifications={"resourceSubscriptions": list(uris), **more})
+    told = peer.notice()
+    assert told["method"] == "notifications/subscriptions/acknowledged"
+    assert told["params"]["_meta"][SUBSCRIPTION] == number
+    assert told["params"]["notifications"].get("resourceSubscriptions", []) == list(uris)
+    return number
+
+
+def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any, modern: Any) -> None:
+    active(shared, "a.md")
+    peer = modern(shared)
+    context = listen(peer, CONTEXT)
+    current = listen(peer, CURRENT)
+    active(shared, "b.md")
+    told = [peer.notice(), peer.notice()]
+    assert {(each["params"]["uri"], each["params"]["_meta"][SUBSCRIPTION]) for each in told} == {
+        (CONTEXT, context),
+        (CURRENT, current),
+    }
+    for each in told:
+        assert each["method"] == "notifications/resources/updated"
+        assert set(each["params"]) == {"uri", "_meta"}
+        assert ":" in each["params"]["_meta"]["io.github.workspaced/clock"]
+    assert text(peer.result("resources/read", uri=CURRENT))["data"]["path"] == "b.md"
+    with shared.connect() as client:
+        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
+        assert peer.notice()["params"]["uri"] == CONTEXT
+        client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
+        assert peer.notice()["params"]["uri"] == CONTEXT
+
+
+def test_what_cannot_change_or_is_none_is_not_acknowledged(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    everything = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+    number = peer.send(
+        "subscriptions/listen",
+        notifications={**everything, "resourceSubscriptions": ["file:///x", CURRENT, CURRENT]},
+    )
+    told = peer.notice()["params"]
+    assert told["notifications"] == {"resourceSubscriptions": [CURRENT]}
+    assert told["_meta"][SUBSCRIPTION] == number
+    peer.send("subscriptions/listen", notifications={})
+    assert peer.notice()["params"]["notifications"] == {}
+
+
+def test_a_listener_that_cancels_is_told_no_more_and_gets_no_answer(shared: Any, modern: Any) -> None:
+    active(shared, "a.md")
+    peer = modern(shared)
+    gone, kept = listen(peer, CURRENT), listen(peer, CONTEXT)
+    peer.tell("notifications/cancelled", requestId=gone)
+    active(shared, "b.md")
+    assert peer.notice()["params"]["_meta"][SUBSCRIPTION] == kept
+    assert peer.notices_before("tools/list") == []
+
+
+def test_the_stream_ends_with_an_answer_when_the_daemon_does(daemon: Any, modern: Any) -> None:
+    running = daemon()
+    peer = modern(running)
+    number = listen(peer, CURRENT)
+    assert running.stop() == 0
+    message = peer.line()
+    assert message["id"] == number and message["result"]["_meta"][SUBSCRIPTION] == number
+    assert peer.wire.line() is None
+
+
+def test_subscriptions_are_bounded_and_none_takes_the_place_of_a_request(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    for _ in range(SUBSCRIPTIONS_PER_CONNECTION_MAX):
+        listen(peer, CURRENT)
+    assert peer.error("subscriptions/listen", notifications={"resourceSubscriptions": [CONTEXT]})["code"] == -32602
+    uris = [f"workspace://note/{number}" for number in range(SUBSCRIPTIONS_PER_CONNECTION_MAX + 1)]
+    other = modern(shared)
+    assert other.error("subscriptions/listen", notifications={"resourceSubscriptions": uris})["code"] == -32602
+    assert peer.call("get_workspace_context")["isError"] is False
+
+
+def test_two_requests_of_one_id_cannot_listen_at_once(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    params = {"_meta": peer.meta, "notifications": {"resourceSubscriptions": [CURRENT]}}
+    line = json.dumps({"jsonrpc": "2.0", "id": "mine", "method": "subscriptions/listen", "params": params})
+    peer.wire.send(f"{line}\n{line}\n".encode())
+    assert peer.line()["params"]["_meta"][SUBSCRIPTION] == "mine"
+    assert peer.line()["error"]["code"] == -32600
+
+
+# -- watching, handshake and native --
+
+
+def test_a_subscriber_is_told_until_it_unsubscribes(shared: Any, handshake: Any) -> None:
+    active(shared, "a.md")
+    peer = handshake(shared)
+    for uri in (CURRENT, CURRENT, CONTEXT):
+        assert peer.result("resources/subscribe", uri=uri) == {}
+    active(shared, "b.md")
+    assert {peer.notice()["params"]["uri"], peer.notice()["params"]["uri"]} == {CONTEXT, CURRENT}
+    for uri in (CURRENT, CURRENT, "workspace://note/never"):
+        assert peer.result("resources/unsubscribe", uri=uri) == {}
+    active(shared, "a.md")
+    assert peer.notice()["params"]["uri"] == CONTEXT
+    assert peer.notices_before("tools/list") == []
+    refused = peer.error("resources/subscribe", uri="file:///x")
+    assert refused["code"] == -32602 and refused["data"]["uri"] == "file:///x"
+
+
+def test_a_native_client_subscribes_without_ceremony(shared: Any) -> None:
+    active(shared, "a.md")
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    assert wire.ask("resources/subscribe", {"uri": CURRENT})["result"] == {}
+    active(shared, "b.md")
+    assert wire.line()["params"]["uri"] == CURRENT
+
+
+# -- what nobody is told --
+
+
+def test_reading_wakes_nobody(shared: Any, modern: Any) -> None:
+    active(shared, "a.md")
+    peer = modern(shared)
+    listen(peer, CONTEXT, CURRENT)
+    for _ in range(3):
+        peer.result("resources/read", uri=CONTEXT)
+    with shared.connect() as client:
+        # Of the same kind as what wakes a listener, and later than the reads; it changes nothing.
+        client.publish([{"type": "note_unpinned", "data": {"note": "nothing.md"}}])
+    assert peer.notices_before("resources/read", uri=CURRENT) == []
+
+
+def test_a_note_kept_from_agents_is_not_told_of(shared: Any, modern: Any) -> None:
+    active(shared, "private.md")
+    peer = modern(shared)
+    listen(peer, "workspace://note/private.md")
+    listen(peer, CURRENT)
+    (shared.vault / "private.md").write_text("---\nworkspaced: private\n---\n# Secret\n\nAnother text.\n")
+    with shared.connect() as client:
+        client.call("workspaced/reconcile")
+        client.publish([{"type": "note_pinned", "data": {"note": "private.md"}}])
+    active(shared, "b.md")
+    told = peer.notice()
+    assert told["params"]["uri"] == CURRENT
+    assert peer.notices_before("tools/list") == []
+
+
+def test_a_client_that_is_shown_nothing_is_told_only_that(shared: Any, modern: Any) -> None:
+    active(shared, "a.md")
+    peer = modern(shared, "shut-out")
+    listen(peer, CURRENT)
+    with shared.connect() as client:
+        client.call("workspaced/share", {"client": "shut-out", "level": "none"})
+    assert peer.notice()["params"]["uri"] == CURRENT
+    active(shared, "b.md")
+    assert peer.notices_before("tools/list") == []
+    assert peer.error("resources/read", uri=CURRENT)["data"]["code"] == "SHARING_OFF"
+
+
+# -- files --
+
+
+def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> None:
+    active(shared, "a.md")
+    peer = modern(shared)
+    listen(peer, CURRENT)
+    (shared.vault / "a.md").write_text(f"# Alpha\n\nWritten anew at {time.time_ns()}.\n")
+    with shared.connect() as client:
+        client.call("workspaced/reconcile")
+    assert peer.notice()["params"]["uri"] == CURRENT
+    assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
