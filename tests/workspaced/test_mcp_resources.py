@@ -15,19 +15,51 @@ NOTES = {
     "b.md": "# Beta\n\nSecond.\n",
     "deep/50% done #1.md": "# Half\n\nHalf.\n",
     "über.md": "# Über\n\nAbove.\n",
+    "control.md": "# Control\n",
     "private.md": "---\nworkspaced: private\n---\n# Secret\n\nHidden.\n",
 }
 
 
 @pytest.fixture(scope="module")
 def shared(module_daemon: Any) -> Any:
-    return module_daemon(notes=NOTES)
+    made = module_daemon(notes=NOTES)
+    active(made, "control.md")
+    return made
 
 
 def active(daemon: Any, note: str | None) -> None:
     """What a UI does when the user opens a note, or none."""
     with daemon.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+
+def told_meanwhile(daemon: Any, peer: Any) -> set[tuple[str, Any]]:
+    """What the client was told of, and on which subscription, until it was told of two changes of another resource
+    made now, one after the other.
+
+    A change waits as long as any before it, so whatever was to be told of has been. The other resource is a note
+    in none of the workspace's lists but the recent ones: its text changes nothing else.
+    """
+    uri = "workspace://note/control.md"
+    seen = set()
+    if peer.meta:
+        control = peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
+        while (told := of(peer.notice())) != (None, control):
+            seen.add(told)
+    else:
+        control = peer.result("resources/subscribe", uri=uri).get("id")
+    for _ in range(2):
+        (daemon.vault / "control.md").write_text(f"# Control\n\n{time.time_ns()}\n")
+        with daemon.connect() as client:
+            client.call("workspaced/reconcile")
+        while (told := of(peer.notice())) != (uri, control):
+            seen.add(told)
+    return {(told, by) for told, by in seen if told != uri}
+
+
+def of(notice: dict[str, Any]) -> tuple[str | None, Any]:
+    """What a notification tells of, and on which subscription; of an acknowledgement None."""
+    return notice["params"].get("uri"), notice["params"]["_meta"].get(SUBSCRIPTION)
 
 
 def text(result: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +153,7 @@ def test_reading_is_recorded_as_the_call_it_is(shared: Any, peer: Any) -> None:
         client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
         events = client.call("workspaced/log", {"from": before["seq"], "types": ["tool_called"]})["events"]
     (call,) = [event["data"] for event in events]
-    assert (call["tool"], call["caller"]) == ("get_note_by_reference", peer.meta and "modern" or "handshake")
+    assert (call["tool"], call["caller"]) == ("get_note_by_reference", "modern" if peer.meta else "handshake")
 
 
 # -- watching, 2026-07-28 --
@@ -180,8 +212,7 @@ def test_a_listener_that_cancels_is_told_no_more_and_gets_no_answer(shared: Any,
     gone, kept = listen(peer, CURRENT), listen(peer, CONTEXT)
     peer.tell("notifications/cancelled", requestId=gone)
     active(shared, "b.md")
-    assert peer.notice()["params"]["_meta"][SUBSCRIPTION] == kept
-    assert peer.notices_before("tools/list") == []
+    assert told_meanwhile(shared, peer) == {(CONTEXT, kept)}
 
 
 def test_the_stream_ends_with_an_answer_when_the_daemon_does(daemon: Any, modern: Any) -> None:
@@ -227,8 +258,7 @@ def test_a_subscriber_is_told_until_it_unsubscribes(shared: Any, handshake: Any)
     for uri in (CURRENT, CURRENT, "workspace://note/never"):
         assert peer.result("resources/unsubscribe", uri=uri) == {}
     active(shared, "a.md")
-    assert peer.notice()["params"]["uri"] == CONTEXT
-    assert peer.notices_before("tools/list") == []
+    assert told_meanwhile(shared, peer) == {(CONTEXT, None)}
     refused = peer.error("resources/subscribe", uri="file:///x")
     assert refused["code"] == -32602 and refused["data"]["uri"] == "file:///x"
 
@@ -252,24 +282,21 @@ def test_reading_wakes_nobody(shared: Any, modern: Any) -> None:
     for _ in range(3):
         peer.result("resources/read", uri=CONTEXT)
     with shared.connect() as client:
-        # Of the same kind as what wakes a listener, and later than the reads; it changes nothing.
         client.publish([{"type": "note_unpinned", "data": {"note": "nothing.md"}}])
-    assert peer.notices_before("resources/read", uri=CURRENT) == []
+    assert told_meanwhile(shared, peer) == set()
 
 
 def test_a_note_kept_from_agents_is_not_told_of(shared: Any, modern: Any) -> None:
     active(shared, "private.md")
     peer = modern(shared)
-    listen(peer, "workspace://note/private.md")
-    listen(peer, CURRENT)
+    current = listen(peer, "workspace://note/private.md", CURRENT)
     (shared.vault / "private.md").write_text("---\nworkspaced: private\n---\n# Secret\n\nAnother text.\n")
     with shared.connect() as client:
         client.call("workspaced/reconcile")
         client.publish([{"type": "note_pinned", "data": {"note": "private.md"}}])
+    assert told_meanwhile(shared, peer) == set()
     active(shared, "b.md")
-    told = peer.notice()
-    assert told["params"]["uri"] == CURRENT
-    assert peer.notices_before("tools/list") == []
+    assert told_meanwhile(shared, peer) == {(CURRENT, current)}
 
 
 def test_a_client_that_is_shown_nothing_is_told_only_that(shared: Any, modern: Any) -> None:
@@ -280,8 +307,11 @@ def test_a_client_that_is_shown_nothing_is_told_only_that(shared: Any, modern: A
         client.call("workspaced/share", {"client": "shut-out", "level": "none"})
     assert peer.notice()["params"]["uri"] == CURRENT
     active(shared, "b.md")
-    assert peer.notices_before("tools/list") == []
     assert peer.error("resources/read", uri=CURRENT)["data"]["code"] == "SHARING_OFF"
+    with shared.connect() as client:
+        client.call("workspaced/share", {"client": "shut-out", "level": "all"})
+    assert peer.notice()["params"]["uri"] == CURRENT
+    assert told_meanwhile(shared, peer) == set()
 
 
 # -- files --

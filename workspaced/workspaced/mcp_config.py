@@ -256,6 +256,10 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _toml_table(config: ClientConfig, entry: Entry) -> str:
-    # A JSON string with its escapes is a basic string of TOML, but for DEL.
-    lines = [f"{key} = {json.dumps(value).replace(chr(127), chr(92) + 'u007f')}" for key, value in entry.items()]
+    lines = [f"{key} = {_toml(value)}" for key, value in entry.items()]
     return "\n".join([f"[{config.key}.{NAME}]", *lines, ""])
+
+
+def _toml(value: str | list[str]) -> str:
+    """JSON's strings and lists of them are TOML's, but for DEL, and for escaped pairs of surrogates."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

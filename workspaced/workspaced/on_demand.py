@@ -51,7 +51,7 @@ def reach_or_start(
     lock, log = _open_files()
     child: subprocess.Popen[bytes] | None = None
     deadline = time.monotonic() + START_S
-    other_until = time.monotonic() + OTHER_S
+    other_until: float | None = None
     try:
         while True:
             mine = child is not None or _take(lock)
@@ -63,9 +63,12 @@ def reach_or_start(
                 child = _spawn(_command(vaults, socket_path, workspace), log)
             if child is not None and child.poll() is not None:
                 said = _said(log, begin)
-                if "[ALREADY_RUNNING]" not in said or time.monotonic() > other_until:
+                other_until = other_until or time.monotonic() + OTHER_S
+                if not _is_passing(said) or time.monotonic() > other_until:
+                    if (reached := reach()) is not None:  # it may have come to listen just now
+                        return reached
                     raise NoDaemon(f"A daemon could not be started: {said}", hint=_what_runs())
-                child = None  # the other one is about to listen, or about to be gone
+                child = None
             if time.monotonic() > deadline:
                 raise NoDaemon(
                     f"The daemon that was started does not listen after {START_S:g} s.",
@@ -135,6 +138,11 @@ def _take(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_passing(said: str) -> bool:
+    """Whether it failed only over a daemon that is about to listen, or about to be gone."""
+    return "[ALREADY_RUNNING]" in said and not any(f"(pid {each.pid})" in said for each in running())
 
 
 def _what_runs() -> str:

@@ -28,8 +28,8 @@ from .scan import ScannedNote, ScanReport, scan
 
 _log = logging.getLogger(__name__)
 
-GROUP_S: Final = 1.0
-_GROUP_NOTES: Final = 4_096
+GROUP_S: Final = 0.5
+_GROUP_NOTES: Final = 1_024
 _BATCH_NOTES: Final = 64
 _BATCH_BYTES: Final = 262_144
 

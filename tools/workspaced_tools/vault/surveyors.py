@@ -4,6 +4,7 @@ A worker only reads, runs at low priority, and ends when nobody reads what it wr
 big-endian) and MessagePack.
 """
 
+import fcntl
 import logging
 import os
 import selectors
@@ -28,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 SURVEYORS_MAX: Final = 3
 """More parse faster than one writer files."""
+PIPE_BYTES: Final = 1024 * 1024
 _NICENESS: Final = 10
 _END: Final = b"\0\0\0\0"
 
@@ -104,7 +106,9 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
     worker = subprocess.Popen(  # noqa: S603  # this very module
         [sys.executable, "-P", "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
-    assert worker.stdin is not None
+    assert worker.stdin is not None and worker.stdout is not None
+    with suppress(OSError, AttributeError):  # Linux alone has it: then a worker goes on while a group is filed.
+        fcntl.fcntl(worker.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     with suppress(BrokenPipeError), worker.stdin as stdin:
         stdin.write(msgspec.msgpack.encode(job))
     return worker

@@ -65,6 +65,7 @@ def _command(target: Target) -> list[str]:
     made += ["--workspace", target.workspace] if target.workspace else []
     for vault in target.vaults:
         made += ["--vault", _absolute(vault)]
+    "".join(made).encode()  # a path that is not UTF-8 is refused by the command line: no such file could hold it
     return made
 
 
