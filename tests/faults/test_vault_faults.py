@@ -26,8 +26,8 @@ from workspaced_events.state import Vault as RegisteredVault
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
 from workspaced_tools.tool import Result, run
+from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.note import Note, NoteFailure
-from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import View
 

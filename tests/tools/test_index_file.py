@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT
 from workspaced_tools.vault import index_file
+from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.index_file import IndexFile, IndexLost
-from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import Search
 

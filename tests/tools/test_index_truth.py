@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT
+from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.survey import Bounds
-from workspaced_tools.vault.upkeep import INLINE, Changes
+from workspaced_tools.vault.upkeep import INLINE
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import Search
 

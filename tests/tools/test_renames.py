@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from workspaced_events.ids import NoteId
+from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.entries import IndexEntry, Withheld
 from workspaced_tools.vault.note import StatKey
 from workspaced_tools.vault.renames import renames
-from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 
 MakeVault = Callable[..., Vault]

@@ -14,9 +14,9 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
+from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.note import Note, NoteFailure
 from workspaced_tools.vault.survey import Bounds
-from workspaced_tools.vault.upkeep import Changes
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import LinkName, VaultPort
 

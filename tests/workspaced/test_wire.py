@@ -120,11 +120,11 @@ def test_empty_lines_are_skipped(shared: Any) -> None:
     assert wire.line()["id"] == 0
 
 
-@pytest.mark.parametrize("method", ["tools/list", "tools/call", "initialize", "ping", "resources/list"])
-def test_the_first_request_must_be_one_of_ours(shared: Any, method: str) -> None:
+@pytest.mark.parametrize("method", ["tools/list", "tools/call", "server/discover", "nothing", "resources/list"])
+def test_the_first_request_must_tell_what_the_client_speaks(shared: Any, method: str) -> None:
     wire = shared.wire()
     first = wire.ask(method)
-    assert first["error"]["data"]["code"] == "INVALID_REQUEST"
+    assert first["error"]["code"] == -32602 and first["error"]["data"]["code"] == "META_MISSING"
     assert wire.ask("workspaced/hello")["result"]
     assert "result" in wire.ask("tools/list")
 

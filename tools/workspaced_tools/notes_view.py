@@ -25,6 +25,7 @@ from .limits import (
 from .sharing import NameOnly
 from .tool import Json, Model
 from .truncation import truncate
+from .vault.entries import tags_of
 from .vault.markdown import word_count
 from .vault.names import fold, stem
 from .vault.note import Note, NoteFailure
@@ -316,17 +317,11 @@ def _note_type(fields: Json, shown: set[str]) -> Json:
 
 
 def _tags(note: Note, shown: set[str]) -> list[str]:
-    """Distinct tags without `#`: the front matter's (a list, or a string of them), then the text's."""
+    """As the index has them; the front matter's field counts as shown where it is one that holds tags."""
     name = "tags" if "tags" in note.fields else "tag"
-    given = note.fields.get(name)
-    if isinstance(given, str):
-        given = given.replace(",", " ").split()
-    if isinstance(given, list):
+    if isinstance(note.fields.get(name), str | list):
         shown.add(name)
-    else:
-        given = []
-    named = (str(each).strip().removeprefix("#") for each in given if isinstance(each, str | int | float))
-    return [tag for tag in dict.fromkeys((*named, *note.tags)) if tag]
+    return list(tags_of(note.fields, note.tags))
 
 
 def _created(note: Note, shown: set[str]) -> str | None:

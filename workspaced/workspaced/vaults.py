@@ -27,9 +27,9 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.vault.changes import Changes, FileVersion
 from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.scan import folders as folders_of
-from workspaced_tools.vault.upkeep import Changes, FileVersion
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.vault.warm import WarmVault
 
@@ -45,8 +45,8 @@ RETRY_WATCH_MAX_S: Final = 30.0
 WATCH_CHECK_MS: Final = 1_000
 """How often a quiet watcher looks whether its folder was replaced: of that it hears nothing."""
 RENAMES_RECORDED_MAX: Final = 200
-"""Of notes renamed at once, those in the workspace are recorded, and others up to this many in all: former paths are
-for references an agent was given, not a history of the vault."""
+"""Of notes renamed at once, those in the workspace are recorded, and others up to this many in all: former paths
+are for references an agent was given, not a history of the vault."""
 HINTS_MAX: Final = 1_000
 """After more hints than this at once the whole vault is compared."""
 

@@ -23,13 +23,13 @@ from workspaced_events.ids import NoteId, note_id
 
 from ..errors import ReadFailed
 from .cache import ContentCache
+from .changes import ChangeLog, Changes
 from .entries import IndexEntry, withheld_by
 from .index import Index
 from .index_file import IndexFull, IndexLost
-from .note import Note, NoteFailure, StatKey
+from .note import Note, NoteFailure
 from .paths import VaultRoot, is_utf8
 from .policy import Policy
-from .renames import renames
 from .scan import ScanReport
 from .survey import Batch, Bounds, Survey, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .surveyors import SURVEYORS_MAX, SurveyFailed, Surveyors
@@ -40,24 +40,6 @@ INLINE: Final = Bounds(notes=3_000, stale=300)
 """More than this is surveyed by worker processes."""
 _ATTEMPTS: Final = 3
 _YIELD_S: Final = 0.001
-
-
-class FileVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """A note's file as it was last read."""
-
-    id: NoteId
-    stat: StatKey
-    sha256: str
-
-
-class Changes(msgspec.Struct, frozen=True, rename="camel"):
-    """What became different since the index was last true; the first filling of an empty one is no change."""
-
-    created: tuple[FileVersion, ...] = ()
-    changed: tuple[FileVersion, ...] = ()
-    deleted: tuple[NoteId, ...] = ()
-    renamed: tuple[tuple[NoteId, NoteId], ...] = ()
-    """(from, to); neither is among the created and deleted."""
 
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,7 +93,7 @@ class Upkeep:
         self._touched: set[NoteId] = set()
         """Filed by others since the survey at hand began: it may know an older version."""
         self._found = 0
-        self._untold = _Changes()
+        self._untold = ChangeLog()
         self._enforced: str | None = None
         """The rules that the index is known to keep to."""
         self._threads: list[threading.Thread] = []
@@ -403,43 +385,5 @@ class Upkeep:
 
     def _told(self) -> Changes:
         with self._writing:
-            changes, self._untold = self._untold, _Changes()
+            changes, self._untold = self._untold, ChangeLog()
         return changes.done()
-
-
-class _Changes:
-    """Collects what became of notes: of several steps the sum."""
-
-    def __init__(self) -> None:
-        self._before: dict[NoteId, IndexEntry | None] = {}
-        self._after: dict[NoteId, IndexEntry | None] = {}
-
-    def add(self, before: IndexEntry | None, after: IndexEntry | None) -> None:
-        """One note was `before` and is `after`; None: not there."""
-        entry = before or after
-        if entry is not None:
-            self._before.setdefault(entry.id, before)
-            self._after[entry.id] = after
-
-    def done(self) -> Changes:
-        gone = [old for note, old in self._before.items() if old is not None and self._after[note] is None]
-        new = [now for note, now in self._after.items() if now is not None and self._before[note] is None]
-        pairs = renames(gone, new)
-        moved = {note for pair in pairs for note in pair}
-        changed = [
-            now
-            for note, now in self._after.items()
-            if now is not None
-            and (old := self._before[note]) is not None
-            and (old.stat, old.sha256) != (now.stat, now.sha256)
-        ]
-        return Changes(
-            tuple(_version(each) for each in new if each.id not in moved and not each.withheld),
-            tuple(_version(each) for each in changed if not each.withheld),
-            tuple(each.id for each in gone if each.id not in moved),
-            tuple(pairs),
-        )
-
-
-def _version(entry: IndexEntry) -> FileVersion:
-    return FileVersion(entry.id, entry.stat, entry.sha256)

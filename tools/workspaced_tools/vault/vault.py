@@ -36,6 +36,7 @@ from ..view import (
 from . import search as searching
 from .backlinks import incoming
 from .cache import CacheStatistics, ContentCache, stat_key
+from .changes import Changes
 from .entries import IndexEntry, NamedNote, Withheld, indexed
 from .fulltext import query_words, snippet_of
 from .index import Index
@@ -47,7 +48,7 @@ from .paths import VaultRoot, missing_note
 from .policy import Policy
 from .resolver import IndexLookup, resolve
 from .survey import Bounds
-from .upkeep import INLINE, Changes, Progress, Upkeep
+from .upkeep import INLINE, Progress, Upkeep
 
 T = TypeVar("T")
 _MEND_ATTEMPTS: Final = 3

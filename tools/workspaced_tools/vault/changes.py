@@ -1,0 +1,65 @@
+"""What became different in a vault: of each note its first and last version, however many steps lay between."""
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from .entries import IndexEntry
+from .note import StatKey
+from .renames import renames
+
+
+class FileVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """A note's file as it was last read."""
+
+    id: NoteId
+    stat: StatKey
+    sha256: str
+
+
+class Changes(msgspec.Struct, frozen=True, rename="camel"):
+    """What became different since the index was last true; the first filling of an empty one is no change."""
+
+    created: tuple[FileVersion, ...] = ()
+    changed: tuple[FileVersion, ...] = ()
+    deleted: tuple[NoteId, ...] = ()
+    renamed: tuple[tuple[NoteId, NoteId], ...] = ()
+    """(from, to); neither is among the created and deleted."""
+
+
+class ChangeLog:
+    """Collects what became of notes: of several steps the sum."""
+
+    def __init__(self) -> None:
+        self._before: dict[NoteId, IndexEntry | None] = {}
+        self._after: dict[NoteId, IndexEntry | None] = {}
+
+    def add(self, before: IndexEntry | None, after: IndexEntry | None) -> None:
+        """One note was `before` and is `after`; None: not there."""
+        entry = before or after
+        if entry is not None:
+            self._before.setdefault(entry.id, before)
+            self._after[entry.id] = after
+
+    def done(self) -> Changes:
+        gone = [old for note, old in self._before.items() if old is not None and self._after[note] is None]
+        new = [now for note, now in self._after.items() if now is not None and self._before[note] is None]
+        pairs = renames(gone, new)
+        moved = {note for pair in pairs for note in pair}
+        changed = [
+            now
+            for note, now in self._after.items()
+            if now is not None
+            and (old := self._before[note]) is not None
+            and (old.stat, old.sha256) != (now.stat, now.sha256)
+        ]
+        return Changes(
+            tuple(_version(each) for each in new if each.id not in moved and not each.withheld),
+            tuple(_version(each) for each in changed if not each.withheld),
+            tuple(each.id for each in gone if each.id not in moved),
+            tuple(pairs),
+        )
+
+
+def _version(entry: IndexEntry) -> FileVersion:
+    return FileVersion(entry.id, entry.stat, entry.sha256)
