@@ -265,6 +265,17 @@ def test_an_agent_is_never_shown_another_folder_than_the_one_named_for_it(two: A
     assert (code, out) == (3, b"") and str(first.vault) in said and str(second.vault) in said
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_another_users_socket_is_not_talked_to(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(running.socket))
+        listening.listen()
+        os.chown(running.socket, 12_345, -1)
+        code, out, said = agent(running, "--socket", str(running.socket)).end()
+    assert (code, out) == (3, b"") and "another user" in said
+
+
 # -- starting one --
 
 

@@ -194,6 +194,13 @@ def open_to_others(path: Path, shared: Any) -> None:
     path.chmod(0o644)
 
 
+def of_another_user(path: Path, shared: Any) -> None:
+    forged(path, shared)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(path, 12_345, -1)
+
+
 def pipe(path: Path, _shared: Any) -> None:
     os.mkfifo(path, 0o600)
 
@@ -202,7 +209,16 @@ def directory(path: Path, _shared: Any) -> None:
     path.mkdir()
 
 
-HOSTILE: list[Callable[[Path, Any], None]] = [garbage, deep, large, linked, open_to_others, pipe, directory]
+HOSTILE: list[Callable[[Path, Any], None]] = [
+    garbage,
+    deep,
+    large,
+    linked,
+    open_to_others,
+    of_another_user,
+    pipe,
+    directory,
+]
 WRONG: list[dict[str, Any]] = [
     {"workspaced": 2},
     {"host": "elsewhere"},

@@ -8,6 +8,7 @@ Only a small part of the standard library is imported: there is one such process
 """
 
 import _thread
+import errno
 import os
 import socket
 import sys
@@ -159,6 +160,8 @@ def _settings_name_vaults() -> bool:
 def _open(path: str) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        if os.stat(path).st_uid != os.getuid():  # the default one may lie in a directory that all can write to
+            raise PermissionError(errno.EPERM, "it belongs to another user")
         connection.connect(path)
     except (FileNotFoundError, ConnectionRefusedError):
         connection.close()

@@ -129,18 +129,24 @@ def write(change: Change) -> Path | None:
         SettingsInvalid: the file has changed since, or cannot be written.
     """
     path = Path(os.path.realpath(change.path))
+    made: list[Path] = []  # taken away again where something goes wrong
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = 0o600 if change.before is None else path.stat().st_mode & 0o777
-        backup = None if change.before is None else _new_file(path, ".before-workspaced", mode, change.before)
-        draft = _new_file(path, ".workspaced-draft", mode, change.after)
+        if change.before is not None:
+            made.append(_new_file(path, ".before-workspaced", mode, change.before))
+        made.append(_new_file(path, ".workspaced-draft", mode, change.after))
         if _read(path) != change.before:
-            draft.unlink()
             raise SettingsInvalid(f"{path} has changed in this very moment.", hint="Run it again.")
-        draft.replace(path)
-    except OSError as error:
+        made[-1].replace(path)
+        made.pop()
+    except (OSError, SettingsInvalid) as error:
+        for each in made:
+            each.unlink(missing_ok=True)
+        if isinstance(error, SettingsInvalid):
+            raise
         raise SettingsInvalid(f"Cannot write {error.filename or path}: {error.strerror or error}.") from None
-    return backup
+    return made[0] if made else None
 
 
 class _Unmergeable(Exception):

@@ -53,9 +53,8 @@ class WarmVault:
             raise NotWarm from None
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
-            self.names(
-                [ref.id for ref in refs]
-            )  # Where the index is behind a file the vault mends it and asks again.
+            # Raises where the index is behind a file: the vault itself mends it and asks again.
+            self.names([ref.id for ref in refs])
         return found
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
