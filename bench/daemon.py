@@ -122,7 +122,9 @@ def daemon(at: Place, vault: Path, data: Path | None = None) -> Iterator[Daemon]
     command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(vault), "--data-dir", str(data)]
     # A file and no pipe: a daemon that has much to say must not wait for us to read it.
     with open(said, "wb") as stderr:
-        process = subprocess.Popen([*command, "--socket", str(socket)], stderr=stderr)
+        # With a home of its own, so that nobody who looks for running daemons finds this one.
+        home = {**os.environ, "HOME": str(at.root)}
+        process = subprocess.Popen([*command, "--socket", str(socket)], stderr=stderr, env=home)
     try:
         _wait_until_listening(process, said)
         yield Daemon(process, socket, data)

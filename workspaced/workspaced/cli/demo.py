@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import os
 import signal
 import subprocess
 import sys
@@ -40,7 +41,9 @@ class Story:
         """Starts the daemon and connects."""
         command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
         command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE)  # noqa: S603
+        # With a home of its own, so that nobody who looks for running daemons finds the demo's.
+        home = {**os.environ, "HOME": str(self.data.parent)}
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=home)  # noqa: S603
         assert self._process.stderr is not None
         said = []
         for line in self._process.stderr:
