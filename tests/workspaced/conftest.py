@@ -1,16 +1,19 @@
 """MCP clients of both eras over a bare wire, which hold every message against the specification's JSON Schema."""
 
+import importlib.util
 import json
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
-DATA = Path(__file__).parents[1] / "data" / "mcp"
+_SPEC = importlib.util.spec_from_file_location("mcp_schema", Path(__file__).parents[1] / "mcp_schema.py")
+assert _SPEC is not None and _SPEC.loader is not None
+mcp_schema = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(mcp_schema)
+
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -21,38 +24,6 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "handshake", "version": "1"},
 }
-NAMES = {
-    "initialize": "Initialize",
-    "ping": "Ping",
-    "server/discover": "Discover",
-    "tools/list": "ListTools",
-    "tools/call": "CallTool",
-    "resources/list": "ListResources",
-    "resources/templates/list": "ListResourceTemplates",
-    "resources/read": "ReadResource",
-    "resources/subscribe": "Subscribe",
-    "resources/unsubscribe": "Unsubscribe",
-    "subscriptions/listen": "SubscriptionsListen",
-}
-"""Methods, and what the schemas' definitions of them begin with."""
-
-
-@cache
-def definitions(revision: str) -> Any:
-    """The definitions of a revision of MCP."""
-    return json.loads((DATA / f"{revision}.json").read_text())["$defs"]
-
-
-@cache
-def schema(revision: str, name: str) -> Draft202012Validator:
-    """The validator of one definition."""
-    return Draft202012Validator({"$defs": definitions(revision), "$ref": f"#/$defs/{name}"})
-
-
-def check(revision: str, name: str, message: Any) -> None:
-    """Fails where the message is not as the definition says."""
-    error = next(schema(revision, name).iter_errors(message), None)
-    assert error is None, f"no {name}: {error.message[:500]} in {str(message)[:500]}"
 
 
 class Peer:
@@ -69,9 +40,8 @@ class Peer:
         """Sends a request that must be a valid one; returns its id."""
         if self.meta is not None:
             params = {"_meta": self.meta, **params}
-        if f"{NAMES.get(method)}Request" in definitions(self.revision):
-            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-            check(self.revision, f"{NAMES[method]}Request", message)
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        mcp_schema.check_request(self.revision, message)
         number: int = self.wire.request(method, params)
         self._methods[number] = method
         return number
@@ -79,7 +49,7 @@ class Peer:
     def tell(self, method: str, **params: Any) -> None:
         """Sends a notification."""
         message = {"jsonrpc": "2.0", "method": method, "params": params}
-        check(self.revision, "ClientNotification", message)
+        mcp_schema.check(self.revision, "ClientNotification", message)
         self.wire.send(json.dumps(message).encode() + b"\n")
 
     def answer(self, number: int) -> dict[str, Any]:
@@ -95,17 +65,7 @@ class Peer:
         """The next message, valid."""
         message: dict[str, Any] | None = self.wire.line()
         assert message is not None, "the daemon closed the connection"
-        if "method" in message:
-            check(self.revision, "ServerNotification", message)
-        elif "error" in message:
-            check(self.revision, "JSONRPCErrorResponse", message)
-            assert message["error"]["code"] not in range(-32099, -31999) or message["error"]["code"] == -32022
-        else:
-            check(self.revision, "JSONRPCResultResponse", message)
-            method = self._methods.get(message["id"], "")
-            empty = ("ping", "resources/subscribe", "resources/unsubscribe")
-            name = "EmptyResult" if method in empty else f"{NAMES.get(method, '')}Result"
-            check(self.revision, name, message["result"])
+        mcp_schema.check_from_server(self.revision, message, self._methods.get(message.get("id", 0), ""))
         return message
 
     def result(self, method: str, **params: Any) -> dict[str, Any]:

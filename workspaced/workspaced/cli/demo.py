@@ -1,8 +1,8 @@
 """`workspaced demo`: the whole story on a sample vault, with a real daemon, in a temporary directory."""
 
 import json
-import shutil
 import os
+import shutil
 import signal
 import subprocess
 import sys
