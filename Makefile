@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 
-.PHONY: demo test check bench soak simulate oracle schemas clean
+.PHONY: demo test check bench acceptance soak simulate oracle schemas clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -21,6 +21,10 @@ check: $(VENV)/.dev
 # One JSON line per figure; ONLY=prefix runs a part.
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+# Agents' runtimes that we did not write, in both eras of MCP; needs npm's and PyPI's registries.
+acceptance: $(VENV)/.dev
+	@$(BIN)/python tests/acceptance/run.py
 
 # Random sessions on a failing disk, as many seeds as you like; a seed that fails is printed with its command.
 SEEDS      ?= 5000

@@ -122,9 +122,9 @@ def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(
 
 @pytest.mark.parametrize("size", ["64k", "256k"])
 def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
-    small_disk: Any, daemon: Any, look: Any, verified: Any, size: str
+    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path, size: str
 ) -> None:
-    running = daemon("--no-watch", start=False)
+    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk(f"size={size}")
     running.start()
     client = running.connect()
@@ -160,9 +160,9 @@ def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
 
 
 def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
-    small_disk: Any, daemon: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path, refusal: Callable[..., Any]
 ) -> None:
-    running = daemon("--no-watch", start=False)
+    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk("size=1m,nr_inodes=64")
     running.start()
     client = running.connect()
@@ -195,9 +195,9 @@ def fill_inodes(directory: Path) -> list[Path]:
 
 
 def test_row_06_a_daemon_that_cannot_start_on_a_full_disk_says_so(
-    small_disk: Any, daemon: Any, look: Any, verified: Any
+    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path
 ) -> None:
-    running = daemon("--no-watch", start=False)
+    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk("size=64k")
     running.start()
     acknowledged = {f"e{each}": publish(running.connect(), look(LONG, f"e{each}")) for each in range(20)}

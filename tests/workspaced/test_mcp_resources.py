@@ -1,6 +1,7 @@
 """Resources: what may be read by URI, and being told when it changed."""
 
 import json
+import socket
 import time
 from typing import Any
 
@@ -225,6 +226,23 @@ def test_the_stream_ends_with_an_answer_when_the_daemon_does(daemon: Any, modern
     assert peer.wire.line() is None
 
 
+def test_an_open_stream_does_not_keep_a_client_that_has_ended(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    listen(peer, CURRENT)
+    peer.wire.socket.shutdown(socket.SHUT_WR)
+    assert peer.wire.line() is None
+
+
+def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    number = peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [CURRENT]})
+    peer.tell("notifications/cancelled", requestId=number)
+    assert {by for _, by in told_meanwhile(shared, peer)} <= {number}
+    active(shared, "a.md")
+    active(shared, "b.md")
+    assert told_meanwhile(shared, peer) == set()
+
+
 def test_subscriptions_are_bounded_and_none_takes_the_place_of_a_request(shared: Any, modern: Any) -> None:
     peer = modern(shared)
     for _ in range(SUBSCRIPTIONS_PER_CONNECTION_MAX):
@@ -327,3 +345,15 @@ def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> Non
         client.call("workspaced/reconcile")
     assert peer.notice()["params"]["uri"] == CURRENT
     assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
+
+
+def test_a_note_in_no_list_is_told_of_as_well_whatever_becomes_of_it(shared: Any, modern: Any) -> None:
+    peer = modern(shared)
+    uri = "workspace://note/elsewhere.md"
+    listen(peer, uri)
+    path = shared.vault / "elsewhere.md"
+    for step in (lambda: path.write_text("# New\n"), lambda: path.write_text("# Changed now\n"), path.unlink):
+        step()
+        with shared.connect() as client:
+            client.call("workspaced/reconcile")
+        assert peer.notice()["params"]["uri"] == uri

@@ -51,7 +51,9 @@ logger = logging.getLogger(__name__)
 
 OWN_SOURCE = "workspaced"
 COMMITTED = "committed"
-"""The one signal: the tail moved. Carries nothing; who needs the events reads them."""
+"""The tail moved. Like every signal it carries nothing; who needs the events reads them."""
+NOTES_MOVED = "notes-moved"
+"""Notes of a vault came, went or changed; of those in no list the log says nothing."""
 
 
 class Service:
@@ -149,6 +151,7 @@ class Service:
     def serve(self, served: ServedVault) -> None:
         """Answers for this vault too, from now on."""
         self.served[served.id] = served
+        served.on_changes = partial(self.signals.emit, NOTES_MOVED)
         self._calls.compared(served, served.vault.policy.digest)
 
     @property
@@ -333,11 +336,7 @@ class Service:
     def status(self) -> dict[str, Any]:
         """What `workspaced/status` says."""
         recorder, log = self.recorder, self.log
-        degraded = []
-        if log.damage is not None:
-            degraded.append(log.damage.message)
-        if log.failure is not None:
-            degraded.append(log.failure.message)
+        degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
         degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]

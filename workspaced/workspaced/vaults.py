@@ -74,6 +74,8 @@ class ServedVault:
         """`watching` (or about to), `reconciling only` (the watcher failed and is tried again) or `off`."""
         self.watch_error: str | None = None
         """Why it is `reconciling only`."""
+        self.on_changes: Callable[[], object] = lambda: None
+        """Called on the loop when notes came, went or changed, be they in the workspace or not."""
 
     def problems(self) -> list[str]:
         """What makes this vault less than it should be, for people; names no path."""
@@ -197,6 +199,8 @@ class ServedVault:
         ]
         for start in range(0, len(actions), BATCH_ACTIONS_MAX):
             await record(actions[start : start + BATCH_ACTIONS_MAX])
+        if changes != Changes():
+            self.on_changes()
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,7 @@ from ..calls import ToolAnswer
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
 from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
-from ..service import Service
+from ..service import NOTES_MOVED, Service
 from ..subscriptions import Outlet
 from .errors import ResourceRefused
 from .resources import Resource, Uri, resource
@@ -72,8 +72,10 @@ class ResourceWatch:
         self._digests: dict[str, bytes] = {}
         self._meta = meta
         self._following = service.seq + 1
+        self._notes_moved = False
         self._busy = True
         self._closed = False
+        service.signals.on(NOTES_MOVED, self._moved)
 
     async def begin(self) -> None:
         """Takes note of what the resources are now; what changes from then on will be told."""
@@ -83,7 +85,9 @@ class ResourceWatch:
 
     def close(self) -> None:
         """Sends nothing more."""
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            self._service.signals.remove_listener(NOTES_MOVED, self._moved)
 
     def tail_moved(self) -> None:
         """Something may have changed; called on the loop, at every commit and when the client reads again."""
@@ -92,8 +96,15 @@ class ResourceWatch:
         self._busy = True
         self._outlet.call_later(COALESCE_S, self._look)
 
+    def _moved(self) -> None:
+        """Files of notes are others, whether the log tells of them or not."""
+        self._notes_moved = True
+        self.tail_moved()
+
     def _concerned(self) -> bool:
-        """Whether there is an event since the last look that may have changed a resource."""
+        """Whether something happened since the last look that may have changed a resource."""
+        if self._notes_moved:
+            return True
         events = self._service.events_from(self._following)
         if events is not None and all(event.type in _CHANGE_NOTHING for event in events):
             self._following += len(events)
@@ -106,6 +117,7 @@ class ResourceWatch:
 
     async def _compare(self) -> None:
         self._following = self._service.seq + 1
+        self._notes_moved = False
         try:
             for uri in self._resources:
                 digest = await self._digest(uri)
@@ -186,6 +198,7 @@ async def _open(
 ) -> None:
     """Adds a watch to its connection, once it knows what it watches."""
     if len(connection.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
+        watch.close()
         raise InvalidArgument(
             f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
             hint="End one, or watch several resources by one request.",
@@ -194,6 +207,7 @@ async def _open(
     try:
         await watch.begin()
     except BaseException:
+        watch.close()
         connection.subscriptions.pop(key, None)
         raise
     ready()
