@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import peers, publish, replay, scale, tools, vault
+from . import mcp_calls, peers, publish, replay, scale, tools, vault
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -31,7 +31,10 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
 }
 """What measures the figures whose names begin so."""
 
-ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {"peers": peers.side_by_side}
+ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
+    "mcp": mcp_calls.calls,
+    "peers": peers.side_by_side,
+}
 """The same, for what needs package registries and minutes: measured only when asked for by its name."""
 
 

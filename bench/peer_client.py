@@ -14,7 +14,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from mcp import ClientSession, StdioServerParameters, stdio_client  # type: ignore[import-not-found]
@@ -26,13 +26,13 @@ class Server:
     """A server and the task that holds its streams open: they must be closed by the task that opened them."""
 
     def __init__(self, request: Request) -> None:
-        self._request = request
+        self.request = request
         self._said = open(request["stderr"], "a", encoding="utf-8")  # noqa: SIM115 (closed by the task)
         self._stopping = asyncio.Event()
-        self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._hold())
 
-    async def session(self) -> ClientSession:
+    async def session(self) -> Any:
         """The session, once the handshake is done."""
         return await asyncio.shield(self._session)
 
@@ -42,16 +42,22 @@ class Server:
         with contextlib.suppress(Exception):
             await self._task
 
+    @contextlib.asynccontextmanager
+    async def opened(self, parameters: StdioServerParameters, said: Any) -> AsyncIterator[Any]:
+        """The session, after the handshake, as long as the server runs; it writes its stderr to `said`."""
+        async with (
+            stdio_client(parameters, said) as (reading, writing),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
+            yield session
+
     async def _hold(self) -> None:
-        request = self._request
+        request = self.request
         command, *arguments = request["command"]
         parameters = StdioServerParameters(command=command, args=arguments, env=request["env"], cwd=request["cwd"])
         try:
-            async with (
-                stdio_client(parameters, self._said) as (reading, writing),
-                ClientSession(reading, writing) as session,
-            ):
-                await session.initialize()
+            async with self.opened(parameters, self._said) as session:
                 self._session.set_result(session)
                 await self._stopping.wait()
         except Exception as error:
@@ -64,11 +70,12 @@ class Server:
 class Servers:
     """All that run, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[Server] = Server) -> None:
+        self._kind = kind
         self._servers: dict[str, Server] = {}
 
     async def start(self, request: Request) -> Request:
-        server = self._servers[request["name"]] = Server(request)
+        server = self._servers[request["name"]] = self._kind(request)
         await server.session()
         return {}
 
@@ -83,16 +90,17 @@ class Servers:
             taken.append((time.perf_counter_ns() - started) / 1e6)
         assert result is not None
         text = result.model_dump_json(by_alias=True, exclude_none=True)
-        return {"ms": taken, "failed": bool(result.isError), "answer": text}
+        return {"ms": taken, "failed": bool(json.loads(text).get("isError")), "answer": text}
 
     async def tools(self, request: Request) -> Request:
         session = await self._servers[request["name"]].session()
         names, size, cursor = [], 0, None
         while True:
-            page = await session.list_tools(cursor)
+            page = await session.list_tools(cursor=cursor)
             names += [tool.name for tool in page.tools]
-            size += len(page.model_dump_json(by_alias=True, exclude_none=True).encode())
-            if not (cursor := page.nextCursor):
+            text = page.model_dump_json(by_alias=True, exclude_none=True)
+            size += len(text.encode())
+            if not (cursor := json.loads(text).get("nextCursor")):
                 return {"names": names, "bytes": size}
 
     async def stop(self, request: Request) -> Request:
@@ -113,9 +121,8 @@ def cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
 
 
-async def main() -> None:
+async def main(servers: Servers) -> None:
     """Answers until stdin ends."""
-    servers = Servers()
     known: dict[str, Callable[[Request], Awaitable[Request]]] = {
         "start": servers.start,
         "call": servers.call,
@@ -138,4 +145,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(Servers()))

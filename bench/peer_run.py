@@ -58,8 +58,8 @@ class Row(Protocol):
 class Client:
     """A process of the official client. It lives as long as the context it is opened in."""
 
-    def __init__(self, python: Path, log: Path) -> None:
-        command = [str(python), str(HERE / "peer_client.py")]
+    def __init__(self, python: Path, log: Path, script: str = "peer_client.py") -> None:
+        command = [str(python), str(HERE / script)]
         with open(log, "wb") as said:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0

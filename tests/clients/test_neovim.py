@@ -1,0 +1,661 @@
+"""The Neovim plugin: a real, headless editor, driven over its own RPC, tells a real daemon what it shows."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+PLUGIN = Path(__file__).parents[2] / "clients" / "neovim"
+NVIM = shutil.which("nvim")
+ANSWER_S = 20.0
+UNTIL_MS = 15_000
+EVENT_COST_NS = 100_000_000
+"""What one event may cost the editor here: far above what it takes (about 0.1 ms), far below any wait."""
+
+pytestmark = pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
+
+State = dict[str, Any]
+
+
+class Editor:
+    """Neovim without a screen, with the plugin and nothing else of the user's."""
+
+    def __init__(self, home: Path, cwd: Path, env: dict[str, str], setup: str = "") -> None:
+        assert NVIM is not None
+        drop = ("NVIM", "XDG_", "VIM")
+        clean = {name: value for name, value in env.items() if not name.startswith(drop)}
+        command = [NVIM, "--embed", "--headless", "-n", "-i", "NONE", "--clean"]
+        command += ["--cmd", f"set runtimepath^={PLUGIN}"]
+        command += ["--cmd", f"lua {setup}"] if setup else []
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**clean, "HOME": str(home)},
+            cwd=cwd,
+        )
+        self._ids = 0
+
+    def __enter__(self) -> "Editor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, method: str, *params: Any) -> Any:
+        """What a function of the editor's RPC answers."""
+        out, back = self.process.stdin, self.process.stdout
+        assert out is not None and back is not None
+        self._ids += 1
+        out.write(msgspec.msgpack.encode([0, self._ids, method, list(params)]))
+        out.flush()
+        watchdog = threading.Timer(ANSWER_S, self.process.kill)
+        watchdog.start()
+        try:
+            read = b""
+            while True:
+                more = os.read(back.fileno(), 65_536)
+                assert more, f"the editor ended: {self._stderr()}"
+                read += more
+                with suppress(msgspec.DecodeError):
+                    _kind, _id, error, result = msgspec.msgpack.decode(read)
+                    assert error is None, error
+                    return result
+        finally:
+            watchdog.cancel()
+
+    def lua(self, code: str, *arguments: Any) -> Any:
+        return self.ask("nvim_exec_lua", code, list(arguments))
+
+    def do(self, *commands: str) -> None:
+        """Ex commands, all in one turn of the editor's loop."""
+        self.ask("nvim_exec", "\n".join(commands), False)
+
+    def keys(self, keys: str) -> None:
+        self.ask("nvim_input", keys)
+
+    def until(self, condition: str, *arguments: Any) -> None:
+        """Waits until a Lua expression over `s` (the plugin's status) holds; the editor's loop runs meanwhile."""
+        code = (
+            "local a = {...}; local s; local ok = vim.wait(%d, function()"
+            " s = require('workspaced').status(); return %s end, 5)"
+            " return {ok, vim.json.encode(s)}"
+        )
+        held, status = self.lua(code % (UNTIL_MS, condition), *arguments)
+        assert held, (condition, status)
+
+    def settled(self) -> None:
+        """Waits until everything done so far was looked at, told to daemons and answered."""
+        quiet = (
+            "#s.daemons > 0 and s.waiting == 0 and vim.tbl_isempty(vim.tbl_filter("
+            "function(d) return d.state ~= 'ready' or d.unanswered > 0 end, s.daemons))"
+        )
+        self.until(quiet)
+        self.looked()
+        self.until(quiet)
+
+    def looked(self) -> None:
+        """Waits until everything done so far was looked at, whether somebody is there to be told or not."""
+        before = self.status()["stats"]["views"]
+        self.lua("require('workspaced.session').touch()")
+        self.until("s.stats.views > a[1]", before)
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = json.loads(self.lua("return vim.json.encode(require('workspaced').status())"))
+        return status
+
+    def messages(self) -> str:
+        said: str = self.ask("nvim_exec", "messages", True)
+        return said
+
+    def quit(self) -> None:
+        """Ends it as a user does."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(msgspec.msgpack.encode([2, "nvim_command", ["qall!"]]))
+        self.process.stdin.flush()
+        assert self.process.wait(ANSWER_S) == 0
+
+    def _stderr(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read().decode(errors="replace")
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(ANSWER_S)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+
+@pytest.fixture
+def editor() -> Iterator[Callable[..., Editor]]:
+    """`editor(daemon)`: an editor in the home of the daemon's user, in the vault's folder."""
+    made: list[Editor] = []
+
+    def start(running: Any, *, setup: str = "", env: dict[str, str] | None = None) -> Editor:
+        home = Path(running.env["HOME"])
+        made.append(Editor(home, running.vault, {**running.env, **(env or {})}, setup))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.close()
+
+
+def active(state: State) -> str | None:
+    return state["activeNote"]["id"] if state["activeNote"] else None
+
+
+def pins(state: State) -> list[str]:
+    return [pin["id"] for pin in state["pinnedNotes"]]
+
+
+def tabs(state: State) -> list[str]:
+    return [tab["noteId"] for tab in state["temporaryTabs"]]
+
+
+def events(client: Any, *, of_editor: bool = True) -> list[dict[str, Any]]:
+    """Everything in the log, or what editors published."""
+    found: list[dict[str, Any]] = client.call("workspaced/log", {"from": 1})["events"]
+    return [event for event in found if not of_editor or event["source"].startswith("neovim")]
+
+
+def until_type(client: Any, wanted: str) -> None:
+    """Waits for an event of that type; one that is there already counts too."""
+    next(iter(client.events(since=0, types=[wanted])))
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+# -- what is shown --
+
+
+def test_windows_become_active_note_tabs_and_pins_and_go_when_closed(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client, nvim = running.connect(), editor(running)
+
+    def shows(note: str | None, tabbed: list[str], pinned: list[str]) -> None:
+        nvim.settled()
+        state = client.state()
+        assert (active(state), tabs(state), pins(state)) == (note, tabbed, pinned)
+
+    nvim.do("edit a.md")
+    shows("a.md", [], [])
+    nvim.do("edit b.md")
+    shows("b.md", [], [])
+    nvim.do("split a.md")
+    shows("a.md", ["b.md", "a.md"], [])
+    nvim.do("wincmd p")
+    shows("b.md", ["b.md", "a.md"], [])
+    nvim.do("WorkspacedPin")
+    shows("b.md", ["a.md"], ["b.md"])
+    assert "workspaced: pinned b.md" in nvim.messages()
+    nvim.do("pedit c.md")
+    shows("b.md", ["a.md", "c.md"], ["b.md"])
+    nvim.do("tabedit work/plan.md")
+    shows("work/plan.md", ["a.md", "c.md", "work/plan.md"], ["b.md"])
+    nvim.do("tabclose", "pclose")
+    shows("b.md", ["a.md"], ["b.md"])
+    nvim.do("WorkspacedUnpin")
+    shows("b.md", ["b.md", "a.md"], [])
+    nvim.do("%bdelete")
+    shows(None, [], [])
+    nvim.do("edit c.md", "split a.md", "WorkspacedPin")
+    shows("a.md", ["c.md"], ["a.md"])
+    nvim.quit()
+    until_type(client, "active_note_cleared")
+    last = client.state()
+    assert (tabs(last), pins(last)) == ([], ["a.md"]), "pins outlast the editor"
+
+
+def test_going_from_window_to_window_is_one_event_each(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit a.md", "split b.md")
+    nvim.settled()
+    before = len(events(client))
+    for _ in range(4):
+        nvim.do("wincmd w")
+        nvim.settled()
+    assert [event["type"] for event in events(client)[before:]] == ["active_note_set"] * 4
+
+
+@pytest.mark.parametrize(
+    "away",
+    [
+        "edit code.py",
+        "enew",
+        "terminal",
+        "help",
+        "vsplit code.py",
+        "edit scratch://x.md",
+        "call nvim_open_win(bufadd('b.md'), 1, {'relative':'editor','width':9,'height':3,'row':0,'col':0})",
+    ],
+)
+def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, editor: Any, away: str) -> None:
+    (shared.vault / "code.py").write_text("pass\n")
+    client, nvim = shared.connect(), editor(shared)
+    nvim.do("edit a.md")
+    nvim.settled()
+    before = len(events(client))
+    nvim.do(away)
+    nvim.settled()
+    assert active(client.state()) == "a.md" and len(events(client)) == before
+    nvim.do("bdelete! a.md")
+    nvim.settled()
+    assert active(client.state()) is None and tabs(client.state()) == []
+
+
+def test_closing_the_last_window_of_a_note_closes_it(shared: Any, editor: Any) -> None:
+    client, nvim = shared.connect(), editor(shared)
+    nvim.do("edit code.py", "split a.md")
+    nvim.settled()
+    assert active(client.state()) == "a.md"
+    nvim.do("close")
+    nvim.settled()
+    assert active(client.state()) is None
+
+
+def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client, vault, root = running.connect(), running.vault, running.root
+    outside = root / "outside"
+    (outside / "vault").mkdir(parents=True)
+    (root / "vault2").mkdir()
+    for path in (outside / "x.md", outside / "vault" / "x.md", root / "vault2" / "x.md", vault / "x.txt"):
+        path.write_text("# X\n")
+    (vault / "leads-out.md").symlink_to(outside / "x.md")
+    (vault / "folder").symlink_to(outside)
+    (vault / "nowhere.md").symlink_to(outside / "new.md")
+    (vault / ".hidden").mkdir()
+    (vault / ".hidden" / "x.md").write_text("# X\n")
+    nvim = editor(running)
+    nvim.do("edit a.md")
+    nvim.settled()
+    hidden = ["leads-out.md", "folder/x.md", "nowhere.md", ".hidden/x.md", "x.txt", "../vault2/x.md"]
+    hidden += [str(outside / "x.md"), str(outside / "vault" / "x.md")]
+    for name in hidden:
+        nvim.do(f"tabedit {name}", "WorkspacedPin")
+        nvim.looked()
+    nvim.lua("vim.cmd('tabedit ' .. vim.fn.fnameescape('bad\\255.md'))")
+    nvim.looked()
+    assert {str(event["data"].get("note")) for event in events(client)} == {"a.md"}
+
+
+def test_a_vault_reached_over_a_symlink_is_the_vault(shared: Any, editor: Any) -> None:
+    client, nvim = shared.connect(), editor(shared)
+    link = shared.root / "link"
+    link.symlink_to(shared.vault)
+    (shared.vault / "alias.md").symlink_to("b.md")
+    nvim.do(f"edit {link}/work/plan.md")
+    nvim.settled()
+    assert active(client.state()) == "work/plan.md"
+    nvim.do("edit alias.md")
+    nvim.settled()
+    assert active(client.state()) == "b.md"
+
+
+def test_names_of_any_script_and_files_not_written_yet_are_notes(shared: Any, editor: Any) -> None:
+    client, nvim = shared.connect(), editor(shared)
+    for name in ("Žluťoučký “kůň”.md", "日本/ノート.MD", 'a "quote" \\ and # 100%.md'):
+        (shared.vault / name).parent.mkdir(exist_ok=True)
+        nvim.lua("vim.cmd('edit ' .. vim.fn.fnameescape(...))", name)
+        nvim.settled()
+        assert active(client.state()) == name
+
+
+def test_a_burst_of_switches_is_few_events_and_ends_right(daemon: Any, editor: Any) -> None:
+    running = daemon(notes={f"n{number:03}.md": "x" for number in range(20)})
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit n000.md")
+    nvim.settled()
+    before = len(events(client))
+    nvim.do(*(f"edit n{number % 20:03}.md" for number in range(200)), "edit n007.md")
+    nvim.settled()
+    new = [event["type"] for event in events(client)[before:]]
+    assert new == ["active_note_set"] and active(client.state()) == "n007.md"
+
+
+def test_a_selection_is_told_once_it_rests_and_ends_when_the_cursor_goes_on(daemon: Any, editor: Any) -> None:
+    running = daemon(notes={"a.md": "eins\nzwei žluť\ndrei\n", "b.md": "x\n"})
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit a.md")
+    nvim.settled()
+
+    def selected(number: int) -> tuple[int, int, str]:
+        for _, notice in zip(range(number), client.events(since=0, types=["selection_changed"]), strict=False):
+            found = notice.params["events"][-1]["data"]
+        assert found["note"] == "a.md"
+        return found["startLine"], found["endLine"], found["text"]
+
+    nvim.keys("vjl")
+    assert selected(1) == (1, 2, "eins\nzw")
+    nvim.keys("<Esc>2GV")
+    assert selected(2) == (2, 2, "zwei žluť")
+    nvim.keys("<Esc>0wlvl")
+    assert selected(3) == (2, 2, "lu")
+    nvim.keys("<Esc>G")
+    assert selected(4) == (3, 3, "")
+    nvim.keys("gg0<C-V>jl")
+    assert selected(5) == (1, 2, "ei\nzw")
+    nvim.keys("<Esc>")
+    nvim.do("edit b.md")
+    nvim.settled()
+    assert client.state()["selection"] is None
+
+
+def test_without_the_setting_no_selection_is_told(shared: Any, editor: Any) -> None:
+    client = shared.connect()
+    nvim = editor(shared, setup="require('workspaced').setup({ selection = false })")
+    nvim.do("edit a.md")
+    nvim.settled()
+    nvim.keys("V")
+    nvim.until("vim.api.nvim_get_mode().mode == 'V'")
+    nvim.settled()
+    assert not nvim.lua("return vim.tbl_isempty(vim.api.nvim_get_autocmds({ group = 'workspaced' }))")
+    assert "selection_changed" not in [event["type"] for event in events(client)]
+
+
+# -- names --
+
+
+def test_a_file_renamed_in_the_editor_is_a_renamed_note_and_a_copy_is_not(daemon: Any, editor: Any) -> None:
+    running = daemon("--no-watch")
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit a.md", "WorkspacedPin")
+    nvim.settled()
+    nvim.do("saveas copy.md")
+    nvim.settled()
+    assert active(client.state()) == "copy.md" and pins(client.state()) == ["a.md"]
+    nvim.do("edit a.md")
+    nvim.settled()
+    nvim.do("call rename('a.md', 'new.md')", "file new.md", "write!")
+    nvim.settled()
+    state = client.state()
+    assert active(state) == "new.md" and pins(state) == ["new.md"]
+    renames = [event["data"] for event in events(client) if event["type"] == "note_renamed"]
+    assert renames == [{"from": "a.md", "to": "new.md"}]
+
+
+def test_an_old_name_that_goes_shortly_after_is_a_rename_too(daemon: Any, editor: Any) -> None:
+    running = daemon("--no-watch")
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit a.md")
+    nvim.settled()
+    nvim.do("saveas moved.md")
+    nvim.settled()
+    (running.vault / "a.md").unlink()
+    until_type(client, "note_renamed")
+
+
+# -- who is told --
+
+
+def test_a_daemon_started_after_the_editor_is_found(daemon: Any, editor: Any) -> None:
+    running = daemon(start=False)
+    nvim = editor(running)
+    nvim.do("edit a.md", "split b.md", "WorkspacedPin")
+    nvim.until("#s.unserved == 2")
+    running.start()
+    nvim.settled()
+    state = running.connect().state()
+    assert (active(state), tabs(state), pins(state)) == ("b.md", ["a.md"], ["b.md"])
+
+
+def test_after_a_restart_the_daemon_is_told_what_is_shown_now(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    nvim = editor(running)
+    nvim.do("edit a.md", "split b.md")
+    nvim.settled()
+    assert running.stop() == 0
+    nvim.until("#s.daemons == 0 or s.daemons[1].state ~= 'ready'")
+    nvim.do("edit c.md")
+    nvim.looked()
+    running.start()
+    nvim.settled()
+    state = running.connect().state()
+    assert active(state) == "c.md" and sorted(tabs(state)) == ["a.md", "c.md"]
+
+
+def test_what_was_closed_while_the_daemon_was_killed_is_closed_for_it_too(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    nvim = editor(running)
+    nvim.do("edit a.md", "split b.md")
+    nvim.settled()
+    running.kill()
+    nvim.until("#s.daemons == 0 or s.daemons[1].state ~= 'ready'")
+    nvim.do("%bdelete")
+    nvim.looked()
+    running.start()
+    nvim.settled()
+    state = running.connect().state()
+    assert active(state) is None and tabs(state) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_stopped_daemon_costs_the_editor_one_write_and_no_wait(
+    daemon: Any, editor: Any, record_property: Any
+) -> None:
+    notes = [f"n{number:03}.md" for number in range(50)]
+    running = daemon(notes=dict.fromkeys(notes, "x"))
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit n000.md")
+    nvim.settled()
+    before = nvim.status()
+    heap_kib = nvim.lua("collectgarbage() return collectgarbage('count')")
+    running.send_signal(signal.SIGSTOP)
+    while not is_stopped(running.pid):
+        pass
+    for turn in range(5):
+        for note in notes:
+            nvim.do(f"edit {note}", "split", f"edit {notes[turn]}", "close")
+        nvim.looked()
+    after = nvim.status()
+    views = after["stats"]["views"] - before["stats"]["views"]
+    calls = after["stats"]["calls"] - before["stats"]["calls"]
+    grown_kib = nvim.lua("collectgarbage() return collectgarbage('count')") - heap_kib
+    record_property("us_per_event", round((after["stats"]["total_ns"] - before["stats"]["total_ns"]) / calls / 1000))
+    record_property("worst_ms", after["stats"]["max_ns"] / 1e6)
+    record_property("heap_growth_kib", round(grown_kib))
+    assert views >= 5 and calls > 500
+    assert after["daemons"][0]["writes"] - before["daemons"][0]["writes"] <= 1
+    assert after["daemons"][0]["unanswered"] <= 3, "one turn: tabs and active note, an action, a selection"
+    assert after["stats"]["max_ns"] < EVENT_COST_NS
+    assert grown_kib < 1024
+    nvim.do("only", "edit n042.md")
+    running.send_signal(signal.SIGCONT)
+    nvim.settled()
+    assert active(client.state()) == "n042.md"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_editor_quits_at_once_whatever_the_daemon_does(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    nvim = editor(running)
+    nvim.do("edit a.md")
+    nvim.settled()
+    running.send_signal(signal.SIGSTOP)
+    while not is_stopped(running.pid):
+        pass
+    nvim.do("edit b.md")
+    nvim.looked()
+    nvim.quit()
+    running.send_signal(signal.SIGCONT)
+    until_type(running.connect(), "active_note_cleared")
+
+
+def test_two_editors_keep_their_tabs_and_the_one_that_is_come_back_to_is_right(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    first, second = editor(running), editor(running)
+    first.do("edit a.md", "split b.md")
+    first.settled()
+    second.do("edit c.md", "split work/plan.md")
+    second.settled()
+    assert active(client.state()) == "work/plan.md"
+    assert tabs(client.state()) == ["a.md", "b.md", "c.md", "work/plan.md"]
+    first.do("doautocmd FocusGained")
+    first.settled()
+    assert active(client.state()) == "b.md"
+    second.quit()
+    until_type(client, "active_note_cleared")
+    first.do("doautocmd FocusGained")
+    first.settled()
+    assert (active(client.state()), tabs(client.state())) == ("b.md", ["a.md", "b.md"])
+
+
+def test_an_editor_without_notes_takes_nothing_from_others(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client, first = running.connect(), editor(running)
+    first.do("edit a.md")
+    first.settled()
+    second = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
+    second.do(f"edit {running.root}/other.md")
+    second.settled()
+    second.quit()
+    first.looked()
+    assert active(client.state()) == "a.md"
+
+
+def test_of_several_vaults_the_one_of_the_note_is_current(daemon: Any, editor: Any) -> None:
+    running = daemon(start=False)
+    other = running.root / "other"
+    other.mkdir()
+    (other / "o.md").write_text("# O\n")
+    running.flags = ("--vault", str(other))
+    running.start()
+    client, nvim = running.connect(), editor(running)
+    nvim.do("edit a.md")
+    nvim.settled()
+    assert client.state()["currentVaultId"] == "vault"
+    nvim.do(f"split {other}/o.md")
+    nvim.settled()
+    state = client.state()
+    assert (state["currentVaultId"], active(state), tabs(state)) == ("other", "o.md", [])
+    assert tabs(client.state(vault="vault")) == ["a.md"]
+    nvim.do("wincmd w")
+    nvim.settled()
+    assert (client.state()["currentVaultId"], active(client.state())) == ("vault", "a.md")
+
+
+def test_each_note_goes_to_the_daemon_that_serves_its_folder(daemon: Any, editor: Any) -> None:
+    first = daemon("--workspace", "first")
+    second = daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
+    nvim = editor(first)
+    nvim.do("edit a.md", f"split {second.vault}/work/plan.md")
+    nvim.until("#s.daemons == 2")
+    nvim.settled()
+    assert active(second.connect().state()) == "work/plan.md"
+    state = first.connect().state()
+    assert active(state) is None and tabs(state) == ["a.md"]
+
+
+@pytest.mark.parametrize("named", ["env", "setup"])
+def test_a_named_socket_is_used_without_a_record(daemon: Any, editor: Any, named: str) -> None:
+    running = daemon()
+    shutil.rmtree(running.root / "home")
+    (running.root / "home").mkdir()
+    if named == "env":
+        nvim = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
+    else:
+        nvim = editor(running, setup=f"require('workspaced').setup({{ socket = '{running.socket}' }})")
+    nvim.do("edit a.md")
+    nvim.settled()
+    assert active(running.connect().state()) == "a.md"
+
+
+@pytest.mark.parametrize("spoilt", ["garbage", "open to others", "another host", "a folder open to others"])
+def test_a_record_that_is_not_plainly_ours_is_not_believed(daemon: Any, editor: Any, spoilt: str) -> None:
+    running = daemon()
+    (record,) = (running.root / "home").glob("**/daemons/*.json")
+    match spoilt:
+        case "garbage":
+            record.write_text('{"workspaced": 1, "vaults": [7]')
+        case "open to others":
+            record.chmod(0o644)
+        case "another host":
+            record.write_text(record.read_text().replace(socket.gethostname(), "elsewhere"))
+        case _:
+            record.parent.chmod(0o755)
+    nvim = editor(running)
+    nvim.do("edit a.md")
+    nvim.until("#s.unserved == 1")
+    nvim.looked()
+    assert nvim.status()["daemons"] == []
+    record.parent.chmod(0o700)
+
+
+def test_what_is_no_daemon_is_left_again(daemon: Any, editor: Any) -> None:
+    running = daemon(start=False)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(running.socket))
+        listening.listen()
+        listening.settimeout(ANSWER_S)
+        nvim = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
+        nvim.do("edit a.md")
+        connection, _ = listening.accept()
+        with connection:
+            connection.settimeout(ANSWER_S)
+            hello = json.loads(connection.recv(65_536))
+            assert hello["method"] == "workspaced/hello"
+            connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+            assert connection.recv(1) == b""
+    nvim.until("s.problem ~= nil")
+    assert "JSON-RPC" in nvim.status()["problem"] or "nobody listens" in nvim.status()["problem"]
+
+
+# -- for people --
+
+
+def test_health_and_status_say_what_is_told_to_whom(shared: Any, editor: Any) -> None:
+    nvim = editor(shared)
+    nvim.do("edit a.md", f"split {shared.root}/other.md")
+    nvim.until("#s.unserved == 1")
+    nvim.settled()
+    nvim.do("WorkspacedStatus")
+    assert "active a.md" in nvim.messages() and "No daemon serves" in nvim.messages()
+    nvim.do("checkhealth workspaced")
+    said = "\n".join(nvim.ask("nvim_buf_get_lines", 0, 0, -1, False))
+    assert "connected to workspaced" in said and "no daemon serves" in said and "active note: a.md" in said
+
+
+def test_an_unknown_setting_is_an_error_that_names_the_known_ones(shared: Any, editor: Any) -> None:
+    nvim = editor(shared)
+    code = "return { pcall(require('workspaced').setup, ...) }"
+    for settings in ({"sockt": "/x"}, {"socket": 7}):
+        worked, said = nvim.lua(code, settings)
+        assert not worked and "socket" in said
+
+
+def test_pinning_what_is_no_note_says_so(shared: Any, editor: Any) -> None:
+    nvim = editor(shared)
+    nvim.do("enew", "WorkspacedPin")
+    assert "no Markdown file" in nvim.messages()
+
+
+def test_the_help_has_every_command_and_setting(shared: Any, editor: Any, tmp_path: Path) -> None:
+    text = (PLUGIN / "doc" / "workspaced.txt").read_text()
+    for tag in (":WorkspacedPin", ":WorkspacedUnpin", ":WorkspacedStatus", "workspaced.setup()"):
+        assert f"*{tag}*" in text
+    nvim = editor(shared)
+    for setting in nvim.lua("return vim.tbl_keys(require('workspaced').options)"):
+        assert f"`{setting}`" in text
+    doc = tmp_path / "doc"
+    shutil.copytree(PLUGIN / "doc", doc)
+    nvim.do(f"helptags {doc}")
