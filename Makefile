@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 
-.PHONY: demo test check bench acceptance soak simulate oracle schemas clean
+.PHONY: demo test check bench acceptance soak simulate oracle schemas typescript clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -42,6 +42,11 @@ soak: $(VENV)/.dev
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas
+
+# The TypeScript client: its types made from schemas/, built, and tested on a real daemon. Needs Node 20 and npm.
+typescript: $(VENV)/.dev
+	node clients/typescript/scripts/generate.js
+	$(BIN)/python -m pytest -q tests/clients/test_typescript.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workspaced needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

@@ -32,8 +32,8 @@ COALESCE_S: Final = 0.05
 TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
 SWITCH_INTERVAL_S: Final = 0.0001
-"""A call looks at dozens of files and asks for the interpreter anew after each: beside a thread that parses, 25 stats
-took 26 ms at Python's default of 5 ms, and 0.04 ms so."""
+"""A call looks at dozens of files and asks for the interpreter anew after each: beside a thread that parses, 25
+stats took 26 ms at Python's default of 5 ms, and 0.04 ms so."""
 STOP_S: Final = 5.0
 TOOL_THREADS: Final = 4
 WARM_CALL_S: Final = 0.05
