@@ -639,12 +639,8 @@ def test_a_busy_daemon_is_told_again(daemon: Any, editor: Any) -> None:
     with connection, connection.makefile("rw") as lines:
         connection.settimeout(ANSWER_S)
         asked = []
-        for answer in (
-            {"result": {"vaults": vaults}},
-            {"error": busy},
-            {"error": busy},
-            {"result": {"events": []}},
-        ):
+        answers: list[dict[str, Any]] = [{"result": {"vaults": vaults}}, {"error": busy}, {"error": busy}]
+        for answer in [*answers, {"result": {"events": []}}]:
             request = json.loads(lines.readline())
             asked.append(request)
             lines.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
@@ -680,7 +676,9 @@ def test_stopping_takes_the_view_back_and_starting_again_shows_it_again(daemon: 
 
 def test_health_and_status_say_what_is_told_to_whom(shared: Any, editor: Any) -> None:
     nvim = editor(shared)
-    nvim.do("edit a.md", f"split {shared.root}/other.md")
+    nvim.do("edit a.md")
+    nvim.settled()
+    nvim.do(f"split {shared.root}/other.md")
     nvim.until("#s.unserved == 1")
     nvim.settled()
     nvim.do("WorkspacedStatus")

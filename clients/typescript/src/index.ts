@@ -1,0 +1,34 @@
+/** Tells the workspaced daemon what an editor shows, follows its events and calls its tools. */
+
+export { type Client, connect } from "./client.js";
+export { type DaemonRecord, findDaemon, runningDaemons } from "./discovery.js";
+export {
+  ClientClosed,
+  type ErrorCode,
+  InvalidArgument,
+  NoDaemon,
+  QueueFull,
+  RemoteError,
+  RequestTooLarge,
+  TimedOut,
+  WorkspacedError,
+} from "./errors.js";
+export { newId } from "./ids.js";
+export { type Subscription } from "./subscription.js";
+export type {
+  Clock,
+  ConnectionState,
+  ConnectOptions,
+  EventType,
+  MethodName,
+  MethodResults,
+  Notice,
+  Receipt,
+  ServerInfo,
+  SubscribeOptions,
+  Target,
+  ToolAnswer,
+  ToolName,
+  View,
+} from "./api.js";
+export type * from "./types.generated.js";

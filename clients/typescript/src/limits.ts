@@ -1,0 +1,26 @@
+/** Every bound of the client, in one place. Units are the last word of a name. */
+
+export const REQUEST_BYTES_MAX = 1024 * 1024;
+export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+export const CLIENT_NAME_CHARS_MAX = 64;
+
+/** For connecting, and for each answer. */
+export const TIMEOUT_MS = 10_000;
+export const RETRY_FIRST_MS = 50;
+export const RETRY_MAX_MS = 2_000;
+/** Before a view goes out again that met a busy daemon which did not say when. */
+export const BUSY_RETRY_MS = 100;
+/** How long `close` waits for what is under way. */
+export const CLOSE_MS = 1_000;
+
+/** Requests sent and not answered: beyond this the daemon reads no further anyway. */
+export const IN_FLIGHT_MAX = 32;
+/** Requests that wait or are under way; one more is refused with QUEUE_FULL. */
+export const QUEUED_REQUESTS_MAX = 1_000;
+export const QUEUED_BYTES_MAX = 16 * 1024 * 1024;
+/** Events a subscription holds for its reader; beyond this it lets the daemon hold them. */
+export const QUEUED_EVENTS_MAX = 10_000;
+
+/** Until a socket that a record names must take the connection. */
+export const PROBE_MS = 1_000;
+export const RECORD_BYTES_MAX = 64 * 1024;

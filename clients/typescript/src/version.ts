@@ -1,0 +1,2 @@
+/** What this client says of itself; the same as in package.json. */
+export const VERSION = "0.1.0";

@@ -1,0 +1,140 @@
+"""The TypeScript client: it builds, its types are those of `schemas/`, and its own tests pass on a real daemon.
+
+Its compiler comes from npm's registry into `clients/typescript/node_modules`; where that or Node cannot be had,
+the tests are skipped and say why.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced import __version__
+
+PACKAGE = Path(__file__).resolve().parents[2] / "clients" / "typescript"
+NODE_MAJOR_MIN = 20
+INSTALL_S = 120.0
+RUN_S = 120.0
+UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
+
+pytestmark = pytest.mark.skipif(not PACKAGE.is_dir(), reason="clients/ is not here")
+
+
+def run(
+    *command: str, env: Mapping[str, str] | None = None, timeout_s: float = RUN_S
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a command in the package; what it started ends with it, also when it takes too long."""
+    started = subprocess.Popen(
+        command,
+        cwd=PACKAGE,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = started.communicate(timeout=timeout_s)
+    except BaseException:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.communicate()
+        raise
+    return subprocess.CompletedProcess(command, started.returncode, out, err)
+
+
+def succeed(*command: str, env: Mapping[str, str] | None = None) -> str:
+    """The output of a command that must end with 0."""
+    done = run(*command, env=env)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-8000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def node() -> str:
+    """Node's path."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("node and npm are not installed")
+    version = run(node, "--version").stdout.strip()
+    if int(version.removeprefix("v").split(".")[0]) < NODE_MAJOR_MIN:
+        pytest.skip(f"node {version} is older than {NODE_MAJOR_MIN}")
+    return node
+
+
+@pytest.fixture(scope="module")
+def built(node: str) -> Path:
+    """The package, with its compiler installed and everything compiled."""
+    wanted = json.loads((PACKAGE / "package.json").read_text())["devDependencies"]
+    if {name: installed_version(name) for name in wanted} != wanted:
+        install()
+    succeed("npm", "run", "--silent", "build")
+    succeed("npm", "run", "--silent", "build:test")
+    return PACKAGE
+
+
+def installed_version(name: str) -> str | None:
+    described = PACKAGE / "node_modules" / name / "package.json"
+    return str(json.loads(described.read_text())["version"]) if described.exists() else None
+
+
+def install() -> None:
+    try:
+        done = run("npm", "install", "--no-audit", "--no-fund", "--fetch-retries=1", timeout_s=INSTALL_S)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm's registry did not deliver within {INSTALL_S:g} s")
+    signs = [line for line in done.stderr.splitlines() if any(sign in line for sign in UNREACHABLE)]
+    if done.returncode and signs:
+        pytest.skip(f"npm's registry cannot be reached: {signs[0][:200]}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_its_types_are_those_of_the_schemas(node: str) -> None:
+    succeed(node, "scripts/generate.js", "--check")
+
+
+def test_types_are_never_stale_and_never_guessed(node: str, tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE.parents[1] / "schemas", tmp_path / "schemas")
+    for name in ("scripts", "src"):
+        shutil.copytree(PACKAGE / name, tmp_path / "clients" / "typescript" / name)
+    generator = str(tmp_path / "clients" / "typescript" / "scripts" / "generate.js")
+    changed = tmp_path / "schemas" / "methods" / "unsubscribe.json"
+    schema = json.loads(changed.read_text())
+    changed.write_text(json.dumps({**schema, "required": []}))
+    stale = run(node, generator, "--check")
+    assert stale.returncode == 1 and "npm run generate" in stale.stderr
+    succeed(node, generator)
+    succeed(node, generator, "--check")
+    changed.write_text(json.dumps({**schema, "oneOf": []}))
+    strange = run(node, generator)
+    assert strange.returncode == 1 and "oneOf" in strange.stderr and "methods/unsubscribe" in strange.stderr
+
+
+def test_it_has_our_version_and_no_dependencies() -> None:
+    described = json.loads((PACKAGE / "package.json").read_text())
+    assert described["version"] == __version__ and "dependencies" not in described
+    assert f'"{__version__}"' in (PACKAGE / "src" / "version.ts").read_text()
+
+
+def test_its_own_tests_pass_on_a_real_daemon(built: Path, node: str, daemon: Any) -> None:
+    environment = {**daemon(start=False).env, "DAEMON_COMMAND": json.dumps([sys.executable, "-m", "workspaced"])}
+    tests = sorted(str(path) for path in (built / "dist" / "test").glob("*.test.js"))
+    report = succeed(node, "--test", *tests, env=environment)
+    assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 50, report[-500:]
+
+
+def test_what_is_packed_is_the_compiled_client_and_nothing_else(built: Path) -> None:
+    packed = succeed("npm", "pack", "--dry-run", "--ignore-scripts", "--json")
+    described = json.loads(packed)
+    (package,) = described.values() if isinstance(described, dict) else described
+    names = {file["path"] for file in package["files"]}
+    sources = {path.stem for path in (built / "src").glob("*.ts")}
+    compiled = {f"dist/{stem}{suffix}" for stem in sources for suffix in (".js", ".d.ts")}
+    assert names == compiled | {"LICENSE", "README.md", "package.json"}
