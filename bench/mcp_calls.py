@@ -36,6 +36,7 @@ MODERN: Final = "2026-07-28"
 MODES: Final = ("legacy", MODERN)
 TOOL: Final = "get_workspace_context"
 NOTES: Final = 7
+FLOOR: Final = "x bare loop that knows the answer"
 CALL_S: Final = 30.0
 STARTS: Final = 4
 """Starts a round."""
@@ -142,7 +143,12 @@ def _over_socket(at: Place, running: Daemon) -> Iterator[Figure]:
             "answer_bytes": size[name],
             **_counts(mine),
         }
-        yield Figure(f"mcp.socket.{name}.p50", median(pooled(mine)), "ms", fields=fields)
+        yield Figure(f"mcp.socket.{_era(name)}.p50", median(pooled(mine)), "ms", fields=fields)
+
+
+def _era(mode: str) -> str:
+    """As figures name it."""
+    return "modern" if mode == MODERN else mode
 
 
 def _asking(at: Place, wire: "Wire | Pipes", line: bytes) -> Callable[[], list[float]]:
@@ -195,28 +201,29 @@ class Pipes:
 
 def _over_pipes(at: Place, running: Daemon, servers: dict[str, list[str]]) -> Iterator[Figure]:
     """What the bridge adds, what it holds, and what the SDK's server takes without its client."""
-    line = _call_line("legacy")
     with contextlib.ExitStack() as stack:
         wire = stack.enter_context(contextlib.closing(_wire(running, "legacy")))
         pipes = {name: stack.enter_context(contextlib.closing(Pipes(each))) for name, each in servers.items()}
         for each in pipes.values():
             each.ask(_INITIALIZE)
             each.tell(_INITIALIZED)
-        asked: dict[str, Wire | Pipes] = {"socket": wire, **pipes}
-        samplers = [_asking(at, each, line) for each in asked.values()]
-        taken = dict(zip(asked, interleaved(at.sizes.rounds, *samplers), strict=True))
-        resident = {name: each.resident_mb() for name, each in pipes.items()}
+        for kind, line in (("call", _call_line("legacy")), ("ping", _line("legacy", "ping", {}))):
+            asked: dict[str, Wire | Pipes] = {"socket": wire, **pipes}
+            samplers = [_asking(at, each, line) for each in asked.values()]
+            taken = dict(zip(asked, interleaved(at.sizes.rounds, *samplers), strict=True))
+            yield from _on_pipes(at, kind, taken)
+        resident = {f"{name}_mb": each.resident_mb() for name, each in pipes.items()}
+    yield Figure("mcp.bridge.resident", resident["bridge_mb"], "MB", at_most(12), None, resident)
+
+
+def _on_pipes(at: Place, kind: str, taken: dict[str, list[list[float]]]) -> Iterator[Figure]:
     ours = taken["bridge"]
     fields: dict[str, Any] = {f"{name}_p50_ms": median(pooled(rounds)) for name, rounds in taken.items()}
     fields |= {"ratio_to_socket": _ratio(ours, taken["socket"]), **_counts(ours)}
-    yield Figure(
-        "mcp.pipe.to_floor", _ratio(ours, taken["floor"]), "x bare loop that knows the answer", fields=fields
-    )
+    yield Figure(f"mcp.pipe.{kind}.to_floor", _ratio(ours, taken["floor"]), FLOOR, fields=fields)
     if "sdk" in taken:
-        goal, aim = at.sizes.whole(at_least(4)), None
-        yield Figure("mcp.pipe.sdk_server", _ratio(taken["sdk"], ours), "x as long", goal, aim, fields)
-    fields = {f"{name}_mb": size for name, size in resident.items()}
-    yield Figure("mcp.bridge.resident", resident["bridge"], "MB", at_most(12), None, fields)
+        goal = at.sizes.whole(at_least(4)) if kind == "call" else None
+        yield Figure(f"mcp.pipe.{kind}.sdk_server", _ratio(taken["sdk"], ours), "x as long", goal, None, fields)
 
 
 def _starts(at: Place, servers: dict[str, list[str]]) -> Iterator[Figure]:
@@ -245,7 +252,7 @@ def _started_ms(command: list[str], starts: int) -> list[float]:
 
 def _over_client(at: Place, client: Client, mode: str, servers: dict[str, list[str]]) -> Iterator[Figure]:
     """The same call of all servers, in turns."""
-    era = "legacy" if mode == "legacy" else "modern"
+    era = _era(mode)
     try:
         for name, command in servers.items():
             said = str(at.new(f"{name}.stderr"))
@@ -263,11 +270,10 @@ def _over_client(at: Place, client: Client, mode: str, servers: dict[str, list[s
     fields = {f"{name}_p50_ms": median(pooled(rounds)) for name, rounds in taken.items()} | _counts(ours)
     whole: Callable[[Bound], Bound | None] = at.sizes.whole
     encoding = {"ratio_to_floor_encoding": _ratio(ours, taken["floor_encoding"])}
-    unit = "x bare loop that knows the answer"
     goal, aim = whole(at_most(1.3)), whole(at_most(1.15))
-    yield Figure(f"mcp.call.{era}.to_floor", _ratio(ours, taken["floor"]), unit, goal, aim, fields | encoding)
+    yield Figure(f"mcp.call.{era}.to_floor", _ratio(ours, taken["floor"]), FLOOR, goal, aim, fields | encoding)
     fields["floor_to_sdk_server"] = _ratio(taken["sdk"], taken["floor"])
-    fields["note"] = "most of it is the client, whoever answers; mcp.pipe.sdk_server is without it"
+    fields["note"] = "most of it is the client, whoever answers; mcp.pipe.call.sdk_server is without it"
     yield Figure(f"mcp.call.{era}.sdk_server", _ratio(taken["sdk"], ours), "x as long", None, None, fields)
 
 

@@ -3,31 +3,25 @@
 import argparse
 import importlib.util
 import json
-import os
+import shutil
 import subprocess
 import sys
-import venv
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import platformdirs
+import conformance
+from agent_vault import NOTES
+from programs import Unreachable, node_programs, python_program
 
 HERE = Path(__file__).parent
-CACHE = Path(platformdirs.user_cache_dir("workspaced-acceptance"))
-PYTHON_SDK = "mcp==2.3.0"
-NODE = "node@22.23.3"
-TYPESCRIPT_SDK = "@modelcontextprotocol/client@2.4.0"
-INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 MODES = ("legacy", "auto", "2026-07-28")
-INSTALL_S = 300
+NVIM = shutil.which("nvim")
+NEOVIM_PLUGIN = HERE.parents[1] / "clients" / "neovim"
 RUN_S = 120
 OURS = [sys.executable, "-m", "workspaced"]
-
-
-class Unreachable(Exception):
-    """What is needed cannot be had here; says why."""
 
 
 def load(name: str) -> ModuleType:
@@ -38,46 +32,6 @@ def load(name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-# -- what is needed --
-
-
-def installed(name: str, *packages: str, make: Callable[[Path], list[str]]) -> Path:
-    """A folder of the cache with these packages, filled where that was not done yet.
-
-    Args:
-        make: prepares the folder and gives the command that installs into it.
-
-    Raises:
-        Unreachable: they cannot be installed.
-    """
-    place = CACHE / name
-    done = place / "installed"
-    if done.exists() and done.read_text().split() == list(packages):
-        return place
-    place.mkdir(parents=True, exist_ok=True)
-    try:
-        command = [*make(place), *packages]
-        got = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_S, cwd=place)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unreachable(f"{', '.join(packages)}: {error}") from None
-    if got.returncode:
-        said = (got.stderr.strip() or got.stdout.strip()).splitlines() or ["no reason given"]
-        raise Unreachable(f"{', '.join(packages)}: {said[-1][:300]}")
-    done.write_text("\n".join(packages))
-    return place
-
-
-def python_environment(place: Path) -> list[str]:
-    """A virtual environment, and how to install into it."""
-    venv.create(place, with_pip=True, clear=True)
-    return [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-
-
-def node_environment(_place: Path) -> list[str]:
-    """How to install from npm into the folder; no package's own scripts but Node's, which fetches the program."""
-    return ["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", "."]
 
 
 # -- runs --
@@ -96,23 +50,37 @@ def publishing(daemon: Any) -> str:
 
 def python_sdk(daemon: Any, mode: str, record: Path) -> None:
     """Raises Unreachable or CalledProcessError."""
-    place = installed("python", PYTHON_SDK, make=python_environment)
-    client = [str(place / "bin" / "python"), str(HERE / "python_sdk.py"), mode, publishing(daemon), "--"]
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    subprocess.run([*client, *tapped(daemon, record)], check=True, timeout=RUN_S, env=environment)
+    python(daemon, record, "python_sdk.py", mode, publishing(daemon))
+
+
+def agent_loop(daemon: Any, mode: str, record: Path) -> None:
+    """Raises Unreachable or CalledProcessError."""
+    editor: list[str] = []
+    if NVIM is None:
+        sys.stderr.write("agent-loop: without an editor: nvim is not installed\n")
+    else:
+        editor = [NVIM, "--headless", "-n", "-i", "NONE", "--clean", "--cmd", f"set runtimepath^={NEOVIM_PLUGIN}"]
+    python(daemon, record, "agent_loop.py", mode, publishing(daemon), json.dumps(editor))
+
+
+def python(daemon: Any, record: Path, script: str, *arguments: str) -> None:
+    """Runs a script of ours with the Python SDK on the daemon. Raises Unreachable or CalledProcessError."""
+    client = [str(python_program()), str(HERE / script), *arguments, "--"]
+    environment = {**daemon.env, "WORKSPACED_SOCKET": str(daemon.socket), "PYTHONWARNINGS": "ignore"}
+    subprocess.run(
+        [*client, *tapped(daemon, record)], check=True, timeout=RUN_S, env=environment, cwd=daemon.vault
+    )
 
 
 def node(daemon: Any, record: Path, *command: str, **options: Any) -> None:
     """Runs a program of the npm packages on the daemon. Raises Unreachable or CalledProcessError."""
-    place = installed("node", NODE, TYPESCRIPT_SDK, INSPECTOR, make=node_environment)
-    programs = place / "node_modules" / ".bin"
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    found = [each.replace("MODULES", str(place)) for each in command]
+    place, environment = node_programs()
+    program, *rest = [each.replace("MODULES", str(place)) for each in command]
     subprocess.run(
-        [str(programs / found[0]), *found[1:], "--", *tapped(daemon, record)],
+        [str(place / "node_modules" / ".bin" / program), *rest, "--", *tapped(daemon, record)],
         check=True,
         timeout=RUN_S,
-        env={**os.environ, "PATH": path},
+        env=environment,
         cwd=daemon.root,
         **options,
     )
@@ -143,10 +111,23 @@ def inspector(daemon: Any, mode: str, record: Path) -> None:
         node(daemon, one, "mcp-inspector", "--cli", "--protocol-era", era, "--method", *asked, **quiet)
 
 
+@dataclass(frozen=True)
+class Client:
+    """Somebody who talks to a daemon, and how."""
+
+    drive: Callable[[Any, str, Path], None]
+    """Given the daemon, a mode, and where to write down what goes by. Raises Unreachable or CalledProcessError."""
+    modes: tuple[str, ...]
+    start: Callable[[Any], Any] = lambda factory: factory()
+    """Starts its daemon."""
+
+
 CLIENTS = {
-    "python-sdk": (python_sdk, MODES),
-    "typescript-sdk": (typescript_sdk, MODES),
-    "inspector": (inspector, ("legacy", "modern")),
+    "python-sdk": Client(python_sdk, MODES),
+    "typescript-sdk": Client(typescript_sdk, MODES),
+    "inspector": Client(inspector, ("legacy", "modern")),
+    "agent-loop": Client(agent_loop, ("legacy", "2026-07-28"), lambda factory: factory(notes=NOTES)),
+    "conformance": Client(conformance.drive, conformance.REVISIONS, conformance.start),
 }
 
 
@@ -168,17 +149,19 @@ def main() -> int:
     skipped = False
     try:
         for name in options.clients or CLIENTS:
-            drive, modes = CLIENTS[name]
-            for mode in modes:
-                daemon = factory()
+            client = CLIENTS[name]
+            for mode in client.modes:
+                daemon = client.start(factory)
                 try:
-                    drive(daemon, mode, daemon.root / "record")
+                    client.drive(daemon, mode, daemon.root / "record")
                 except Unreachable as reason:
                     sys.stderr.write(f"{name}: skipped: {reason}\n")
                     skipped = True
                     break
                 count = checked(sorted(daemon.root.glob("record*")), schemas)
-                sys.stdout.write(f"{name} {mode}: passed, {count} messages valid\n")
+                messages = f", {count} messages valid" if count else ""
+                sys.stdout.write(f"{name} {mode}: passed{messages}\n")
+                sys.stdout.flush()
     finally:
         factory.tear_down()
     return 1 if skipped and options.strict else 0
