@@ -13,7 +13,7 @@ from typing import Final
 
 import regex
 
-from ..limits import LINK_CONTEXT_CHARS_MAX, QUERY_WORDS_MAX
+from ..limits import INDEXED_CHARS_MAX, LINK_CONTEXT_CHARS_MAX, QUERY_WORDS_MAX
 from .note import Note
 
 _IDEOGRAPH: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
@@ -77,7 +77,7 @@ def snippet_of(note: Note, words: Sequence[str]) -> tuple[int, str]:
     """(raw line, text) of the line with most of `words`, the first of equals; (1, "") where no line has one."""
     wanted = [parts for word in words if (parts := _WORD.findall(plain(word)))]
     best, best_count, best_at = "", 0, 1
-    for number, line in enumerate(_LINE_END.split(note.body), start=note.front_matter.body_line):
+    for number, line in enumerate(_LINE_END.split(note.body[:INDEXED_CHARS_MAX]), start=note.front_matter.body_line):
         folded = plain(line)
         count = sum(1 for parts in wanted if _holds(folded, parts))
         if count > best_count:

@@ -19,7 +19,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
 
 from ..errors import ReadFailed, ReferenceOutsideVault, ToolError
-from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S
+from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..view import (
     Found,
     Incoming,
@@ -313,7 +313,7 @@ class Vault:
             if not isinstance(read, Note):
                 return []
             self.await_names()
-            found = searching.similar(self.index, note, f"{read.title}\n{read.body}", limit)
+            found = searching.similar(self.index, note, f"{read.title}\n{read.body[:INDEXED_CHARS_MAX]}", limit)
             refs = self._refs([each.note for each in found])
             return [SimilarNote(refs[each.note], each.score, each.words) for each in found if each.note in refs]
 
