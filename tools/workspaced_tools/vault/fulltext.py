@@ -77,7 +77,9 @@ def snippet_of(note: Note, words: Sequence[str]) -> tuple[int, str]:
     """(raw line, text) of the line with most of `words`, the first of equals; (1, "") where no line has one."""
     wanted = [parts for word in words if (parts := _WORD.findall(plain(word)))]
     best, best_count, best_at = "", 0, 1
-    for number, line in enumerate(_LINE_END.split(note.body[:INDEXED_CHARS_MAX]), start=note.front_matter.body_line):
+    for number, line in enumerate(
+        _LINE_END.split(note.body[:INDEXED_CHARS_MAX]), start=note.front_matter.body_line
+    ):
         folded = plain(line)
         count = sum(1 for parts in wanted if _holds(folded, parts))
         if count > best_count:
