@@ -405,6 +405,8 @@ def test_an_old_name_that_goes_shortly_after_is_a_rename_too(daemon: Any, editor
     nvim.settled()
     (running.vault / "a.md").unlink()
     until_type(client, "note_renamed")
+    [event] = client.call("workspaced/log", {"types": ["note_renamed"]})["events"]
+    assert event["data"] == {"from": "a.md", "to": "moved.md"}
 
 
 # -- who is told --
