@@ -31,7 +31,7 @@ class BlobStore:
         directory = f"{DIRECTORY}/{name[:2]}"
         self._disk.make_directory(directory)
         if name not in self._disk.names(directory):
-            write_whole(self._disk, f"{directory}/{name}", _ZLIB + zlib.compress(content, 6))
+            write_whole(self._disk, f"{directory}/{name}", packed(content))
         else:
             # A crash or a failed sync may have come between the renaming and the name's durability.
             self._disk.sync_directory(directory)
@@ -43,15 +43,38 @@ class BlobStore:
         Raises:
             LogDamaged: the file does not hold what its name says.
         """
-        path = f"{DIRECTORY}/{name[:2]}/{name}"
-        try:
-            data = self._disk.read(path)
-        except FileNotFoundError:
-            return None
-        try:
-            content = zlib.decompress(data[1:]) if data[:1] == _ZLIB else b""
-        except zlib.error:
-            content = b""
-        if sha256(content).hexdigest() != name:
-            raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
-        return content
+        return read_blob(self._disk, DIRECTORY, name)
+
+
+def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
+    """The content called `name` in a directory of blobs, or None if it is not there.
+
+    Raises:
+        LogDamaged: the file does not hold what its name says.
+    """
+    path = blob_path(directory, name)
+    try:
+        content = unpacked(disk.read(path))
+    except FileNotFoundError:
+        return None
+    if sha256(content).hexdigest() != name:
+        raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
+    return content
+
+
+def blob_path(directory: str, name: str) -> str:
+    """Where the blob `name` lies."""
+    return f"{directory}/{name[:2]}/{name}"
+
+
+def packed(content: bytes) -> bytes:
+    """The bytes of the file that keeps `content`."""
+    return _ZLIB + zlib.compress(content, 6)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The content that a blob's file keeps; of a file that is none, nothing."""
+    try:
+        return zlib.decompress(data[1:]) if data[:1] == _ZLIB else b""
+    except zlib.error:
+        return b""

@@ -19,7 +19,7 @@ from msgspec import Meta
 from .ids import EventId, NoteId, TabId, VaultId
 from .limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CHARS_MAX, TITLE_CHARS_MAX
 
-CATALOGUE_VERSION: Final = 2
+CATALOGUE_VERSION: Final = 3
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
@@ -323,7 +323,12 @@ class ToolCalled(Data, frozen=True):
     bytes: int
     duration_us: int
     ok: bool
+    now: str
+    """The clock the tool saw, in the form of an event's time."""
+    tail_seq: int | None = None
+    """The log's tail at the call: how far the history went that it saw. Absent: no further than `asOfSeq`."""
     inputs_sha256: str | None = None
+    """Names what the call read through its View; absent where that was not recorded."""
 
 
 @_entry("log_recovered", Publisher.DAEMON, changes_state=False)

@@ -56,7 +56,7 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
     number = 0
     for number, line in enumerate(lines, start=1):
         if number == 1:
-            _check_header(line, name)
+            read_header(line, name)
             continue
         if not line.strip():
             continue
@@ -69,7 +69,7 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
         expected = event.seq + 1
         yield event
     if number == 0:
-        raise InvalidArgument(f"{name} is empty.", hint="Make an export with `workspaced log export`.")
+        read_header(b"", name)
 
 
 def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str) -> int:
@@ -113,7 +113,14 @@ def _batches(events: Iterable[Event]) -> Iterator[Batch]:
         yield Batch(last - len(parts) + 1, last, b"[" + b",".join(parts) + b"]")
 
 
-def _check_header(line: bytes, name: str) -> None:
+def read_header(line: bytes, name: str) -> ExportHeader:
+    """The header that an export's first line is.
+
+    Raises:
+        InvalidArgument: it is none, or one of a newer version.
+    """
+    if not line:
+        raise InvalidArgument(f"{name} is empty.", hint="Make an export with `workspaced log export`.")
     try:
         header = _HEADER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -127,3 +134,4 @@ def _check_header(line: bytes, name: str) -> None:
             f"{name} is an export of version {header.version}; this program reads up to {VERSION}.",
             hint="Use a newer workspaced.",
         )
+    return header

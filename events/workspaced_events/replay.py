@@ -1,9 +1,6 @@
-"""Replay: the state that a log leads to, without a daemon.
+"""Replay: the state that a log leads to, without a daemon."""
 
-A source is a data directory (or its `log` directory), the file of an export, or a binary stream of one.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -11,13 +8,9 @@ import msgspec
 
 from .catalogue import Event
 from .errors import InvalidArgument
-from .export import read_export
 from .fold import fold_all
-from .journal import read_journal
-from .log.scan import DIRECTORY, Sink
-from .state import EMPTY, WorkspaceState
-
-_CHUNK_EVENTS = 10_000
+from .source import Progress, Source, open_source
+from .state import WorkspaceState
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -35,19 +28,19 @@ class _Reached(Exception):
 
 
 def replay(
-    source: Path | IO[bytes],
+    source: Source | Path | IO[bytes],
     *,
     until: int | None = None,
     each: Callable[[list[Event]], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Replayed:
     """Folds a source from its first event on.
 
     Args:
-        source: see above.
+        source: or where it is (source.py).
         until: the last sequence to fold; default all.
         each: is shown every batch that is folded.
-        progress: told (segments done, of how many) for a data directory.
+        progress: told what is read.
 
     Raises:
         InvalidArgument: the source is none, or does not reach `until`.
@@ -56,7 +49,10 @@ def replay(
     """
     if until is not None and until < 0:
         raise InvalidArgument(f"Expected a sequence from 0 on, got {until}.")
-    state, count, last = EMPTY, 0, 0
+    if not isinstance(source, Source):
+        with open_source(source) as opened:
+            return replay(opened, until=until, each=each, progress=progress)
+    state, count, last = source.start, 0, source.start.seq
 
     def fold(events: list[Event]) -> None:
         nonlocal state, count, last
@@ -73,47 +69,9 @@ def replay(
     warnings: list[str] = []
     try:
         if until != 0:
-            warnings = _feed(source, fold, progress)
+            warnings = source.feed(fold, progress)
     except _Reached:
         pass
     if until is not None and last < until:
         raise InvalidArgument(f"Expected a sequence from 0 to {last}, got {until}.")
     return Replayed(state, count, last, warnings)
-
-
-def _feed(source: Path | IO[bytes], sink: Sink, progress: Callable[[int, int], None] | None) -> list[str]:
-    if not isinstance(source, Path):
-        _feed_lines(source, "standard input", sink)
-        return []
-    if source.is_dir():
-        return _feed_directory(source, sink, progress)
-    if not source.exists():
-        raise InvalidArgument(f"There is no {source}.", hint="Give a data directory, an export, or - for stdin.")
-    with source.open("rb") as file:
-        _feed_lines(file, source.name, sink)
-    return []
-
-
-def _feed_directory(source: Path, sink: Sink, progress: Callable[[int, int], None] | None) -> list[str]:
-    root = source.parent if source.name == DIRECTORY and not (source / DIRECTORY).is_dir() else source
-    if not (root / DIRECTORY).is_dir():
-        raise InvalidArgument(f"{source} holds no log.", hint="Give the daemon's data directory.")
-    scan = read_journal(root, sink, progress=progress)
-    if scan.damage is not None:
-        raise scan.damage
-    if scan.torn is not None:
-        scan.warnings.append(
-            f"log/{scan.torn.segment} ends with {scan.torn.bytes} bytes of a line that was never completed."
-        )
-    return scan.warnings
-
-
-def _feed_lines(lines: Iterable[bytes], name: str, sink: Sink) -> None:
-    chunk: list[Event] = []
-    for event in read_export(lines, name):
-        chunk.append(event)
-        if len(chunk) >= _CHUNK_EVENTS:
-            sink(chunk)
-            chunk = []
-    if chunk:
-        sink(chunk)

@@ -283,6 +283,27 @@ _CHANGES: Final[dict[type, Callable[[_Fold, Event, Any], None]]] = {
 }
 
 
+# -- kept while a log is read --
+
+
+class VisitStream:
+    """The visits that a log tells of, while its events are handed over one after the other from the first on."""
+
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+        self._bounds = bounds
+        self._fold = _Fold(0)
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Takes the next events."""
+        self._fold.feed(events)
+        self._fold.forget(self._bounds)
+
+    def visits(self, vault: VaultId, until_seq: int) -> list[Visit] | None:
+        """As `VisitLog.visits`, for a sequence that has just passed; None where that is too long ago."""
+        after = max(0, until_seq - self._bounds.events)
+        return self._fold.visits(vault, after, until_seq, self._bounds.visits)
+
+
 # -- kept beside an open log --
 
 

@@ -449,7 +449,7 @@ def test_case_14_an_unknown_event_is_counted_and_otherwise_a_no_op(session: Sess
 SILENT: list[Data] = [
     NoteCreated(note=A, size=1, mtime_ns="1"),
     NoteChanged(note=A, size=2, mtime_ns="2", sha256=SHA256),
-    ToolCalled("get_current_note", "agent", {}, 1, SHA256, 10, 20, True),
+    ToolCalled("get_current_note", "agent", {}, 1, SHA256, 10, 20, True, "2026-03-01T12:00:00.000000Z"),
     LogRecovered("0001.log", 10, 3, 7, "0001.torn"),
     DaemonStarted("1.0", 42, (V1,)),
     DaemonStopped("SIGTERM"),

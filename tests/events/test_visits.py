@@ -74,7 +74,7 @@ class Log:
 
 SET_A, SET_B, CLEARED = c.ActiveNoteSet(A), c.ActiveNoteSet(B), c.ActiveNoteCleared()
 STARTED, STOPPED = c.DaemonStarted("1", 1, (V1,)), c.DaemonStopped("SIGTERM")
-TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True)
+TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, "2026-03-01T12:00:00.000000Z")
 
 # -- what begins and ends a visit --
 

@@ -10,6 +10,7 @@
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
         SharingOff                 SHARING_OFF
+        NotRecorded                NOT_RECORDED: of the past, and not kept
 
 An error's `details` become the failed result's `data`: candidates, near titles.
 
@@ -53,3 +54,7 @@ class ReadFailed(ToolError):
 
 class SharingOff(ToolError):
     code = "SHARING_OFF"
+
+
+class NotRecorded(ToolError):
+    code = "NOT_RECORDED"

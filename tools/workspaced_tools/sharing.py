@@ -201,19 +201,20 @@ class SharedHistory:
     def __init__(self, history: HistoryPort, withheld: IsWithheld) -> None:
         self._history = history
         self._withheld = withheld
-        self._given: tuple[Sequence[Visit], Sequence[Visit]] | None = None
+        self.given: tuple[Sequence[Visit], Sequence[Visit]] | None = None
+        """All visits, and those that were given, when last asked."""
 
     def visits(self) -> Sequence[Visit]:
         every = self._history.visits()
         shared = self._shared(every)
-        self._given = every, shared
+        self.given = every, shared
         return shared
 
     def is_current(self) -> bool:
         """Whether what was given would be given again."""
-        if self._given is None:
+        if self.given is None:
             return True
-        every, shared = self._given
+        every, shared = self.given
         return len(self._shared(every)) == len(shared)
 
     def _shared(self, visits: Sequence[Visit]) -> Sequence[Visit]:
@@ -234,8 +235,13 @@ _NO_STAT: Final = StatKey(0, 0, 0, 0, 0)
 
 def name_only(note: Note) -> NameOnly:
     """What is left of `note` for a client that is shown names."""
-    bare = NameOnly(note.id, _NO_STAT, None, "", b"")
-    bare.__dict__["title"] = note.title
+    return name_known(note.id, note.title)
+
+
+def name_known(note: NoteId, title: str) -> NameOnly:
+    """A note of which only these are known."""
+    bare = NameOnly(note, _NO_STAT, None, "", b"")
+    bare.__dict__["title"] = title
     return bare
 
 

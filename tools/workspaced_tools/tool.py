@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, cast
 
+import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from pydantic import BaseModel, ConfigDict, Field
@@ -195,6 +196,11 @@ def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
     if answer.truncation is not None:
         result["truncation"] = answer.truncation
     return result
+
+
+def payload_of(result: Result) -> bytes:
+    """The JSON of a result, as it goes out and is recorded."""
+    return msgspec.json.encode(result)
 
 
 def _capped(warnings: list[str]) -> list[str]:

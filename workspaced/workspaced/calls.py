@@ -16,8 +16,9 @@ from workspaced_events.ids import VaultId
 from workspaced_events.state import WorkspaceState
 from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.recording import Tape
 from workspaced_tools.sharing import KnownLists, is_current, refusal, shared_view, sharing_off, unsettled
-from workspaced_tools.tool import Tool, run
+from workspaced_tools.tool import Tool, payload_of, run
 from workspaced_tools.vault.warm import NotWarm
 
 from .limits import LATENCY_SAMPLES
@@ -28,11 +29,15 @@ ATTEMPTS_MAX: Final = 4
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool answered: its JSON, and whether it is a failure."""
+    """What a tool answered: its JSON, whether it is a failure, and the moment it is of."""
 
     payload: bytes
     ok: bool
     as_of_seq: int
+    tail_seq: int
+    now: str
+    tape: Tape | None = None
+    """What it was made from; None: nothing is shared with the client."""
 
 
 class RulesMoved(Exception):
@@ -73,13 +78,14 @@ class Calls:
             NotWarm: with `warm`, that is not enough.
             RulesMoved: without `warm`, where the vault was not compared by its present rules yet.
         """
+        now = system_clock()
         level = state.sharing_of(caller)
         if level == "none":
-            return _encoded(refusal(sharing_off(caller), state.seq), state)
+            return _encoded(refusal(sharing_off(caller), state.seq), state, seq, now)
         for _ in range(ATTEMPTS_MAX):
             if served is None:
-                view = shared_view(state, system_clock(), None, level=level, withheld=lambda _note: True)
-                return _encoded(run(tool, view, arguments), state)
+                tape = Tape(shared_view(state, now, None, level=level, withheld=lambda _note: True), state)
+                return _encoded(run(tool, tape.view, arguments), state, seq, now, tape)
             vault = served.vault
             vault.policy.refresh()
             if self._digests[served.id] != vault.policy.digest:
@@ -88,19 +94,21 @@ class Calls:
             version = _version(served)
             view = shared_view(
                 state,
-                system_clock(),
+                now,
                 served.warm if warm else vault,
                 _History(self._visits, served.id, seq, warm=warm),
                 level=level,
                 withheld=vault.is_withheld,
                 lists=self._lists_of(served),
             )
-            result = run(tool, view, arguments)
+            tape = Tape(view, state)
+            result = run(tool, tape.view, arguments)
             if _version(served) == version or is_current(view, state, vault.is_withheld):
-                return _encoded(result, state)
+                return _encoded(result, state, seq, now, tape)
             if warm:
                 raise NotWarm
-        return _encoded(refusal(unsettled(), state.seq), state)
+        tape.give_up()
+        return _encoded(refusal(unsettled(), state.seq), state, seq, now, tape)
 
     def compared(self, served: ServedVault, digest: str) -> None:
         """Takes note that the vault is, or will be, compared by these rules; first before its first call."""
@@ -156,5 +164,7 @@ def _version(served: ServedVault) -> tuple[int, str]:
     return served.vault.privacy_version, served.vault.policy.digest
 
 
-def _encoded(result: dict[str, Any], state: WorkspaceState) -> ToolAnswer:
-    return ToolAnswer(msgspec.json.encode(result), bool(result["success"]), state.seq)
+def _encoded(
+    result: dict[str, Any], state: WorkspaceState, seq: int, now: str, tape: Tape | None = None
+) -> ToolAnswer:
+    return ToolAnswer(payload_of(result), bool(result["success"]), state.seq, seq, now, tape)

@@ -38,6 +38,8 @@ class Settings(BaseSettings):
     cache_dir: Path | None = None
     """Where indexes lie; what is there may be deleted at any time."""
     socket: Path | None = None
+    record: Literal["served", "none"] = "served"
+    """Whether what agents are shown is kept, so that their calls can be replayed."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
     """How often the vault is compared with what is known of it, whatever the watcher said."""

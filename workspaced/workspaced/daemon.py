@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from workspaced_events import catalogue as c
@@ -25,6 +26,7 @@ from workspaced_events.journal import open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.recorder import Committed
+from workspaced_events.served import ServedBlobs
 
 from .__about__ import __version__
 from .config import Settings
@@ -80,6 +82,7 @@ async def _serve_until(
             try:
                 await _run(service, settings, folders, listening, signals, ready)
                 # Last of all events: whatever could append another has ended.
+                await to_thread.run_sync(service.scribe.close)
                 with anyio.move_on_after(STOP_S / 2):
                     await service.note([Action(c.DaemonStopped(service.stop_reason))])
             finally:
@@ -127,11 +130,13 @@ async def _open(settings: Settings, data: Path) -> Service:
         holder[0].deliver(committed)
 
     journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
-    service = Service(journal, workspace=settings.workspace, loop=loop)
+    served = ServedBlobs(data) if settings.record == "served" and journal.log.damage is None else None
+    service = Service(journal, workspace=settings.workspace, loop=loop, served_blobs=served)
     holder.append(service)
     for warning in journal.warnings:
         logger.warning("%s", warning)
     service.recorder.start()
+    service.scribe.start()
     if journal.recovered is not None:
         await service.note([Action(journal.recovered)])
     return service

@@ -58,3 +58,8 @@ START_LOG_BYTES_MAX: Final = 1024 * 1024
 BRIDGE_CHUNK_BYTES: Final = 64 * 1024
 BRIDGE_LINGER_S: Final = 10.0
 """How long answers may still come once the agent has said its last."""
+
+# Recording calls of tools: how much may wait for it, and how long it lets calls come together.
+SCRIBE_DELAY_S: Final = 0.1
+SCRIBE_WAITING_MAX: Final = 2_000
+SCRIBE_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024

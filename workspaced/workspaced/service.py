@@ -30,6 +30,7 @@ from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
 from workspaced_events.limits import READ_EVENTS_MAX, SLOW_SYNC_S, SOURCE_CHARS_MAX
 from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
+from workspaced_events.served import ServedBlobs
 from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
 from workspaced_events.visits import VisitLog
 from workspaced_tools.catalogue import TOOLS
@@ -40,6 +41,7 @@ from .__about__ import __version__
 from .calls import Calls, RulesMoved, ToolAnswer
 from .errors import TimedOut, UnknownTool
 from .limits import MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
+from .scribe import Call, Scribe
 from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
 from .vaults import ServedVault
@@ -59,7 +61,15 @@ NOTES_MOVED = "notes-moved"
 class Service:
     """The core of a daemon."""
 
-    def __init__(self, journal: Journal, *, workspace: str, loop: "asyncio.AbstractEventLoop") -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        workspace: str,
+        loop: "asyncio.AbstractEventLoop",
+        served_blobs: ServedBlobs | None = None,
+    ) -> None:
+        """`served_blobs`: where what agents are shown is kept; None: nowhere."""
         self.recorder = journal.recorder
         self.log = journal.log
         self.blobs = journal.blobs
@@ -78,6 +88,7 @@ class Service:
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
         self._calls = Calls(self._visits)
+        self.scribe = Scribe(served_blobs, self._submit_call)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
 
@@ -300,20 +311,13 @@ class Service:
         self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, duration_us: int
     ) -> None:
         self._calls.count(tool.name, duration_us)
-        data = c.ToolCalled(
-            tool=tool.name,
-            caller=caller,
-            arguments=arguments,
-            as_of_seq=answer.as_of_seq,
-            result_sha256=_sha256(answer.payload),
-            bytes=len(answer.payload),
-            duration_us=duration_us,
-            ok=answer.ok,
-        )
+        self.scribe.take(Call(tool.name, caller, arguments, answer, duration_us))
+
+    def _submit_call(self, called: c.ToolCalled) -> None:
         try:  # What becomes of it interests nobody: a failing log says so itself.
-            self.recorder.submit([Action(data)], OWN_SOURCE, lambda _outcome: None, buffered=True)
+            self.recorder.submit([Action(called)], OWN_SOURCE, lambda _outcome: None, buffered=True)
         except WorkspacedError as error:
-            logger.warning("call of %s not recorded: %s", tool.name, error)
+            logger.warning("call of %s not recorded: %s", called.tool, error)
 
     # -- upkeep --
 

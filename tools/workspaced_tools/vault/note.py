@@ -5,6 +5,7 @@ not Latin-1. What follows from the text is computed when asked for; what calls a
 matter, title, outline and links) is then kept with the value, which the content cache keeps per file version.
 """
 
+import hashlib
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -41,6 +42,11 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     """The whole file in UTF-8; the BOM dropped."""
     warnings: tuple[str, ...] = ()
     """What reading had to mend, such as bytes that were not UTF-8 or a file cut at its limit."""
+
+    @cached_property
+    def source_sha256(self) -> str:
+        """Of `source`: where all of the file is plain UTF-8, that of the file."""
+        return hashlib.sha256(self.source).hexdigest()
 
     @property
     def text(self) -> str:

@@ -1,0 +1,299 @@
+"""Recording: what one call read through its `View`, as a value that the same call can be made again from.
+
+The unit is a question to the View and what it answered. A `Tape` notes both while a tool runs, which costs next to
+nothing; `recorded` makes the bytes of a `Recording` of it later, aside. A recording holds only what neither log
+nor tool tells: of the state and the history no more than the positions of what the share policy left out, of a
+note the name of its text, which is a blob of its own. So equal calls make equal recordings, which are kept once.
+
+What is withheld never passes through a View, and so is in no recording.
+"""
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.catalogue import Sharing
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId
+from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_events.visits import Visit
+
+from .sharing import NameOnly, SharedHistory
+from .vault.note import Note, NoteFailure, StatKey
+from .view import (
+    Found,
+    Incoming,
+    LinkName,
+    LinkTarget,
+    NoteRef,
+    Overview,
+    Resolution,
+    Search,
+    SimilarNote,
+    TaggedNote,
+    VaultPort,
+    View,
+)
+
+R = TypeVar("R")
+
+VERSION: Final = 1
+VISITS: Final = "visits"
+"""The question to the history: answered with the positions of the notes whose visits were withheld."""
+Keep = Callable[[bytes, str], object]
+"""Keeps a text under its sha256."""
+
+
+class KeptNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
+    """A version of a note whose text is a blob."""
+
+    id: NoteId
+    stat: StatKey
+    birth_ns: int | None
+    sha256: str
+    """Of the file's bytes."""
+    text: str
+    """Names the blob: the sha256 of the text as it was read."""
+    warnings: tuple[str, ...] = ()
+
+
+class KeptName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
+    """A note of which the client is shown the title alone."""
+
+    id: NoteId
+    title: str
+
+
+class KeptFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
+    """A note that could not be read."""
+
+    id: NoteId
+    code: str
+    message: str
+
+
+Kept = KeptNote | KeptName | KeptFailure
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """What the View raised instead of answering. `type` is the error's class; others than ours are `Exception`."""
+
+    type: str
+    message: str
+    hint: str = ""
+    details: dict[str, Any] = {}
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One question and its answer, both JSON."""
+
+    ask: str
+    """The port's method, or VISITS."""
+    question: msgspec.Raw
+    """Its arguments as an array; without the state, which the log tells."""
+    answer: msgspec.Raw = msgspec.Raw(b"null")
+    raised: Raised | None = None
+
+
+class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What one call read through its View."""
+
+    version: int
+    level: Sharing = "all"
+    """How much the client was shown; `none`: no tool was run."""
+    served: bool = True
+    """Whether the current vault's folder was served."""
+    settled: bool = True
+    """False: notes kept turning private, so the call was given up."""
+    withheld: int = 0
+    left_out: dict[str, tuple[int, ...]] = {}
+    """Positions in the lists of the vault's state of what the share policy withheld."""
+    asked: tuple[Exchange, ...] = ()
+
+
+# -- while the tool runs --
+
+
+class Tape:
+    """What a call asked and was answered, in order. `view` is what the tool is to see."""
+
+    def __init__(self, view: View, full: WorkspaceState) -> None:
+        """`full` is the state that the view's was made of."""
+        self.asked: list[tuple[str, Sequence[Any], Any]] = []
+        self.full = full
+        self.settled = True
+        vault, history = view.vault, view.history
+        self.view = View(
+            state=view.state,
+            now=view.now,
+            vault=TapedVault(vault, self) if vault is not None else None,
+            history=TapedHistory(history, self) if isinstance(history, SharedHistory) else history,
+            sharing=view.sharing,
+            withheld=view.withheld,
+        )
+
+    def ask(self, name: str, question: Sequence[Any], answer: Callable[[], R]) -> R:
+        """What `answer` gives, or raises, taken down."""
+        try:
+            given = answer()
+        except Exception as error:
+            self.asked.append((name, question, error))
+            raise
+        self.asked.append((name, question, given))
+        return given
+
+    def give_up(self) -> None:
+        """The call failed since notes kept turning private: what was read is not told."""
+        self.settled = False
+        self.asked.clear()
+
+
+class TapedVault:
+    """Implements `VaultPort` over another one."""
+
+    def __init__(self, vault: VaultPort, tape: Tape) -> None:
+        self._vault = vault
+        self._ask = tape.ask
+
+    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+        return self._ask("read", (notes,), lambda: self._vault.read(notes))
+
+    def resolve(self, reference: str, state: VaultState) -> Resolution:
+        return self._ask("resolve", (reference,), lambda: self._vault.resolve(reference, state))
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+        return self._ask("link_targets", (source, links), lambda: self._vault.link_targets(source, links, state))
+
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+        return self._ask("incoming", (note, limit), lambda: self._vault.incoming(note, limit, state))
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        return self._ask("names", (notes,), lambda: self._vault.names(notes))
+
+    def search(self, search: Search) -> Found:
+        return self._ask("search", (search,), lambda: self._vault.search(search))
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        return self._ask("similar", (note, limit), lambda: self._vault.similar(note, limit))
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        return self._ask("sharing_tags", (note, limit), lambda: self._vault.sharing_tags(note, limit))
+
+    def overview(self, limit: int) -> Overview:
+        return self._ask("overview", (limit,), lambda: self._vault.overview(limit))
+
+    def note_count(self) -> int:
+        return self._ask("note_count", (), self._vault.note_count)
+
+    def index_state(self) -> str:
+        return self._ask("index_state", (), self._vault.index_state)
+
+
+class TapedHistory:
+    """Implements `HistoryPort` over the gate's."""
+
+    def __init__(self, history: SharedHistory, tape: Tape) -> None:
+        self._history = history
+        self._tape = tape
+
+    def visits(self) -> Sequence[Visit]:
+        shared = self._history.visits()
+        self._tape.asked.append((VISITS, (), self._history.given))
+        return shared
+
+
+# -- afterwards --
+
+
+def recorded(tape: Tape, keep: Keep) -> bytes:
+    """The JSON of the tape's `Recording`; texts go to `keep`.
+
+    Raises:
+        OSError: of `keep`.
+        UnicodeEncodeError: something asked or answered has no UTF-8 form.
+    """
+    view = tape.view
+    return msgspec.json.encode(
+        Recording(
+            version=VERSION,
+            level=view.sharing,
+            served=view.vault is not None,
+            settled=tape.settled,
+            withheld=view.withheld,
+            left_out=_left_out(tape.full.of(tape.full.current), view.vault_state),
+            asked=tuple(_exchange(name, question, answer, keep) for name, question, answer in tape.asked),
+        )
+    )
+
+
+def nothing_shared() -> bytes:
+    """The JSON of the `Recording` of a call by a client that is shown nothing."""
+    return msgspec.json.encode(Recording(version=VERSION, level="none"))
+
+
+def question_json(question: Sequence[Any]) -> bytes:
+    """A question as it stands in a recording: two are the same if and only if this is."""
+    return msgspec.json.encode(question)
+
+
+def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Exchange:
+    asked = msgspec.Raw(question_json(question))
+    if isinstance(answer, WorkspacedError):
+        raised = Raised(type(answer).__name__, answer.message, answer.hint, answer.details)
+        return Exchange(name, asked, raised=raised)
+    if isinstance(answer, Exception):
+        return Exchange(name, asked, raised=Raised("Exception", type(answer).__name__))
+    if name == "read":
+        notes = msgspec.Raw(b"[" + b",".join(_kept(each, keep) for each in answer) + b"]")
+        return Exchange(name, asked, notes)
+    if name == VISITS:
+        every, shared = answer
+        shown = {visit.note for visit in shared} if shared is not every else None
+        answer = _positions({visit.note: None for visit in every}, shown) if shown is not None else ()
+    return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(answer)))
+
+
+def _kept(found: Note | NoteFailure, keep: Keep) -> bytes:
+    if isinstance(found, NoteFailure):
+        return msgspec.json.encode(KeptFailure(found.id, found.code, found.message))
+    if isinstance(found, NameOnly):
+        return msgspec.json.encode(KeptName(found.id, found.title))
+    known: tuple[str, bytes] | None = vars(found).get("kept")
+    if known is None:
+        text = found.source_sha256
+        note = KeptNote(found.id, found.stat, found.birth_ns, found.sha256, text, found.warnings)
+        known = vars(found)["kept"] = (text, msgspec.json.encode(note))
+    keep(found.source, known[0])
+    return known[1]
+
+
+_LISTS: Final = ("pins", "tabs", "recents", "archived", "former")
+_ONES: Final = ("active", "selection")
+
+
+def _left_out(full: VaultState, shared: VaultState) -> dict[str, tuple[int, ...]]:
+    if shared is full:
+        return {}
+    gone = {
+        name: _positions(getattr(full, name), getattr(shared, name))
+        for name in _LISTS
+        if getattr(full, name) is not getattr(shared, name)
+    }
+    gone |= {name: (0,) for name in _ONES if getattr(full, name) is not None and getattr(shared, name) is None}
+    return gone
+
+
+def _positions(full: dict[NoteId, Any], shown: Container[NoteId]) -> tuple[int, ...]:
+    return tuple(position for position, note in enumerate(full) if note not in shown)
+
+
+def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultState:
+    """`state` as the gate left it: what `Recording.left_out` says is gone."""
+    changed: dict[str, Any] = dict.fromkeys(_ONES & left_out.keys())
+    for name in _LISTS:
+        if gone := set(left_out.get(name, ())):
+            items = getattr(state, name).items()
+            changed[name] = {note: value for at, (note, value) in enumerate(items) if at not in gone}
+    return replace(state, **changed) if changed else state

@@ -1,0 +1,261 @@
+"""Replaying: a recorded call made again, from the log's state and its `Recording` alone.
+
+The very same tool runs over a `View` that answers what was answered then. A tool that asks something else than it
+did gets `NOT_RECORDED`, and its answer will differ: that is what verifying a log finds.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+import workspaced_events.errors
+from workspaced_events.catalogue import ToolCalled
+from workspaced_events.errors import LogDamaged, WorkspacedError
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_events.visits import Visit
+
+from . import errors
+from .catalogue import TOOLS
+from .errors import NotRecorded
+from .recording import (
+    VERSION,
+    VISITS,
+    Exchange,
+    Kept,
+    KeptName,
+    KeptNote,
+    Raised,
+    Recording,
+    question_json,
+    without,
+)
+from .sharing import name_known, refusal, sharing_off, unsettled
+from .tool import payload_of, run
+from .vault.note import Note, NoteFailure
+from .view import (
+    Found,
+    HistoryPort,
+    Incoming,
+    LinkName,
+    LinkTarget,
+    NoHistory,
+    NoteRef,
+    Overview,
+    Resolution,
+    SimilarNote,
+    TaggedNote,
+    View,
+)
+
+Blob = Callable[[str], bytes | None]
+"""The content of a blob, or None if it is not kept."""
+Visits = Callable[[VaultId], Sequence[Visit]]
+"""All visits of a vault at the moment of the call."""
+_NOTES_MAX: Final = 2_000
+
+
+class Notes:
+    """Versions of notes made of their texts, as long as the source of the blobs stays the same."""
+
+    def __init__(self, blob: Blob) -> None:
+        self._blob = blob
+        self._known: dict[KeptNote, Note] = {}
+
+    def note(self, kept: KeptNote) -> Note:
+        """The version that was read.
+
+        Raises:
+            NotRecorded: its text is not kept any more.
+        """
+        note = self._known.get(kept)
+        if note is None:
+            text = self._blob(kept.text)
+            if text is None:
+                raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
+            if len(self._known) >= _NOTES_MAX:
+                self._known.clear()
+            note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
+            self._known[kept] = note
+        return note
+
+
+SWEPT: Final = "It was swept to keep the store within record_bytes and record_days, or lost with the power."
+
+
+def read_recording(content: bytes, name: str) -> Recording:
+    """The recording that a blob holds.
+
+    Raises:
+        LogDamaged: it holds none.
+        NotRecorded: it is one of a newer version.
+    """
+    try:
+        recording = msgspec.json.decode(content, type=Recording)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {name} is no recording of a call: {error}.") from None
+    if recording.version > VERSION:
+        raise NotRecorded(
+            f"The recording is of version {recording.version}; this program reads up to {VERSION}",
+            hint="Use a newer workspaced.",
+        )
+    return recording
+
+
+def answer_again(
+    called: ToolCalled, recording: Recording, state: WorkspaceState, visits: Visits, notes: Notes
+) -> bytes:
+    """The JSON that the tool of a recorded call answers now.
+
+    Args:
+        state: the fold of the log at the call's `asOfSeq`.
+        visits: as they were at the call's `tailSeq`.
+
+    Raises:
+        NotRecorded: this version has no such tool, or a text is not kept.
+    """
+    if recording.level == "none":
+        return payload_of(refusal(sharing_off(called.caller), called.as_of_seq))
+    if not recording.settled:
+        return payload_of(refusal(unsettled(), called.as_of_seq))
+    tool = TOOLS.get(called.tool)
+    if tool is None:
+        raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
+    answers = Answers(recording.asked, notes)
+    view = View(
+        state=_shared(state, recording),
+        now=called.now,
+        vault=RecordedVault(answers) if recording.served else None,
+        history=_history(recording, state, visits),
+        sharing=recording.level,
+        withheld=recording.withheld,
+    )
+    return payload_of(run(tool, view, called.arguments))
+
+
+def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
+    current = state.current
+    if current is None:
+        return state
+    return replace(state, by_vault={current: without(state.of(current), recording.left_out)}, sharing={})
+
+
+def _history(recording: Recording, state: WorkspaceState, visits: Visits) -> HistoryPort:
+    asked = next((each for each in recording.asked if each.ask == VISITS), None)
+    if asked is None or state.current is None:
+        return NoHistory()
+    return RecordedHistory(visits(state.current), msgspec.json.decode(asked.answer, type=set[int]))
+
+
+class Answers:
+    """What a View answered then. The same question asked again gets its next answer, at last the same again."""
+
+    def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
+        """
+        Raises:
+            NotRecorded: a text is not kept.
+        """
+        self._left: dict[tuple[str, bytes], list[Any]] = {}
+        for exchange in asked:
+            answer = _answer(exchange, notes)
+            self._left.setdefault((exchange.ask, bytes(exchange.question)), []).append(answer)
+
+    def to(self, name: str, *question: Any) -> Any:
+        """The answer.
+
+        Raises:
+            NotRecorded: nobody asked that.
+            Exception: what was raised then.
+        """
+        left = self._left.get((name, question_json(question)))
+        if left is None:
+            raise NotRecorded(
+                f"The call did not ask for {name} {question_json(question).decode()[:200]}",
+                hint="The tool reads something else now than when the call was recorded.",
+            )
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+_TYPES: Final[dict[str, Any]] = {
+    "read": list[Kept],
+    "resolve": Resolution,
+    "link_targets": list[LinkTarget],
+    "incoming": Incoming,
+    "names": list[NoteRef | None],
+    "search": Found,
+    "similar": list[SimilarNote],
+    "sharing_tags": list[TaggedNote],
+    "overview": Overview,
+    "note_count": int,
+    "index_state": str,
+    VISITS: tuple[int, ...],
+}
+
+
+def _answer(exchange: Exchange, notes: Notes) -> Any:
+    if exchange.raised is not None:
+        return _error(exchange.raised)
+    if exchange.ask not in _TYPES:
+        raise NotRecorded(f"This version does not know {exchange.ask!r}", hint="Use a newer workspaced.")
+    answer = msgspec.json.decode(exchange.answer, type=_TYPES[exchange.ask])
+    return [_read(each, notes) for each in answer] if exchange.ask == "read" else answer
+
+
+def _read(kept: Kept, notes: Notes) -> Note | NoteFailure:
+    if isinstance(kept, KeptNote):
+        return notes.note(kept)
+    if isinstance(kept, KeptName):
+        return name_known(kept.id, kept.title)
+    return NoteFailure(kept.id, kept.code, kept.message)
+
+
+def _error(raised: Raised) -> Exception:
+    for module in (errors, workspaced_events.errors):
+        kind = getattr(module, raised.type, None)
+        if isinstance(kind, type) and issubclass(kind, WorkspacedError):
+            return kind(raised.message, hint=raised.hint, **raised.details)
+    return Exception(raised.message)
+
+
+class RecordedVault:
+    """Implements `VaultPort`: answers what was answered."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._to = answers.to
+        self.read = partial(self._to, "read")
+        self.names = partial(self._to, "names")
+        self.search = partial(self._to, "search")
+        self.similar = partial(self._to, "similar")
+        self.sharing_tags = partial(self._to, "sharing_tags")
+        self.overview = partial(self._to, "overview")
+        self.note_count = partial(self._to, "note_count")
+        self.index_state = partial(self._to, "index_state")
+
+    def resolve(self, reference: str, state: VaultState) -> Resolution:  # noqa: ARG002
+        found: Resolution = self._to("resolve", reference)
+        return found
+
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:  # noqa: ARG002
+        found: Incoming = self._to("incoming", note, limit)
+        return found
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:  # noqa: ARG002
+        found: list[LinkTarget] = self._to("link_targets", source, links)
+        return found
+
+
+class RecordedHistory:
+    """Implements `HistoryPort`: the log's visits without those that were withheld."""
+
+    def __init__(self, visits: Sequence[Visit], left_out: set[int]) -> None:
+        gone = {note for at, note in enumerate(dict.fromkeys(visit.note for visit in visits)) if at in left_out}
+        self._visits = [visit for visit in visits if visit.note not in gone] if gone else visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits

@@ -1,0 +1,152 @@
+"""Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte.
+
+A call is recorded a moment after it was answered, so its state is one of the latest that were folded: these are
+kept while the log streams by. A call about an older moment (`at`) waits for a second reading.
+"""
+
+import itertools
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from workspaced_events.catalogue import Event, ToolCalled
+from workspaced_events.errors import LogDamaged
+from workspaced_events.fold import apply
+from workspaced_events.ids import VaultId
+from workspaced_events.source import Progress, Source
+from workspaced_events.state import WorkspaceState
+from workspaced_events.visits import Visit, VisitStream
+
+from .errors import NotRecorded
+from .replaying import SWEPT, Blob, Notes, answer_again, read_recording
+
+_STATES_KEPT: Final = 5_000
+
+
+class Outcome(StrEnum):
+    """What became of a call that was made again."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    NOT_RECORDED = "notRecorded"
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """One recorded call, made again."""
+
+    seq: int
+    called: ToolCalled
+    outcome: Outcome
+    why: str = ""
+    """Why there is nothing to compare."""
+    served: bytes | None = None
+    """What was answered then; None where only its hash is known."""
+    answered: bytes | None = None
+    """What is answered now."""
+
+
+class Moments:
+    """A sink that folds, and keeps what is needed to make calls again: the latest states, and the visits."""
+
+    def __init__(self, source: Source) -> None:
+        self.state = source.start
+        self._visits = VisitStream()
+        self._latest: deque[WorkspaceState] = deque([source.start], maxlen=_STATES_KEPT)
+
+    def take(self, event: Event) -> None:
+        """Folds the next event."""
+        state = apply(self.state, event)
+        self._visits.feed((event,))
+        if state.seq != self.state.seq:
+            self._latest.append(state)
+        self.state = state
+
+    def state_at(self, as_of_seq: int) -> WorkspaceState | None:
+        """The state as of a sequence that has just passed; None where that is too long ago."""
+        at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
+        return self._latest[at - 1] if at else None
+
+    def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
+        """The visits as of a sequence that has just passed.
+
+        Raises:
+            TooLongAgo: it has not just passed.
+        """
+        visits = self._visits.visits(vault, tail_seq)
+        if visits is None:
+            raise TooLongAgo
+        return visits
+
+
+class TooLongAgo(Exception):
+    """What was asked for is not kept any more while a log streams by."""
+
+
+def verify(source: Source, each: Callable[[Verified], None], progress: Progress | None = None) -> list[str]:
+    """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
+    older moment come last. Returns warnings for people.
+
+    Raises:
+        LogDamaged, InvalidArgument, OSError: the source cannot be read.
+    """
+    notes = Notes(source.blob)
+    moments = Moments(source)
+    later: dict[int, list[tuple[int, ToolCalled]]] = {}
+
+    def first(events: list[Event]) -> None:
+        for event in events:
+            moments.take(event)
+            if type(event.data) is ToolCalled:
+                try:
+                    each(make_again(source.blob, notes, moments, event.seq, event.data))
+                except TooLongAgo:
+                    later.setdefault(tail_of(event.data), []).append((event.seq, event.data))
+
+    warnings = source.feed(first, progress)
+    if later:
+        moments = Moments(source)
+
+        def second(events: list[Event]) -> None:
+            for event in events:
+                moments.take(event)
+                for seq, called in later.pop(event.seq, ()):
+                    each(make_again(source.blob, notes, moments, seq, called))
+
+        source.feed(second)
+    for seq, called in itertools.chain.from_iterable(later.values()):
+        each(Verified(seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log."))
+    return warnings
+
+
+def tail_of(called: ToolCalled) -> int:
+    """How far into the log a call saw."""
+    return called.as_of_seq if called.tail_seq is None else max(called.tail_seq, called.as_of_seq)
+
+
+def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
+    """One recorded call, made again over its moment.
+
+    Raises:
+        TooLongAgo: `moments` are far beyond it.
+    """
+    try:
+        served = blob(called.result_sha256)
+        inputs = blob(called.inputs_sha256) if called.inputs_sha256 else None
+        if inputs is None:
+            why = SWEPT if called.inputs_sha256 else "Recording was off: see the setting `record`."
+            return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
+        state = moments.state_at(called.as_of_seq)
+        if state is None:
+            raise TooLongAgo
+        visits = partial(moments.visits_at, tail_of(called))
+        answered = answer_again(called, read_recording(inputs, called.inputs_sha256 or ""), state, visits, notes)
+    except (NotRecorded, LogDamaged) as error:
+        return Verified(seq, called, Outcome.NOT_RECORDED, str(error))
+    same = sha256(answered).hexdigest() == called.result_sha256
+    return Verified(seq, called, Outcome.SAME if same else Outcome.DIFFERENT, "", served, answered)

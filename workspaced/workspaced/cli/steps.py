@@ -1,0 +1,215 @@
+"""Going through a log event by event, forwards and backwards: what a terminal shows of it, without the terminal.
+
+A `Tape` keeps the log's events encoded and compressed, a page at a time, and the state before each page: a state
+in between is folded anew from there. States share what they do not change, so a page's state costs little, and a
+million events some forty megabytes.
+"""
+
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from workspaced_events.catalogue import Event
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.fold import apply, fold_all
+from workspaced_events.ids import VaultId
+from workspaced_events.record import decode_batch, encode_batch
+from workspaced_events.state import StateJson, WorkspaceState, to_json
+from workspaced_events.state_diff import Change, changes
+from workspaced_events.until import is_past, not_held, parse_until
+
+PAGE_EVENTS: Final = 4_096
+_COMPRESSION: Final = 1
+_ECHO_CHARS_MAX: Final = 100
+CHANGES: Final = "changes"
+"""In a filter: only events that change the state."""
+
+
+class _Page(msgspec.Struct, frozen=True):
+    before: WorkspaceState
+    packed: bytes
+
+
+class Tape:
+    """The events of a log and the states between them; position n is behind n events."""
+
+    def __init__(self, start: WorkspaceState, vault: VaultId | None, *, page_events: int = PAGE_EVENTS) -> None:
+        """`vault` is the one whose changes count; None: the current one."""
+        self.vault = vault
+        self.types: dict[str, int] = {}
+        """Every type that occurs, numbered."""
+        self._page_events = page_events
+        self._pages: list[_Page] = []
+        self._before, self._now = start, start
+        self._latest: list[Event] = []
+        """What makes no page yet; `_before` is the state before it."""
+        self._type_of = array("I")
+        self._changed = bytearray()
+        self._opened: tuple[int, list[Event]] = (-1, [])
+        self._folded: tuple[int, WorkspaceState] = (0, start)
+
+    def add(self, events: list[Event]) -> None:
+        """Takes the next events of the log."""
+        for event in events:
+            before, self._now = self._now, apply(self._now, event)
+            self._latest.append(event)
+            self._type_of.append(self.types.setdefault(event.type, len(self.types)))
+            self._changed.append(_differ(before, self._now, self.vault))
+            if len(self._latest) == self._page_events:
+                packed = zlib.compress(encode_batch(self._latest), _COMPRESSION)
+                self._pages.append(_Page(self._before, packed))
+                self._before, self._latest = self._now, []
+
+    def __len__(self) -> int:
+        return len(self._type_of)
+
+    def event(self, position: int) -> Event:
+        """The event that leads to `position`, which is 1 or more."""
+        page, index = divmod(position - 1, self._page_events)
+        return self._events(page)[index]
+
+    def state(self, position: int) -> WorkspaceState:
+        """The state at `position`."""
+        page = max(position - 1, 0) // self._page_events
+        first = page * self._page_events
+        at, state = self._folded
+        if not first <= at <= position:
+            at, state = first, self._pages[page].before if page < len(self._pages) else self._before
+        state = fold_all(self._events(page)[at - first : position - first], state)
+        self._folded = (position, state)
+        return state
+
+    def position(self, text: str) -> int:
+        """The position of a sequence, or of the last event at or before a time.
+
+        Raises:
+            InvalidArgument: the text says neither, or the log does not hold it.
+        """
+        until = parse_until(text)
+        if until == self.state(0).seq:
+            return 0
+        first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
+        if first is None or last is None or is_past(first, until):
+            raise not_held(until, first, last)
+        if isinstance(until, int):
+            if until > last.seq:
+                raise not_held(until, first, last)
+            return until - first.seq + 1
+        return bisect_right(range(1, len(self) + 1), until, key=lambda position: self.event(position).time)
+
+    def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
+        """The positions behind events of these types (none given: of all), position 0 before them."""
+        wanted = {self.types[name] for name in types or self.types}
+        found = array("Q", [0])
+        found.extend(
+            position
+            for position, (number, changed) in enumerate(zip(self._type_of, self._changed, strict=True), start=1)
+            if number in wanted and (changed or not changes_only)
+        )
+        return found
+
+    def _events(self, page: int) -> list[Event]:
+        if page == len(self._pages):
+            return self._latest
+        if self._opened[0] != page:
+            self._opened = (page, decode_batch(zlib.decompress(self._pages[page].packed)))
+        return self._opened[1]
+
+
+def _differ(before: WorkspaceState, after: WorkspaceState, vault: VaultId | None) -> bool:
+    """Whether the states differ in what is shown of `vault` (None: of the current one). What the fold left alone is
+    the same object, which makes this cheap."""
+    if before is after:
+        return False
+    if before.current != after.current or before.vaults != after.vaults or before.sharing != after.sharing:
+        return True
+    of = vault if vault is not None else after.current
+    return before.of(of) != after.of(of)
+
+
+class View(msgspec.Struct, frozen=True):
+    """What is to be shown at a position."""
+
+    position: int
+    events: int
+    event: Event | None
+    """That led here; None before the first one."""
+    changes: list[Change]
+    """What it did to the state."""
+    state: StateJson
+    filter: str
+    matching: int
+    """How many events the filter lets through."""
+
+
+class Stepper:
+    """Somewhere in a tape, moving among the positions that a filter lets through; the start is always one."""
+
+    def __init__(self, tape: Tape, position: int) -> None:
+        self._tape = tape
+        self._filter = ""
+        self._stops: Sequence[int] = range(len(tape) + 1)
+        self.position = position
+
+    def move(self, by: int) -> None:
+        """So many stops on, or back; at most to the last, or the start."""
+        self.position = self._stops[min(max(self._stop() + by, 0), len(self._stops) - 1)]
+
+    def first(self) -> None:
+        """To the start."""
+        self.position = 0
+
+    def last(self) -> None:
+        """To the last stop."""
+        self.position = self._stops[-1]
+
+    def jump(self, text: str) -> None:
+        """To the last stop at or before a sequence or a time.
+
+        Raises:
+            InvalidArgument: the text says neither, or the log does not hold it.
+        """
+        self.position = self._tape.position(text)
+        self.move(0)
+
+    def filter(self, text: str) -> None:
+        """Lets only some events through: types, `changes`, or both, separated by commas; an empty text all.
+
+        Raises:
+            InvalidArgument: a type that the log does not hold.
+        """
+        words = {word.strip() for word in text.split(",")} - {""}
+        types = frozenset(words - {CHANGES})
+        if unknown := sorted(types - self._tape.types.keys()):
+            raise InvalidArgument(
+                f"The log holds no event of type {unknown[0][:_ECHO_CHARS_MAX]!r}.",
+                hint=f"Give {CHANGES} or some of: {', '.join(sorted(self._tape.types))}.",
+            )
+        self._filter = ", ".join(sorted(words))
+        self._stops = (
+            self._tape.matching(types, changes_only=CHANGES in words) if words else range(len(self._tape) + 1)
+        )
+        self.move(0)
+
+    def view(self) -> View:
+        """What is to be shown here."""
+        tape, at = self._tape, self.position
+        before = to_json(tape.state(max(at - 1, 0)), tape.vault)
+        state = to_json(tape.state(at), tape.vault)
+        return View(
+            position=at,
+            events=len(tape),
+            event=tape.event(at) if at else None,
+            changes=changes(before, state),
+            state=state,
+            filter=self._filter,
+            matching=len(self._stops) - 1,
+        )
+
+    def _stop(self) -> int:
+        """Which stop this is, or comes before this."""
+        return bisect_right(self._stops, self.position) - 1
