@@ -5,8 +5,9 @@ An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, 
 with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
 a line of the log at once.
 
-Evolution is additive: a new type or a new optional field raises CATALOGUE_VERSION, which starts a new segment.
-Readers keep what they do not know as `UnknownEvent`.
+Evolution: whatever is added raises CATALOGUE_VERSION, which starts a new segment. A new type or a new optional
+field needs nothing more; anything else needs an upcaster (upcast.py), and every version a golden log
+(tests/data/logs). Readers keep what they do not know as `UnknownEvent`.
 """
 
 from collections.abc import Callable
@@ -21,12 +22,36 @@ from .limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CH
 
 CATALOGUE_VERSION: Final = 3
 
+
+class Redact(StrEnum):
+    """What a field may tell, and so what becomes of it in a redacted export (redact.py).
+
+    Every field has such a tag, in an `Annotated` or by its type (redact.TAG_OF_TYPE).
+    """
+
+    PUBLIC = "public"
+    """Numbers, times and words of this program: stays."""
+    PATH = "path"
+    """The path of a note."""
+    CONTENT = "content"
+    """What people wrote or named."""
+    CLIENT = "client"
+    """The name of a client of the tools, compared case-folded."""
+    ID = "id"
+    """An identifier: stays where its form shows that a program made it up, else it may be anything."""
+    HASH = "hash"
+    """The hash of a content, by which a guess could be confirmed."""
+    SECRET = "secret"  # noqa: S105 (a tag)
+    """Says something of the machine or the person, and nothing of the workspace."""
+
+
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
 """How much of the vault a client of the tools is shown."""
-Line = Annotated[int, Meta(ge=1, description="1-based line of the raw file")]
+Number = Annotated[int, Redact.PUBLIC]
+Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
 Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
-Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$"), Redact.HASH]
 
 
 class Publisher(StrEnum):
@@ -44,7 +69,7 @@ class Data(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 class NoteData(Data, frozen=True, gc=False, kw_only=True):
     """Data about one note."""
 
-    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX), Redact.CONTENT] | None = None
     """A hint for people who read logs; never folded, since stored titles rot."""
 
 
@@ -70,10 +95,10 @@ class Entry(msgspec.Struct, frozen=True):
 class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
     """What was appended. `time` is UTC with six fractional digits and `Z`, never decreasing along `seq`."""
 
-    seq: int
+    seq: Number
     id: EventId
-    time: str
-    source: str
+    time: Annotated[str, Redact.PUBLIC]
+    source: Annotated[str, Redact.CONTENT]
     vault: VaultId | None
 
     if TYPE_CHECKING:
@@ -129,8 +154,8 @@ class VaultOpened(Data, frozen=True, gc=False):
     """Registers the vault; it becomes current when none is."""
 
     vault_id: VaultId
-    name: str
-    path: str
+    name: Annotated[str, Redact.CONTENT]
+    path: Annotated[str, Redact.SECRET]
 
 
 @_entry("vault_closed", Publisher.DAEMON)
@@ -169,7 +194,7 @@ class SelectionChanged(NoteData, frozen=True, gc=False):
     note: NoteId
     start_line: Line
     end_line: Line
-    text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX)] | None = None
+    text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX), Redact.CONTENT] | None = None
     text_sha256: Sha256 | None = None
     """Set instead of a long `text` by the daemon, which keeps the text as a blob of this name."""
 
@@ -186,7 +211,7 @@ class NotePinned(NoteData, frozen=True, gc=False):
     """Appended to the pins, or inserted at `index`; a temporary tab of that note goes."""
 
     note: NoteId
-    index: Annotated[int, Meta(ge=0)] | None = None
+    index: Annotated[Number, Meta(ge=0)] | None = None
 
 
 @_entry("note_unpinned", Publisher.UI)
@@ -252,8 +277,10 @@ class NoteFile(NoteData, frozen=True, gc=False):
     """A note's file as the daemon saw it."""
 
     note: NoteId
-    size: Annotated[int, Meta(ge=0)]
-    mtime_ns: Annotated[str, Meta(pattern="^-?[0-9]+$", description="decimal nanoseconds since the epoch")]
+    size: Annotated[Number, Meta(ge=0)]
+    mtime_ns: Annotated[
+        str, Meta(pattern="^-?[0-9]+$", description="decimal nanoseconds since the epoch"), Redact.PUBLIC
+    ]
     sha256: Sha256 | None = None
 
 
@@ -303,9 +330,25 @@ class NoteUnarchived(NoteData, frozen=True, gc=False):
 class SharingSet(Data, frozen=True, gc=False):
     """How much a client of the tools is shown from now on. Belongs to the workspace, to no vault."""
 
-    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX), Redact.CLIENT]
     """The name the client gives itself, compared case-folded; `*`: every client that none is set for."""
     level: Sharing
+
+
+# -- what was forgotten (forget.py) --
+
+
+@_entry("event_forgotten", Publisher.DAEMON)
+class EventForgotten(Data, frozen=True, gc=False):
+    """Stands where an event could change the state and told of a note that was forgotten."""
+
+    effect: Annotated[Literal["none", "updated", "left"], Redact.PUBLIC] = "none"
+    """What is left of what it did: `updated` moves `lastUpdated`; `left` clears the active note as well."""
+
+
+@_entry("record_forgotten", Publisher.DAEMON, changes_state=False)
+class RecordForgotten(Data, frozen=True, gc=False):
+    """Stands where a change of a file, or the call of a tool, told of a note that was forgotten."""
 
 
 # -- the daemon's own record --
@@ -315,39 +358,47 @@ class SharingSet(Data, frozen=True, gc=False):
 class ToolCalled(Data, frozen=True):
     """What an agent asked and was shown. The hashes name blobs where recording is on."""
 
-    tool: str
-    caller: str
-    arguments: dict[str, Any]
-    as_of_seq: int
-    result_sha256: str
-    bytes: int
-    duration_us: int
+    tool: Annotated[str, Redact.PUBLIC]
+    caller: Annotated[str, Redact.CLIENT]
+    arguments: Annotated[dict[str, Any], Redact.CONTENT]
+    """Empty where `arguments_sha256` is given."""
+    as_of_seq: Number
+    result_sha256: Annotated[str, Redact.HASH]
+    bytes: Number
+    duration_us: Number
     ok: bool
-    now: str
+    now: Annotated[str, Redact.PUBLIC]
     """The clock the tool saw, in the form of an event's time."""
-    tail_seq: int | None = None
+    tail_seq: Number | None = None
     """The log's tail at the call: how far the history went that it saw. Absent: no further than `asOfSeq`."""
-    inputs_sha256: str | None = None
+    inputs_sha256: Annotated[str, Redact.HASH] | None = None
     """Names what the call read through its View; absent where that was not recorded."""
+    arguments_sha256: Annotated[str, Redact.HASH] | None = None
+    """Names the JSON of arguments that are too long for a line of the log."""
+
+    @property
+    def tail(self) -> int:
+        """How far into the log the call saw."""
+        return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
 
 
 @_entry("log_recovered", Publisher.DAEMON, changes_state=False)
 class LogRecovered(Data, frozen=True, gc=False):
     """Opening the log after an unclean stop found a torn tail and quarantined it."""
 
-    segment: str
-    offset: int
-    bytes: int
-    last_seq: int
-    quarantined: str
+    segment: Annotated[str, Redact.PUBLIC]
+    offset: Number
+    bytes: Number
+    last_seq: Number
+    quarantined: Annotated[str, Redact.PUBLIC]
 
 
 @_entry("daemon_started", Publisher.DAEMON, changes_state=False)
 class DaemonStarted(Data, frozen=True, gc=False):
     """A daemon opened the log."""
 
-    version: str
-    pid: int
+    version: Annotated[str, Redact.PUBLIC]
+    pid: Number
     vaults: tuple[VaultId, ...]
 
 
@@ -355,7 +406,7 @@ class DaemonStarted(Data, frozen=True, gc=False):
 class DaemonStopped(Data, frozen=True, gc=False):
     """A daemon closed the log in good order."""
 
-    reason: str
+    reason: Annotated[str, Redact.PUBLIC]
 
 
 STATE_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if entry.changes_state)

@@ -1,7 +1,8 @@
 """Exports: a log as JSON Lines that grep, jq and other programs read.
 
 The first line is a header, `{"workspaced": "log", "version": 1, ...}` without a `type`; then one event a line, in
-order, batches flattened.
+order, batches flattened. Events of older segments are upcast when they are read, so all are of the version that
+the header names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,14 +30,17 @@ class ExportHeader(msgspec.Struct, frozen=True):
     version: int
     log: str = ""
     catalogue: int = CATALOGUE_VERSION
+    redacted: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether pseudonyms stand for names and texts; left out where not."""
 
 
 _HEADER: Final = msgspec.json.Decoder(ExportHeader)
 
 
-def export_lines(log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
-    """The lines of an export, each with its LF."""
-    yield msgspec.json.encode(ExportHeader("log", VERSION, log_id)) + b"\n"
+def export_lines(log_id: str, events: Iterable[Event], *, redacted: bool = False) -> Iterator[bytes]:
+    """The lines of an export, each with its LF; `redacted` says that the events are."""
+    header = ExportHeader("log", VERSION, log_id, redacted=redacted or msgspec.UNSET)
+    yield msgspec.json.encode(header) + b"\n"
     for event in events:
         yield encode_event(event) + b"\n"
 
@@ -53,15 +57,15 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
         LogDamaged: a line is no event, or a sequence is missing; names the line.
     """
     expected: int | None = None
-    number = 0
+    number, catalogue = 0, CATALOGUE_VERSION
     for number, line in enumerate(lines, start=1):
         if number == 1:
-            read_header(line, name)
+            catalogue = read_header(line, name).catalogue
             continue
         if not line.strip():
             continue
         try:
-            event = decode_event(line)
+            event = decode_event(line, catalogue)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise LogDamaged(f"{name}, line {number}: no event: {error}.", line=number) from None
         if expected is not None and event.seq != expected:

@@ -1,7 +1,8 @@
 """The codec between events and the JSON of a log line or an export.
 
 A line's JSON is an array of events. Decoding is typed and strict; an event of a type, or with data, that this
-version does not know is kept whole as an `UnknownEvent`, and encodes to what it was.
+version does not know is kept whole as an `UnknownEvent`, and encodes to what it was. What an older catalogue wrote
+is upcast first (upcast.py): whoever reads says which one it was.
 """
 
 from collections.abc import Iterable
@@ -9,7 +10,8 @@ from typing import Any, Final, Union
 
 import msgspec
 
-from .catalogue import CATALOGUE, Event, UnknownEvent
+from .catalogue import CATALOGUE, CATALOGUE_VERSION, Event, UnknownEvent
+from .upcast import upcast_batch, upcast_event
 
 _ENCODER: Final = msgspec.json.Encoder()
 _KNOWN: Final[Any] = Union[tuple(entry.event for entry in CATALOGUE.values())]  # noqa: UP007
@@ -29,12 +31,14 @@ def encode_batch(events: Iterable[Event]) -> bytes:
     return _ENCODER.encode(list(events))
 
 
-def decode_event(payload: bytes | msgspec.Raw) -> Event:
-    """The event of one JSON object.
+def decode_event(payload: bytes | msgspec.Raw, catalogue: int = CATALOGUE_VERSION) -> Event:
+    """The event of one JSON object that a program with that version of the catalogue wrote.
 
     Raises:
         msgspec.MsgspecError: not even an envelope of an event, or no JSON at all.
     """
+    if catalogue < CATALOGUE_VERSION:
+        payload = upcast_event(payload, catalogue)
     try:
         event: Event = _EVENT.decode(payload)
     except msgspec.ValidationError:
@@ -44,12 +48,14 @@ def decode_event(payload: bytes | msgspec.Raw) -> Event:
     return event
 
 
-def decode_batch(payload: bytes | memoryview) -> list[Event]:
-    """The events of one line's JSON, in their order.
+def decode_batch(payload: bytes | memoryview, catalogue: int = CATALOGUE_VERSION) -> list[Event]:
+    """The events of one line's JSON, in their order, in a segment of that version of the catalogue.
 
     Raises:
         msgspec.MsgspecError: the payload is no array of events.
     """
+    if catalogue < CATALOGUE_VERSION:
+        payload = upcast_batch(payload, catalogue)
     try:
         batch: list[Event] = _BATCH.decode(payload)
     except msgspec.ValidationError:

@@ -16,7 +16,7 @@ from ..catalogue import CATALOGUE_VERSION, Event
 from ..errors import InvalidArgument, LogDamaged
 from ..record import decode_batch, encode_batch, encode_event
 from .disk import Disk, write_whole
-from .format import PREFIX_BYTES, segment_first
+from .format import PREFIX_BYTES, parse_header, segment_first
 from .recovery import open_log
 from .scan import DIRECTORY, scan_log
 from .segments import Batch
@@ -93,12 +93,16 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
 def _behind(disk: Disk, last: int) -> dict[int, Event]:
     """The events behind sequence `last` whose lines verify, whatever lies between them."""
     found: dict[int, Event] = {}
+    catalogue = CATALOGUE_VERSION
     for name in disk.names(DIRECTORY):
         if segment_first(name) is None:
             continue
         for payload in _standing_lines(disk.read(f"{DIRECTORY}/{name}")):
+            if (header := parse_header(payload)) is not None:
+                catalogue = header.catalogue  # also the best guess for a next segment whose header is gone
+                continue
             try:
-                events = decode_batch(payload) if payload.startswith(b"[") else []
+                events = decode_batch(payload, catalogue) if payload.startswith(b"[") else []
             except msgspec.MsgspecError:
                 continue
             for event in events:

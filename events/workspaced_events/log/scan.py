@@ -44,6 +44,8 @@ class Position(msgspec.Struct, frozen=True):
     segment: str
     offset: int
     chain: int
+    catalogue: int
+    """Of the segment."""
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -169,7 +171,8 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
     header, _bad = _read_header(start, name, scan)
     if header is None or header.format > FORMAT_VERSION:
         return False
-    scan.positions.append(Position(header.first, name, start.index(b"\n") + 1, int(start[:8], 16)))
+    offset, chain = start.index(b"\n") + 1, int(start[:8], 16)
+    scan.positions.append(Position(header.first, name, offset, chain, header.catalogue))
     end = disk.read(f"{DIRECTORY}/{name}", max(0, disk.size(f"{DIRECTORY}/{name}") - _ENDS_BYTES))
     last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
     seal = parse_seal(last[PREFIX_BYTES:])
@@ -254,12 +257,12 @@ def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> s
             problem = "there is a line behind the seal"
             break
         if line.is_batch:
-            batch = _consecutive(line.payload, seq + 1)
+            batch = _consecutive(line.payload, seq + 1, tail.catalogue)
             if not batch:
                 problem = f"expected an array of events from sequence {seq + 1} on"
                 break
             if offset - indexed >= INDEX_STRIDE_BYTES:
-                scan.positions.append(Position(seq + 1, tail.segment, offset, chain))
+                scan.positions.append(Position(seq + 1, tail.segment, offset, chain, tail.catalogue))
                 indexed = offset
             sink(batch)
             seq, events = seq + len(batch), events + len(batch)
@@ -274,9 +277,9 @@ def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> s
     return problem
 
 
-def _consecutive(payload: bytes, first: int) -> list[Event] | None:
+def _consecutive(payload: bytes, first: int, catalogue: int) -> list[Event] | None:
     try:
-        batch = decode_batch(payload)
+        batch = decode_batch(payload, catalogue)
     except msgspec.MsgspecError:
         return None
     return batch if [event.seq for event in batch] == list(range(first, first + len(batch))) else None

@@ -127,7 +127,7 @@ class SegmentLog:
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
         if not self._positions or self._is_stride(tail):
-            self._positions.append(Position(batch.first, tail.segment, tail.offset, tail.chain))
+            self._positions.append(Position(batch.first, tail.segment, tail.offset, tail.chain, tail.catalogue))
         self.tail = msgspec.structs.replace(
             tail,
             seq=batch.last,
@@ -308,7 +308,7 @@ class SegmentLog:
             at_tail = position.segment == tail.segment
             for line in self._lines(position, tail.offset if at_tail else None):
                 if line.is_batch:
-                    batch = decode_batch(line.payload)
+                    batch = decode_batch(line.payload, position.catalogue)
                     if batch[-1].seq >= first:
                         yield batch, len(line.payload)
             if at_tail:

@@ -1,0 +1,133 @@
+"""Writes a golden log: a small data directory, its export and its state, as the code it runs on makes them.
+
+    PYTHONPATH=events python tests/data/logs/write.py tests/data/logs
+
+makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
+written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
+PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
+version 2 of 273e9a6. Run it anew only for a version that was never released.
+"""
+
+import itertools
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import CATALOGUE, CATALOGUE_VERSION
+from workspaced_events.export import export_lines
+from workspaced_events.journal import open_journal, read_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.state import to_json
+
+HASH = "0123456789abcdef" * 4
+LONG = "A long selection lies in a blob. " * 200
+CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "durationUs": 300}
+ROWS = [
+    ("daemon_started", {"version": "1.0", "pid": 42, "vaults": ["notes", "work"]}),
+    ("vault_opened", {"vaultId": "notes", "name": "Notes", "path": "/home/me/notes"}),
+    ("vault_opened", {"vaultId": "work", "name": "Work", "path": "/home/me/work"}),
+    ("active_note_set", {"note": "plan.md", "title": "The plan"}),
+    ("note_pinned", {"note": "plan.md"}),
+    ("note_pinned", {"note": "Tagebuch/März.md", "title": "März"}),
+    ("note_pinned", {"note": "日記/三月.md", "index": 0}),
+    ("pinned_notes_reordered", {"notes": ["plan.md", "日記/三月.md", "Tagebuch/März.md"]}),
+    ("note_unpinned", {"note": "Tagebuch/März.md"}),
+    ("temporary_tab_opened", {"note": "cleared.md", "source": "search"}),
+    ("temporary_tabs_cleared", {}),
+    *(("temporary_tab_opened", {"note": f"tab {number}.md", "source": "search"}) for number in range(11)),
+    ("temporary_tab_opened", {"note": "tab 5.md", "source": "wikilink", "title": "Five"}),
+    ("temporary_tab_closed", {"note": "tab 4.md"}),
+    ("temporary_tab_closed", {"tabId": "tab-18"}),
+    ("temporary_tabs_expired", {"tabIds": ["tab-19"]}),
+    ("selection_changed", {"note": "plan.md", "startLine": 2, "endLine": 3, "text": "two\nlines"}),
+    ("note_created", {"note": "plan.md", "size": 0, "mtimeNs": "1767225600000000001", "sha256": HASH}),
+    ("note_changed", {"note": "plan.md", "size": 12, "mtimeNs": "-1"}),
+    ("note_renamed", {"from": "plan.md", "to": "old/plan.md"}),
+    ("note_archived", {"note": "日記/三月.md"}),
+    ("note_archived", {"note": "old/plan.md"}),
+    ("note_unarchived", {"note": "日記/三月.md"}),
+    ("tool_called", {**CALL, "tool": "get_current_note", "arguments": {}, "ok": True}),
+    ("tool_called", {**CALL, "tool": "get_note_by_reference", "ok": False, "inputsSha256": HASH, "tailSeq": 12}),
+    ("sharing_set", {"client": "Agent", "level": "names"}),
+    ("vault_switched", {"vaultId": "work"}),
+    ("active_note_set", {"note": "todo.md"}),
+    ("temporary_tab_opened", {"note": "one.md", "source": "history"}),
+    ("temporary_tab_opened", {"note": "two.md", "source": "navigation"}),
+    ("temporary_tabs_reordered", {"tabIds": ["{last}", "{last but one}"]}),
+    ("note_deleted", {"note": "one.md"}),
+    ("active_note_cleared", {}),
+    ("vault_closed", {"vaultId": "work"}),
+    ("vault_switched", {"vaultId": "notes"}),
+    ("active_note_set", {"note": "old/plan.md"}),
+    ("event_forgotten", {"effect": "left"}),
+    ("event_forgotten", {}),
+    ("record_forgotten", {}),
+    ("active_note_set", {"note": "old/plan.md"}),
+    ("temporary_tab_opened", {"note": "last.md", "source": "search"}),
+    ("selection_changed", {"note": "old/plan.md", "startLine": 1, "endLine": 200, "text": LONG}),
+    ("log_recovered", {"segment": "1.wlog", "offset": 9, "bytes": 3, "lastSeq": 7, "quarantined": "quarantine/1"}),
+    ("daemon_stopped", {"reason": "SIGTERM"}),
+]
+
+
+def main(directory: Path) -> None:
+    name = f"v{CATALOGUE_VERSION}"
+    data = directory / name
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    ticks = itertools.count()
+    journal = open_journal(
+        RealDisk(data),
+        version="golden",
+        clock=lambda: f"2026-03-01T12:00:00.{next(ticks):06}Z",
+        segment_bytes_max=6_000,
+    )
+    assert {kind for kind, _data in ROWS} >= set(CATALOGUE)
+    for kind, wire in ROWS:
+        if kind in CATALOGUE:
+            _append(journal, kind, dict(wire))
+    journal.recorder.close()
+    events = []
+    scan = read_journal(data, events.extend)
+    assert scan.damage is None and scan.segments > 1
+    (directory / f"{name}.jsonl").write_bytes(b"".join(export_lines(scan.log_id, events)))
+    state = journal.recorder.state
+    golden = {
+        "state": msgspec.to_builtins(state),
+        "vaults": {vault: msgspec.to_builtins(to_json(state, vault)) for vault in state.by_vault},
+    }
+    text = json.dumps(golden, ensure_ascii=False, indent=1)
+    (directory / f"{name}.state.json").write_text(text + "\n")
+
+
+def _append(journal, kind, wire) -> None:
+    entry = CATALOGUE[kind]
+    if kind == "tool_called":
+        wire.setdefault("arguments", {"reference": "[[Plan]]", "deep": [1, None, True]})
+        wire["now"] = "2026-03-01T11:59:59.999999Z"
+        wire = {key: value for key, value in wire.items() if key in entry.fields}
+    seq = journal.log.tail.seq
+    if wire.get("tabIds", [""])[0].startswith("{"):
+        wire["tabIds"] = [f"tab-{seq}", f"tab-{seq - 1}"]
+    blob = None
+    if len(wire.get("text", "")) > 4_096:
+        blob = wire.pop("text").encode()
+        wire["textSha256"] = journal.blobs.put(blob)
+    action = Action(msgspec.convert(wire, entry.data), blob=blob)
+    if (
+        kind == "vault_closed"
+    ):  # what the daemon appends itself is admitted as it is; the vault is still the current
+        action = msgspec.structs.replace(action, vault="work")
+    outcome = []
+    journal.recorder.submit([action], "editor" if entry.by_ui else "workspaced", outcome.append)
+    for done, came in journal.recorder.commit().outcomes:
+        done(came)
+    assert isinstance(outcome[0], list), outcome[0]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute())
