@@ -3,12 +3,17 @@
     WorkspacedError                 code, message, hint, details: what reaches the wire and the command line
       ActionError                   the caller's fault; carries the action's index in its batch
         InvalidArgument             INVALID_ARGUMENT
+          NotInLog                  the same: the log tells of no note that has this path
         UnknownAction               UNKNOWN_ACTION
         NotAllowed                  NOT_ALLOWED
         OutsideVault                OUTSIDE_VAULT
         BatchTooLarge               BATCH_TOO_LARGE
         Conflict                    CONFLICT
       Busy                          BUSY: the queue before the disk is full; retry
+      PredicateFailed               PREDICATE_FAILED: the command that tells states apart did not work
+      NeverTrue                     NEVER_TRUE: no event that was looked at shows what was looked for
+      AlreadyTrue                   ALREADY_TRUE: it shows before the first event that was looked at
+      CannotTell                    CANNOT_TELL: one of some events shows it; the command could not tell which
       LogError                      the log's fault
         DiskFull                    DISK_FULL: nothing of the batch was kept; works again once there is space
         LogFailed                   LOG_FAILED: poisoned until a restart
@@ -57,6 +62,10 @@ class InvalidArgument(ActionError):
     code = "INVALID_ARGUMENT"
 
 
+class NotInLog(InvalidArgument):
+    """The log tells of no note that has this path."""
+
+
 class UnknownAction(ActionError):
     code = "UNKNOWN_ACTION"
 
@@ -79,6 +88,22 @@ class Conflict(ActionError):
 
 class Busy(WorkspacedError):
     code = "BUSY"
+
+
+class PredicateFailed(WorkspacedError):
+    code = "PREDICATE_FAILED"
+
+
+class NeverTrue(WorkspacedError):
+    code = "NEVER_TRUE"
+
+
+class AlreadyTrue(WorkspacedError):
+    code = "ALREADY_TRUE"
+
+
+class CannotTell(WorkspacedError):
+    code = "CANNOT_TELL"
 
 
 class LogError(WorkspacedError):

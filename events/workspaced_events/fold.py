@@ -272,6 +272,15 @@ def _note_unarchived(state: VaultState, _event: Event, data: c.NoteUnarchived) -
     return replace(state, archived=_without(state.archived, data.note)) if data.note in state.archived else state
 
 
+# -- what was forgotten --
+
+
+def _event_forgotten(state: VaultState, _event: Event, data: c.EventForgotten) -> VaultState:
+    if data.effect == "left":
+        return replace(state, active=None, selection=None)
+    return replace(state) if data.effect == "updated" else state
+
+
 # -- pieces --
 
 
@@ -343,4 +352,5 @@ _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.NoteDeleted: _note_deleted,
     c.NoteArchived: _note_archived,
     c.NoteUnarchived: _note_unarchived,
+    c.EventForgotten: _event_forgotten,
 }

@@ -13,7 +13,9 @@ import msgspec
 from .blobs import BlobStore
 from .catalogue import Event, LogRecovered
 from .clock import Clock, system_clock
+from .errors import LogReadOnly
 from .fold import fold_all
+from .forget import is_interrupted
 from .id_window import IdWindow, seen_in
 from .limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
 from .log.disk import Disk, RealDisk
@@ -120,6 +122,12 @@ def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], 
     """Verifies the log in `directory` and hands its events to `sink`, without changing anything.
 
     Raises:
+        LogReadOnly: a forgetting was interrupted there: the log is neither the old nor the new one.
         OSError: a file cannot be read.
     """
+    if is_interrupted(directory):
+        raise LogReadOnly(
+            f"A note was being forgotten in {directory}, and that was interrupted.",
+            hint="Start the daemon, or run `workspaced forget` again: either finishes it.",
+        )
     return scan_log(RealDisk(directory), sink, progress=progress)

@@ -25,6 +25,7 @@ from workspaced_events.catalogue import (
     DaemonStopped,
     Data,
     Event,
+    EventForgotten,
     LogRecovered,
     NoteArchived,
     NoteChanged,
@@ -35,6 +36,7 @@ from workspaced_events.catalogue import (
     NoteUnarchived,
     NoteUnpinned,
     PinnedNotesReordered,
+    RecordForgotten,
     SelectionChanged,
     Sharing,
     SharingSet,
@@ -453,6 +455,7 @@ SILENT: list[Data] = [
     LogRecovered("0001.log", 10, 3, 7, "0001.torn"),
     DaemonStarted("1.0", 42, (V1,)),
     DaemonStopped("SIGTERM"),
+    RecordForgotten(),
 ]
 
 
@@ -1113,6 +1116,7 @@ def random_action(rng: random.Random, notes: list[NoteId], sub: VaultState, vaul
         lambda: rng.choice([VaultClosed(vault), VaultOpened(vault, vault, f"/{vault}")]),
         lambda: NoteChanged(note=note, size=3, mtime_ns="17"),
         lambda: SharingSet(rng.choice(["*", "Agent", "editor"]), rng.choice(["all", "names", "none"])),
+        lambda: EventForgotten(rng.choice(["none", "updated", "left"])),
         lambda: rng.choice([TemporaryTabsCleared(), rename(note, NoteId(f"moved {rng.random()}.md"))]),
     ]
     return rng.choice(makers)()

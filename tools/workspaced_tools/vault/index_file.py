@@ -194,9 +194,7 @@ class IndexFile:
         if directory is None:
             directory = self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="workspaced-index-"))
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return (
-            directory / f"{hashlib.sha256(self._vault.encode(errors='surrogateescape')).hexdigest()[:24]}.sqlite"
-        )
+        return directory / f"{_stem(self._vault)}.sqlite"
 
     def _let_go(self) -> bool:
         """Closes every connection; whether all that was written is in the one file now."""
@@ -232,6 +230,20 @@ class IndexFile:
             return path.stat().st_size == seal.size and _hash(path) == seal.sha256
         except (OSError, ValueError):
             return False
+
+
+def remove_index(directory: Path, vault: str) -> None:
+    """Removes what is left of a vault's index, which nobody may have open.
+
+    Raises:
+        OSError: some of it is still there.
+    """
+    for path in directory.glob(f"{_stem(vault)}.*"):
+        path.unlink(missing_ok=True)
+
+
+def _stem(vault: str) -> str:
+    return hashlib.sha256(vault.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
 def read_in(path: Path, sql: str) -> list[Any]:

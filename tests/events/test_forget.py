@@ -1,0 +1,518 @@
+"""Forgetting a note: the events that tell of it, what they named, and every other trace of it."""
+
+import itertools
+import json
+import random
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action, parse_actions
+from workspaced_events.blobs import unpacked
+from workspaced_events.catalogue import ENTRY_OF, STATE_TYPES, Data, Event, UnknownEvent
+from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
+from workspaced_events.fold import apply, fold_all
+from workspaced_events.forget import DIRECTORY, READY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.journal import Journal, open_journal, read_journal
+from workspaced_events.limits import TEMPORARY_TABS_MAX
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.salvage import AFTER_DAMAGE
+from workspaced_events.log.segments import Batch
+from workspaced_events.served import ServedBlobs
+from workspaced_events.state import EMPTY, VaultState, WorkspaceState
+from workspaced_events.tombstones import Forgetting, Trail
+from workspaced_events.visits import visits_of
+
+V, W = VaultId("v"), VaultId("w")
+NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記", "Untitled"))
+A, B, C, D = NOTES[:4]
+HASH = "0" * 64
+
+
+def time_at(seq: int) -> str:
+    return f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
+
+
+def event_of(seq: int, data: Data, vault: VaultId | None = V) -> Event:
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_at(seq), "ui", vault, data)
+    return made
+
+
+def log_of(*datas: Data) -> list[Event]:
+    opened = [c.VaultOpened(V, "v", "/v"), c.VaultOpened(W, "w", "/w")]
+    return [event_of(seq, data) for seq, data in enumerate([*opened, *datas], start=1)]
+
+
+def trail_of(events: list[Event], note: NoteId, vault: VaultId = V) -> Trail:
+    trail = Trail(vault, note)
+    trail.feed(events)
+    return trail
+
+
+def without(events: list[Event], note: NoteId) -> list[Event]:
+    forgetting = Forgetting(V, trail_of(events, note), lambda _event: False)
+    return [forgetting(event) for event in events]
+
+
+def state_without(events: list[Event], note: NoteId) -> VaultState:
+    return fold_all(without(events, note), EMPTY).of(V)
+
+
+# -- the fold of what remains --
+
+
+def entries_without(state: VaultState, names: frozenset[NoteId]) -> VaultState:
+    """The state with the note's entries taken out, as the word says."""
+    return VaultState(
+        active=None if state.active and state.active.id in names else state.active,
+        pins={note: pin for note, pin in state.pins.items() if note not in names},
+        tabs={note: tab for note, tab in state.tabs.items() if note not in names},
+        recents={note: at for note, at in state.recents.items() if note not in names},
+        selection=None if state.selection and state.selection.note in names else state.selection,
+        archived={note: None for note in state.archived if note not in names},
+        former={old: new for old, new in state.former.items() if new not in names},
+    )
+
+
+def lists(state: VaultState) -> Any:
+    return (
+        state.active,
+        list(state.pins.values()),
+        list(state.tabs.values()),
+        list(state.recents.items()),
+        state.selection,
+        list(state.archived),
+    )
+
+
+def random_data(rng: random.Random, state: WorkspaceState, vault: VaultId) -> Data:
+    """One of all that may be appended; much of it fits the state."""
+    sub = state.of(vault)
+    note, other = rng.choice(NOTES), rng.choice(NOTES)
+    pins = rng.sample(list(sub.pins), len(sub.pins))
+    tabs = rng.sample([tab.id for tab in sub.tabs.values()], len(sub.tabs))
+    active = sub.active.id if sub.active else note
+    makers = [
+        lambda: c.ActiveNoteSet(note, title=rng.choice([None, "hint"])),
+        lambda: c.ActiveNoteSet(note),
+        lambda: c.ActiveNoteCleared(),
+        lambda: c.SelectionChanged(rng.choice([active, note]), 1, 2, "text"),
+        lambda: c.NotePinned(note, rng.choice([None, 0, 1, 2, 9])),
+        lambda: c.NotePinned(note, rng.choice([None, 0, 1, 2, 9])),
+        lambda: c.NoteUnpinned(rng.choice([note, *pins])),
+        lambda: c.PinnedNotesReordered(tuple(rng.choice([pins, pins, pins[1:], [*pins, note]]))),
+        lambda: c.TemporaryTabOpened(note, "search"),
+        lambda: c.TemporaryTabOpened(note, "wikilink"),
+        lambda: c.TemporaryTabClosed(note=note),
+        lambda: c.TemporaryTabClosed(tab_id=rng.choice([*tabs, TabId("tab-1")])),
+        lambda: c.TemporaryTabsReordered(tuple(rng.choice([tabs, tabs, tabs[1:]]))),
+        lambda: c.TemporaryTabsExpired(tuple(tabs[:2])),
+        lambda: c.TemporaryTabsCleared(),
+        lambda: c.NoteRenamed(note, other),
+        lambda: c.NoteRenamed(note, other),
+        lambda: c.NoteDeleted(note),
+        lambda: c.NoteArchived(note),
+        lambda: c.NoteUnarchived(note),
+        lambda: c.NoteChanged(note, 3, "17"),
+        lambda: c.VaultSwitched(rng.choice([V, W])),
+        lambda: rng.choice([c.VaultClosed(vault), c.VaultOpened(vault, "v", "/v")]),
+    ]
+    return rng.choice(makers)()
+
+
+def random_log(seed: int, length: int) -> list[Event]:
+    rng = random.Random(seed)
+    events = log_of()
+    state = fold_all(events, EMPTY)
+    for seq in range(len(events) + 1, length + 1):
+        vault = rng.choice([V, V, V, W])
+        event = event_of(seq, random_data(rng, state, vault), vault)
+        events.append(event)
+        state = apply(state, event)
+    return events
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
+def test_the_rest_folds_to_the_state_without_the_notes_entries(seed: int, length: int, note: NoteId) -> None:
+    events = random_log(seed, length)
+    trail = trail_of(events, note)
+    if trail.note != note:
+        return  # refused: it is called otherwise now
+    rest = without(events, note)
+    whole, left = fold_all(events, EMPTY), fold_all(rest, EMPTY)
+    expected = entries_without(whole.of(V), trail.at(length))
+    assert lists(left.of(V)) == lists(expected)
+    assert expected.former.items() <= left.of(V).former.items()
+    assert {*left.of(V).former} - {*expected.former} <= trail.paths()
+    assert (left.seq, left.current, left.vaults) == (whole.seq, whole.current, whole.vaults)
+    assert left.of(W) == whole.of(W)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
+def test_every_event_stays_in_its_place_and_those_about_others_stay_whole(
+    seed: int, length: int, note: NoteId
+) -> None:
+    events = random_log(seed, length)
+    trail = trail_of(events, note)
+    rest = without(events, note)
+    for event, kept in zip(events, rest, strict=True):
+        assert (kept.seq, kept.time, kept.source, kept.vault) == (event.seq, event.time, event.source, event.vault)
+        assert (type(kept.data) in STATE_TYPES) == (type(event.data) in STATE_TYPES)
+        assert (kept.id == event.id) == (kept is event)
+        names = {getattr(event.data, name, None) for name in ("note", "to")}
+        if kept is not event:
+            assert event.vault == V
+        elif event.vault == V:
+            assert names.isdisjoint(trail.at(event.seq))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
+def test_forgetting_it_again_finds_nothing(seed: int, length: int, note: NoteId) -> None:
+    events = random_log(seed, length)
+    if trail_of(events, note).note != note:
+        return
+    rest = without(events, note)
+    again = trail_of(rest, note)
+    assert again.note != note or without(rest, note) == rest
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
+def test_visits_of_other_notes_are_as_long_as_they_were(seed: int, length: int, note: NoteId) -> None:
+    events = [each for each in random_log(seed, length) if type(each.data) is not c.NoteRenamed]
+    stays = [(each.note, each.at, each.until) for each in visits_of(events, V) if each.note != note]
+    left = [(each.note, each.at, each.until) for each in visits_of(without(events, note), V)]
+    assert left == stays
+
+
+class TestWhatANoteDidToOthers:
+    def test_the_active_note_was_left_for_it(self) -> None:
+        events = log_of(c.ActiveNoteSet(A), c.ActiveNoteSet(B))
+        assert state_without(events, B).active is None
+        assert without(events, B)[-1].data == c.EventForgotten("left")
+
+    def test_a_pin_put_behind_it_stays_where_it_was(self) -> None:
+        pins = [c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NotePinned(D, 2)]
+        assert list(state_without(log_of(*pins), A).pins) == [B, D, C]
+
+    def test_an_order_keeps_the_others(self) -> None:
+        events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, A, B)))
+        assert without(events, A)[-1].data == c.PinnedNotesReordered((C, B))
+        assert list(state_without(events, A).pins) == [C, B]
+
+    def test_an_order_of_it_alone_is_forgotten_whole(self) -> None:
+        events = log_of(c.NotePinned(A), c.PinnedNotesReordered((A,)))
+        assert without(events, A)[-1].data == c.EventForgotten("updated")
+
+    def test_an_order_that_failed_for_it_goes_on_failing(self) -> None:
+        events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, B)))
+        assert list(state_without(events, A).pins) == [B, C]
+
+    def test_tabs_are_counted_without_it(self) -> None:
+        names = [NoteId(f"{number}.md") for number in range(TEMPORARY_TABS_MAX)]
+        opened = [c.TemporaryTabOpened(name, "search") for name in [*names, A]]
+        assert list(fold_all(log_of(*opened), EMPTY).of(V).tabs) == [*names[1:], A]
+        assert list(state_without(log_of(*opened), A).tabs) == names  # as if it had not been pushed out
+
+
+class TestTheTrail:
+    def test_goes_through_renames_both_ways(self) -> None:
+        events = log_of(c.NotePinned(A), c.NoteRenamed(A, B), c.ActiveNoteSet(B), c.NoteRenamed(B, C))
+        assert trail_of(events, C).paths() == {A, B, C}
+        rest = without(events, C)
+        assert not re.search(rb"a\.md|b\.md|c\.md", b"".join(map(msgspec.json.encode, rest)))
+
+    def test_of_a_former_path_leads_to_the_present_one(self) -> None:
+        events = log_of(c.NotePinned(A), c.NoteRenamed(A, B))
+        assert trail_of(events, A).note == B
+
+    def test_tells_notes_apart_that_had_the_same_path_one_after_the_other(self) -> None:
+        untitled = NOTES[5]
+        events = log_of(
+            *(c.NotePinned(untitled), c.NoteRenamed(untitled, A)),
+            *(c.NotePinned(untitled), c.NoteRenamed(untitled, B)),
+            *(c.NotePinned(untitled), c.ActiveNoteSet(A)),
+        )
+        assert list(state_without(events, B).pins) == [A, untitled]
+        assert list(state_without(events, untitled).pins) == [A, B]
+
+    def test_takes_in_a_note_that_was_renamed_over_it(self) -> None:
+        events = log_of(c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NoteRenamed(B, A))
+        assert list(state_without(events, A).pins) == [C]
+
+    def test_knows_the_titles_of_its_note_alone(self) -> None:
+        events = log_of(
+            c.ActiveNoteSet(A, title="One"), c.NoteRenamed(A, B), c.ActiveNoteSet(A, title="Two"), c.NotePinned(C)
+        )
+        assert trail_of(events, B).titles() == {"One"}
+        assert trail_of(events, A).titles() == {"Two"}
+
+    def test_is_of_one_vault(self) -> None:
+        events = [*log_of(), event_of(3, c.NotePinned(A), W), event_of(4, c.NotePinned(A), V)]
+        assert [event.type for event in without(events, A)[2:]] == ["note_pinned", "event_forgotten"]
+
+
+# -- a data directory --
+
+SECRET, MOVED, OTHER = NoteId("keep/Geheimplan-Falke.md"), NoteId("archive/Falkennest-77.md"), NoteId("other.md")
+CANARIES = ("geheimplan", "falkennest", "deckname", "zugvogel", "flugroute")
+UNKNOWN = b'{"type":"note_starred","seq":%d,"id":"n","time":"%s","source":"ui","vault":"v","data":{"note":"%s"}}'
+
+
+class Desk:
+    """A data directory in which much happened to one note, and some to others."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+        self.served = ServedBlobs(root)
+        ticks = itertools.count()
+        self.clock = lambda: f"2026-03-01T12:00:00.{next(ticks):06}Z"
+
+    def open(self, **options: Any) -> Journal:
+        return open_journal(RealDisk(self.root), version="t", clock=self.clock, **options)
+
+    def fill(self) -> None:
+        journal = self.open(segment_bytes_max=3_000)
+        self.journal = journal
+        self.put(c.VaultOpened(V, "v", "/v"), c.DaemonStarted("1", 1, (V,)))
+        self.publish("active_note_set", note=SECRET, title="Deckname Zugvogel")
+        self.publish("selection_changed", note=SECRET, startLine=1, endLine=2, text="Flugroute kurz")
+        self.publish("note_pinned", note=SECRET)
+        self.publish("note_pinned", note=OTHER, index=1)
+        self.publish("pinned_notes_reordered", notes=[OTHER, SECRET])
+        self.put(c.NoteChanged(SECRET, 5, "7", HASH))
+        self.publish("note_renamed", **{"from": SECRET, "to": MOVED})
+        self.publish("active_note_set", note=MOVED)
+        self.publish("selection_changed", note=MOVED, startLine=1, endLine=9, text="Flugroute lang " * 400)
+        self.call({"reference": "[[deckname zugvogel#Ziel]]"}, {"error": "swept"}, None)
+        self.call({}, {"data": {"path": MOVED}}, {"asked": [{"text": self.text("Flugroute im Text")}]})
+        self.call({}, {"data": {"ok": 1}}, {"asked": [{"id": str(SECRET), "text": self.text("Flugroute alt")}]})
+        self.call({"reference": "keep%2FGeheimplan%2DFalke"}, {}, {})
+        self.call({"reference": "other"}, {"n": 1}, {"asked": [{"id": OTHER, "text": self.text("Alltag")}]})
+        self.call({}, {"n": 2}, {"leftOut": {"pins": [0]}, "asked": [{"text": self.text("versetzt")}]})
+        self.text("Flugroute, von keinem Ereignis genannt")
+        self.publish("active_note_set", note=OTHER, title="Alltag")
+        self.publish("selection_changed", note=OTHER, startLine=1, endLine=9, text="Alltag lang " * 400)
+        seq = journal.log.tail.seq
+        unknown = UNKNOWN % (seq + 1, self.clock().encode(), MOVED.encode())
+        journal.log.append(Batch(seq + 1, seq + 1, b"[" + unknown + b"]"), seq)
+        journal.recorder.close()
+
+    def put(self, *datas: Data) -> None:
+        self._submit([Action(data) for data in datas])
+
+    def publish(self, kind: str, **data: Any) -> None:
+        keep = lambda text: sha256(text).hexdigest()  # noqa: E731
+        action = {"type": kind, "data": data, "id": f"{kind}:{data.get('note')}:{random.random()}"}
+        self._submit(parse_actions([action], keep_text=keep))
+
+    def _submit(self, actions: list[Action]) -> None:
+        outcomes: list[Any] = []
+        self.journal.recorder.submit(actions, "ui", outcomes.append)
+        for done, outcome in self.journal.recorder.commit().outcomes:
+            done(outcome)
+        assert isinstance(outcomes[0], list), outcomes
+
+    def text(self, text: str) -> str:
+        return self.served.keep(text.encode())
+
+    def call(self, arguments: Any, result: Any, recording: Any) -> None:
+        made = self.served.keep(json.dumps(result).encode())
+        inputs = self.served.keep(json.dumps(recording).encode()) if recording is not None else None
+        self.put(
+            c.ToolCalled("get_note", "agent", arguments, 3, made, 9, 9, True, time_at(1), inputs_sha256=inputs)
+        )
+
+    # -- forgetting --
+
+    def prepare(self, note: NoteId, vault: VaultId | None = None) -> Prepared:
+        RealDisk(self.root).make_directory(DIRECTORY)
+        aside = RealDisk(self.root / DIRECTORY)
+        return prepare(RealDisk(self.root), aside, note, vault, version="t", now=time_at(9))
+
+    def forget(self, note: NoteId, vault: VaultId | None = None) -> Prepared:
+        prepared = self.prepare(note, vault)
+        carry_out(RealDisk(self.root), RealDisk(self.root / DIRECTORY), prepared)
+        finish_forgetting(self.root)
+        return prepared
+
+    # -- looking --
+
+    def events(self) -> list[Event]:
+        events: list[Event] = []
+        scan = read_journal(self.root, events.extend)
+        assert scan.damage is None
+        assert scan.warnings == []
+        return events
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("*") if path.is_file()
+        }
+
+
+def telling(files: dict[str, bytes]) -> list[str]:
+    """The files that hold a canary, in their name or their bytes, compressed or escaped."""
+    found = []
+    for name, data in files.items():
+        text = b"\n".join([name.encode(), data, unpacked(data)]).decode(errors="replace").casefold()
+        if any(canary in text for canary in CANARIES):
+            found.append(name)
+    return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk(tmp_path / "data")
+    made.fill()
+    return made
+
+
+class TestADataDirectory:
+    def test_holds_no_trace_of_the_note_afterwards(self, desk: Desk) -> None:
+        (desk.root / "quarantine").mkdir(exist_ok=True)
+        (desk.root / "quarantine" / "1.torn").write_bytes(b'{"note":"keep/Geheimpl')
+        (desk.root / AFTER_DAMAGE).write_text(json.dumps({"note": MOVED}) + "\n")
+        assert len(telling(desk.files())) >= 10
+        desk.forget(MOVED)
+        files = desk.files()
+        assert telling(files) == []
+        assert not [
+            name for name in files if name.startswith(("quarantine", "snapshots", DIRECTORY, AFTER_DAMAGE))
+        ]
+
+    def test_keeps_every_event_of_others_in_its_place(self, desk: Desk) -> None:
+        before = desk.events()
+        prepared = desk.forget(MOVED)
+        after = desk.events()
+        assert [event.seq for event in after] == [event.seq for event in before]
+        assert [event.time for event in after] == [event.time for event in before]
+        changed = {event.type for event, was in zip(after, before, strict=True) if event != was}
+        assert changed == {
+            *("event_forgotten", "record_forgotten"),
+            *("note_pinned", "pinned_notes_reordered", "tool_called"),
+        }
+        assert prepared.paths == [MOVED, SECRET]
+        assert prepared.calls == 4
+        assert prepared.events == sum(
+            event.type in ("event_forgotten", "record_forgotten", "note_pinned", "pinned_notes_reordered")
+            for event in after
+        )
+
+    def test_keeps_what_other_events_name(self, desk: Desk) -> None:
+        desk.forget(MOVED)
+        blobs = [unpacked(data) for name, data in desk.files().items() if name.startswith(("blobs", "served"))]
+        assert sorted(blobs) == sorted(
+            [
+                ("Alltag lang " * 400).encode(),
+                b"Alltag",
+                b'{"n": 1}',
+                b'{"n": 2}',
+                json.dumps({"asked": [{"id": OTHER, "text": sha256(b"Alltag").hexdigest()}]}).encode(),
+            ]
+        )
+
+    def test_lets_go_of_a_recording_that_would_be_misread_without_the_note(self, desk: Desk) -> None:
+        desk.forget(MOVED)
+        calls = [event.data for event in desk.events() if type(event.data) is c.ToolCalled]
+        assert [call.inputs_sha256 is None for call in calls] == [False, True]
+
+    def test_is_another_log_that_opens_and_goes_on(self, desk: Desk) -> None:
+        whole = fold_all(desk.events(), EMPTY)
+        old = desk.open()
+        old.recorder.close()
+        desk.forget(MOVED)
+        journal = desk.open()
+        assert journal.warnings == []
+        assert journal.recovered is None
+        assert journal.log.log_id != old.log.log_id
+        assert lists(journal.recorder.state.of(V)) == lists(entries_without(whole.of(V), frozenset({MOVED})))
+        assert journal.recorder.state.seq == whole.seq
+        desk.journal = journal
+        desk.publish("note_pinned", note="new.md")
+        journal.recorder.close()
+        assert desk.events()[-1].type == "note_pinned"
+
+    def test_is_not_changed_by_a_path_that_the_log_never_mentions(self, desk: Desk) -> None:
+        before = desk.files()
+        for note in ("falkennest-77.md", "Falkennest-77.md", "archive/Falkennest-7.md", "deckname zugvogel.md"):
+            with pytest.raises(NotInLog):
+                desk.forget(NoteId(note))
+        finish_forgetting(desk.root)
+        assert desk.files() == before
+
+    def test_is_not_changed_by_a_second_time(self, desk: Desk) -> None:
+        desk.forget(MOVED)
+        before = desk.files()
+        for note in (MOVED, SECRET):
+            with pytest.raises(NotInLog):
+                desk.forget(note)
+        finish_forgetting(desk.root)
+        assert desk.files() == before
+
+    def test_is_not_changed_where_the_path_is_a_former_one(self, desk: Desk) -> None:
+        before = desk.files()
+        with pytest.raises(NotInLog) as refused:
+            desk.forget(SECRET)
+        assert str(MOVED) in str(refused.value)
+        finish_forgetting(desk.root)
+        assert desk.files() == before
+
+    def test_is_not_changed_by_what_is_prepared_and_dropped(self, desk: Desk) -> None:
+        before = desk.files()
+        desk.prepare(MOVED)
+        assert not finish_forgetting(desk.root)
+        assert desk.files() == before
+
+    def test_asks_for_a_vault_that_it_knows(self, desk: Desk) -> None:
+        with pytest.raises(InvalidArgument):
+            desk.forget(MOVED, VaultId("nowhere"))
+
+    def test_forgets_a_note_that_only_calls_tell_of(self, desk: Desk) -> None:
+        desk.journal = desk.open()
+        desk.call({}, {"path": "found/by-search.md"}, {"read": ["found/by-search.md"]})
+        desk.journal.recorder.close()
+        prepared = desk.forget(NoteId("found/by-search.md"))
+        assert (prepared.events, prepared.calls) == (1, 1)
+        assert not [name for name, data in desk.files().items() if b"by-search" in data + unpacked(data)]
+
+    def test_with_damage_is_refused_and_as_it_was(self, desk: Desk) -> None:
+        first = sorted((desk.root / "log").glob("*.wlog"))[0]
+        first.write_bytes(first.read_bytes().replace(b"other", b"0ther", 1))
+        before = desk.files()
+        with pytest.raises(LogDamaged):
+            desk.forget(MOVED)
+        finish_forgetting(desk.root)
+        assert desk.files() == before
+
+    def test_loses_a_torn_tail_that_was_never_acknowledged(self, desk: Desk) -> None:
+        last = sorted((desk.root / "log").glob("*.wlog"))[-1]
+        last.write_bytes(last.read_bytes() + b'01234567 [{"note":"archive/Falkennest')
+        desk.forget(MOVED)
+        assert telling(desk.files()) == []
+
+    def test_is_not_read_while_it_is_half_done(self, desk: Desk) -> None:
+        prepared = desk.prepare(MOVED)
+        (desk.root / DIRECTORY / READY).write_bytes(msgspec.json.encode(prepared.ready))
+        with pytest.raises(LogReadOnly):
+            desk.events()
+        assert finish_forgetting(desk.root)
+        assert telling(desk.files()) == []
+
+    def test_keeps_an_event_of_a_newer_version_that_does_not_tell_of_it(self, desk: Desk) -> None:
+        before = [event for event in desk.events() if type(event) is UnknownEvent]
+        assert before
+        desk.forget(OTHER)
+        assert [event for event in desk.events() if type(event) is UnknownEvent] == before
