@@ -44,6 +44,10 @@ CODES: Final[dict[str, Wire]] = {
     "NO_DAEMON": Wire(4005, 3),
     "SOCKET_UNUSABLE": Wire(4005, 3),
     "ALREADY_RUNNING": Wire(4005, 3),
+    "PREDICATE_FAILED": Wire(-32603, 1),
+    "NEVER_TRUE": Wire(-32603, 1),
+    "ALREADY_TRUE": Wire(-32603, 1),
+    "CANNOT_TELL": Wire(-32603, 1),
 }
 """Codes not listed, those of tools, come in results with `success: false`; their exit code is 1."""
 
