@@ -1,0 +1,116 @@
+"""`workspaced log export --redact`: no name and no text of a real session in it, and it loads like any export."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CANARY = "Xylophanes"
+SELECTED = f"{CANARY} said: the Püree is ready.\n" * 200
+"""Long enough to be kept as a blob."""
+
+
+@pytest.fixture(scope="module")
+def told(module_daemon: Any) -> Any:
+    """A daemon over a vault with a telling name, which was published to and asked."""
+    note = f"{CANARY}/{CANARY} plan.md"
+    running = module_daemon(notes={note: f"# {CANARY}\n\nNobody may read of {CANARY}.\n"}, start=False)
+    running.vault = running.vault.rename(running.root / f"somebody's {CANARY} Notes")
+    running.start()
+    with running.connect() as client:
+        client.publish(
+            [
+                {"type": "active_note_set", "data": {"note": note, "title": CANARY}, "id": f"{CANARY}-1"},
+                {
+                    "type": "selection_changed",
+                    "data": {"note": note, "startLine": 1, "endLine": 3, "text": CANARY},
+                },
+                {"type": "note_pinned", "data": {"note": "other.md"}},
+                {"type": "temporary_tab_opened", "data": {"note": f"{CANARY}.md", "source": "search"}},
+                {"type": "note_renamed", "data": {"from": "other.md", "to": f"x/{CANARY.upper()}.md"}},
+                {
+                    "type": "selection_changed",
+                    "data": {"note": note, "startLine": 1, "endLine": 9, "text": SELECTED},
+                },
+            ],
+            source=f"{CANARY}-editor",
+        )
+        client.tool("get_note_by_reference", {"reference": CANARY})
+        client.tool("get_note_by_reference", {"reference": CANARY, CANARY: [CANARY, 5550000]})
+    return running.restart()  # calls are recorded behind their answers: now they all are
+
+
+def exports(running: Any, *flags: str) -> list[bytes]:
+    """Of the running daemon, and of its files."""
+    return [
+        running.cli("log", "export", *flags, *where).stdout.encode()
+        for where in ((), ("--data-dir", str(running.data)))
+    ]
+
+
+def shape(value: Any) -> Any:
+    """What of a state or event has nothing to do with names."""
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items() if key not in ("path", "id", "arguments")}
+    if isinstance(value, list):
+        return [shape(each) for each in value]
+    return [len(part) for part in value.split("/")] if isinstance(value, str) else value
+
+
+def test_holds_nothing_of_the_session_in_any_case(told: Any) -> None:
+    for plain in exports(told):
+        assert plain.count(CANARY.encode()) > 10 and str(told.vault).encode() in plain
+        assert b"tool_called" in plain and b"textSha256" in plain and b"5550000" in plain
+    for export in exports(told, "--redact"):
+        assert CANARY.lower().encode() not in export.lower()
+        for word in (b"P\xc3\xbcree", b"other.md", b"somebody", str(told.vault).encode(), b"5550000"):
+            assert word not in export
+
+
+def test_folds_to_the_same_state_under_other_names(told: Any) -> None:
+    state = json.loads(told.cli("replay", str(told.data), "--json").stdout)
+    for export in exports(told, "--redact"):
+        made = json.loads(told.cli("replay", "-", "--json", stdin=export).stdout)
+        assert shape(made) == shape(state) and made != state
+        assert made["activeNote"]["id"].endswith(".md")
+        assert made["vaults"][0]["id"] == made["currentVaultId"] != state["currentVaultId"]
+
+
+def test_keeps_every_event_its_type_its_time_and_what_was_asked(told: Any) -> None:
+    plain, redacted = (
+        [json.loads(line) for line in exports(told, *flags)[1].splitlines()] for flags in ((), ("--redact",))
+    )
+    assert redacted[0] == {**plain[0], "log": "", "redacted": True}
+    for old, new in zip(plain[1:], redacted[1:], strict=True):
+        assert [old[key] for key in ("seq", "time", "type")] == [new[key] for key in ("seq", "time", "type")]
+    called = [each["data"] for each in redacted[1:] if each["type"] == "tool_called"]
+    assert [each["tool"] for each in called] == ["get_note_by_reference"] * 2
+    assert all(len(each["arguments"]["reference"]) == len(CANARY) for each in called)
+    assert called[0]["arguments"]["reference"] == called[1]["arguments"]["reference"]
+
+
+def test_is_under_a_key_of_its_own_each_time(told: Any) -> None:
+    first, second = exports(told, "--redact")
+    assert first.splitlines()[2:] != second.splitlines()[2:]
+    assert exports(told)[1].startswith(exports(told)[0])
+
+
+def test_makes_a_log_that_verifies_and_that_a_daemon_goes_on_with(told: Any, daemon: Any, tmp_path: Path) -> None:
+    file = tmp_path / "redacted.jsonl"
+    done = told.cli("log", "export", "--redact", "-o", str(file))
+    assert done.returncode == 0 and done.stdout == ""
+    other = daemon(start=False)
+    done = other.cli("log", "import", str(file), "--data-dir", str(other.data))
+    assert done.returncode == 0, done.stderr
+    assert other.cli("log", "verify", "--data-dir", str(other.data)).returncode == 0
+    folded = other.cli("replay", str(other.data), "--json").stdout
+    assert folded == other.cli("replay", str(file), "--json").stdout
+    other.vault.mkdir(exist_ok=True)
+    assert other.start().connect().call("workspaced/status")["seq"] > len(file.read_bytes().splitlines()) - 1
+
+
+@pytest.mark.parametrize("flags", [("--data-dir", "/nonexistent"), ("--redacted",)])
+def test_wrong_arguments_are_refused_and_print_nothing(told: Any, flags: tuple[str, ...]) -> None:
+    done = told.cli("log", "export", "--redact", *flags)
+    assert done.returncode == 2 and done.stdout == ""
