@@ -7,10 +7,10 @@ from typing import IO
 import msgspec
 
 from .catalogue import Event
-from .errors import InvalidArgument
 from .fold import fold_all
 from .source import Progress, Source, open_source
 from .state import WorkspaceState
+from .until import Until, feed_until
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -23,14 +23,10 @@ class Replayed(msgspec.Struct, frozen=True):
     warnings: list[str] = []
 
 
-class _Reached(Exception):
-    """The sequence to stop at was folded."""
-
-
 def replay(
     source: Source | Path | IO[bytes],
     *,
-    until: int | None = None,
+    until: Until | None = None,
     each: Callable[[list[Event]], None] | None = None,
     progress: Progress | None = None,
 ) -> Replayed:
@@ -38,7 +34,7 @@ def replay(
 
     Args:
         source: or where it is (source.py).
-        until: the last sequence to fold; default all.
+        until: the last event to fold: its sequence, or the latest time it may have; default all.
         each: is shown every batch that is folded.
         progress: told what is read.
 
@@ -47,8 +43,6 @@ def replay(
         LogDamaged: the log does not verify; nothing past the damage is folded.
         OSError: a file cannot be read.
     """
-    if until is not None and until < 0:
-        raise InvalidArgument(f"Expected a sequence from 0 on, got {until}.")
     if not isinstance(source, Source):
         with open_source(source) as opened:
             return replay(opened, until=until, each=each, progress=progress)
@@ -56,22 +50,10 @@ def replay(
 
     def fold(events: list[Event]) -> None:
         nonlocal state, count, last
-        if until is not None and events[-1].seq > until:
-            events = [event for event in events if event.seq <= until]
-        if events:
-            state = fold_all(events, state)
-            count, last = count + len(events), events[-1].seq
-            if each is not None:
-                each(events)
-        if last == until:
-            raise _Reached
+        state = fold_all(events, state)
+        count, last = count + len(events), events[-1].seq
+        if each is not None:
+            each(events)
 
-    warnings: list[str] = []
-    try:
-        if until != 0:
-            warnings = source.feed(fold, progress)
-    except _Reached:
-        pass
-    if until is not None and last < until:
-        raise InvalidArgument(f"Expected a sequence from 0 to {last}, got {until}.")
+    warnings = feed_until(source, until, fold, progress)
     return Replayed(state, count, last, warnings)

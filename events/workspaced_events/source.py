@@ -4,6 +4,7 @@ A source is read as often as is wanted; what it holds does not change while it i
 grow: then a later reading sees more).
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -18,8 +19,9 @@ from .export import read_export, read_header
 from .journal import read_journal
 from .log.disk import RealDisk
 from .log.scan import DIRECTORY
-from .served import DIRECTORY as SERVED
+from .served import ServedBlobs
 from .state import EMPTY, WorkspaceState
+from .visits import VisitFold, visits_from
 
 Sink = Callable[[list[Event]], None]
 Progress = Callable[[int, int], None]
@@ -46,6 +48,10 @@ class Source(Protocol):
         """The state before the first event; that of an empty log, unless the source is a part of one."""
         ...
 
+    def start_visits(self) -> VisitFold:
+        """The visits that events before the first one tell of; a fresh value, to be fed the events."""
+        ...
+
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         """Hands all events to `sink`, in order and in batches; returns warnings for people.
 
@@ -68,23 +74,30 @@ class Source(Protocol):
 
 
 def open_source(place: Path | IO[bytes]) -> Source:
-    """The source at `place`: a data directory (or its `log` directory), a file, or a binary stream of an export.
+    """The source at `place`: a data directory (or its `log` directory), or the file or binary stream of an export
+    or a bundle.
 
     Raises:
         InvalidArgument: there is nothing, or nothing that could be a log.
     """
     if not isinstance(place, Path):
-        return _export(_spooled(place), "standard input")
+        return _of_file(_spooled(place), "standard input")
     if place.is_dir():
         return DirectorySource(place)
     if not place.exists():
-        raise InvalidArgument(f"There is no {place}.", hint="Give a data directory, an export, or - for stdin.")
-    return _export(place.open("rb"), place.name)
+        raise InvalidArgument(
+            f"There is no {place}.", hint="Give a data directory, an export, a bundle, or - for stdin."
+        )
+    return _of_file(place.open("rb"), place.name)
 
 
-def _export(file: IO[bytes], name: str) -> Source:
+def _of_file(file: IO[bytes], name: str) -> Source:
+    from .bundle import MAGIC, BundleSource  # it is made of what stands here
+
     try:
-        return ExportSource(file, name)
+        begin = file.read(len(MAGIC))
+        file.seek(0)
+        return BundleSource(file, name) if begin == MAGIC else ExportSource(file, name)
     except BaseException:
         file.close()
         raise
@@ -111,6 +124,9 @@ class DirectorySource:
     def __exit__(self, *_error: object) -> None:
         pass
 
+    def start_visits(self) -> VisitFold:
+        return visits_from(0)
+
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         scan = read_journal(self.root, sink, progress=progress)
         self.log_id = scan.log_id
@@ -124,9 +140,8 @@ class DirectorySource:
         return scan.warnings
 
     def blob(self, name: str) -> bytes | None:
-        disk = RealDisk(self.root)
-        kept = read_blob(disk, BLOBS, name)
-        return kept if kept is not None else read_blob(disk, SERVED, name)
+        kept = read_blob(RealDisk(self.root), BLOBS, name)
+        return kept if kept is not None else ServedBlobs(self.root).get(name)
 
 
 class ExportSource:
@@ -145,9 +160,19 @@ class ExportSource:
     def __exit__(self, *_error: object) -> None:
         self._file.close()
 
-    def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:  # noqa: ARG002
+    def start_visits(self) -> VisitFold:
+        return visits_from(0)
+
+    def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
+        size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
-        feed_in_chunks(read_export(self._file, self._name), sink)
+
+        def sink_and_tell(events: list[Event]) -> None:
+            sink(events)
+            if progress is not None:
+                progress(self._file.tell(), size)
+
+        feed_in_chunks(read_export(self._file, self._name), sink_and_tell)
         return []
 
     def blob(self, name: str) -> bytes | None:  # noqa: ARG002

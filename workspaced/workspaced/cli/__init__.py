@@ -23,10 +23,14 @@ COMMANDS: Final = {
     "watch": ("state", "Follow events as they are recorded."),
     "tools": ("tools", "List the tools agents may call."),
     "call": ("tools", "Call a tool as an agent would."),
+    "calls": ("calls", "What agents asked and were shown: list, show, diff, stats."),
     "mcp": ("mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
     "share": ("share", "How much a client of the tools is shown: all, names or none."),
-    "log": ("log", "Export, import, verify and show the event log."),
+    "log": ("log", "Export, import, verify, show, search and shrink the event log."),
     "replay": ("replay", "Fold a log without a daemon."),
+    "bundle": ("bundle", "Put the log's last events into one file that replays anywhere."),
+    "sweep": ("sweep", "Forget what agents were shown long ago, or beyond a size."),
+    "forget": ("forget", "Make the log forget a note, while the daemon is stopped."),
     "schema": ("schema", "Print or check the JSON Schemas."),
 }
 """Command to its module and its line in --help, which is shown without loading the module."""

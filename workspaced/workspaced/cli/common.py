@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from workspaced_events.state_diff import shown as shown
+from workspaced_events.until import parse_until
+
 from ..discovery import running, serving
 from ..errors import NoDaemon, SettingsInvalid
 from ..limits import ON_DEMAND_IDLE_MINUTES
@@ -32,6 +35,16 @@ def daemon_options(function: F) -> F:
 def json_option(function: F) -> F:
     """`--json`: for programs."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def at_option(function: F) -> F:
+    """`--at`: a past moment."""
+    return click.option(
+        "--at",
+        metavar="SEQ|TIME",
+        callback=lambda _context, _option, text: None if text is None else parse_until(text),
+        help="As it was after this event, or at this time.",
+    )(function)
 
 
 def vault_option(function: F) -> F:
@@ -131,11 +144,6 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def shown(text: str) -> str:
-    """Text from notes or logs for a terminal: control characters are made visible instead of obeyed."""
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)
-
-
 def print_json(value: Any) -> None:
     """One JSON value on a line, for programs."""
     click.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
@@ -154,3 +162,28 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
             raise SettingsInvalid(f"Expected key=value, got {text[:200]!r}.")
         found[key] = value
     return found
+
+
+def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
+    """Writes a file whole, or not at all; None: to standard output."""
+    if output is None:
+        sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
+        return
+    if output.exists() and not output.is_file():  # a device or a pipe is written to, never replaced
+        with output.open("wb") as file:
+            file.writelines(lines)
+        return
+    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        with aside.open("wb") as file:
+            file.writelines(lines)
+        aside.replace(output)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def print_warnings(warnings: list[str]) -> None:
+    """What reading a log warned of."""
+    for warning in warnings:
+        click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)

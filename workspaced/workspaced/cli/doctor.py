@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.errors import LogLocked, WorkspacedError
+from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
 from workspaced_events.journal import read_journal
 from workspaced_events.log.lock import LogLock
 
@@ -133,7 +133,11 @@ def _log(directory: Path) -> Iterator[Finding]:
         nonlocal count
         count += len(events)
 
-    scan = read_journal(directory, sink)
+    try:
+        scan = read_journal(directory, sink)
+    except LogReadOnly as error:
+        yield Finding("problem", "log", error.message, error.hint)
+        return
     if scan.damage is not None:
         yield Finding("problem", "log", scan.damage.message, scan.damage.hint)
     else:

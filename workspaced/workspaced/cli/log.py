@@ -1,8 +1,8 @@
 """`workspaced log`: export, import, verify, show."""
 
-import os
+import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from workspaced_events.catalogue import Event
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogLocked
 from workspaced_events.export import export_lines, import_events, read_export
+from workspaced_events.forget import finish_forgetting
 from workspaced_events.journal import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
@@ -22,7 +23,8 @@ from workspaced_events.record import decode_event, encode_event
 
 from ..__about__ import __version__
 from ..sync_client import SyncClient
-from .common import daemon, daemon_options, json_option, print_json, segment_progress
+from .common import daemon, daemon_options, json_option, print_json, segment_progress, write_lines
+from .hunt import find_command, shrink_command
 
 PAGE_EVENTS = 5_000
 
@@ -30,6 +32,10 @@ PAGE_EVENTS = 5_000
 @click.group(name="log")
 def log_command() -> None:
     """The event log: the only truth, as JSON Lines."""
+
+
+log_command.add_command(find_command)
+log_command.add_command(shrink_command)
 
 
 def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
@@ -41,22 +47,39 @@ def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
 
 @log_command.command("export")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
+@click.option("--redact", is_flag=True, help="Put pseudonyms for names, paths and texts.")
 @data_dir_option
 @daemon_options
 def export_command(
-    output: Path | None, data_dir: Path | None, socket_path: str | None, workspace: str | None
+    output: Path | None, redact: bool, data_dir: Path | None, socket_path: str | None, workspace: str | None
 ) -> None:
-    """Print the log as JSON Lines: a header, then one event a line."""
+    """Print the log as JSON Lines: a header, then one event a line.
+
+    A redacted export folds to the same state under other names. It still shows what happened when, the structure
+    of folders and texts, and the length of every word; equal words stay equal.
+    """
+    lines = _redacted_lines if redact else export_lines
     if data_dir is not None:
         events: list[Event] = []
         scan = _scan(data_dir, events.extend)
-        _write(export_lines(scan.log_id, events), output)
+        write_lines(lines(scan.log_id, events), output)
         if scan.damage is not None:
             raise scan.damage
         return
     with daemon(socket_path, workspace) as client:
         log_id = str(client.server["clock"]).rpartition(":")[0]
-        _write(export_lines(log_id, _from_daemon(client)), output)
+        write_lines(lines(log_id, _from_daemon(client)), output)
+
+
+def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
+    """Under a key that nobody keeps. The log's id is left out: what agents were told names it."""
+    from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
+    from workspaced_events.redact import Redactor
+    from workspaced_tools.catalogue import TOOLS
+
+    argument_names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}
+    redactor = Redactor(Pseudonyms(secrets.token_bytes(KEY_BYTES)), argument_names)
+    return export_lines("", map(redactor.event, events), redacted=True)
 
 
 def _from_daemon(client: SyncClient) -> Iterator[Event]:
@@ -68,24 +91,6 @@ def _from_daemon(client: SyncClient) -> Iterator[Event]:
                 return
             yield decode_event(msgspec.json.encode(each))
         following = page[-1]["seq"] + 1
-
-
-def _write(lines: Iterator[bytes], output: Path | None) -> None:
-    if output is None:
-        sys.stdout.buffer.writelines(lines)
-        sys.stdout.buffer.flush()
-        return
-    if output.exists() and not output.is_file():  # a device or a pipe is written to, never replaced
-        with output.open("wb") as file:
-            file.writelines(lines)
-        return
-    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
-        with aside.open("wb") as file:
-            file.writelines(lines)
-        aside.replace(output)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 @log_command.command("import")
@@ -163,6 +168,7 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
     to.mkdir(mode=0o700, parents=True, exist_ok=True)
     old = LogLock(directory)
     try:
+        finish_forgetting(directory)
         new = LogLock(to)
         try:
             result = salvage(RealDisk(directory), RealDisk(to), version=__version__, now=system_clock())

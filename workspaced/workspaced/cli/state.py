@@ -4,16 +4,17 @@ from typing import Any
 
 import click
 
-from .common import daemon, daemon_options, json_option, print_json, shown
+from .common import at_option, daemon, daemon_options, json_option, print_json, shown
+from .step_text import state_lines
 
 
 @click.command()
-@click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="As it was after this event.")
+@at_option
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @daemon_options
 @json_option
 def state_command(
-    at: int | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+    at: int | str | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """What the user is looking at, folded from the log."""
     with daemon(socket_path, workspace) as client:
@@ -26,19 +27,8 @@ def state_command(
 
 def print_state(state: dict[str, Any]) -> None:
     """The state for a person."""
-    click.echo(f"after event  {state['seq']}")
-    click.echo(f"vault        {state['currentVaultId'] or 'none'}")
-    active = state["activeNote"]
-    click.echo(f"active       {shown(active['id']) + '  since ' + active['since'] if active else 'none'}")
-    for pin in state["pinnedNotes"]:
-        click.echo(f"pinned       {shown(pin['id'])}")
-    for tab in state["temporaryTabs"]:
-        marker = "*" if tab["id"] == state["activeTabId"] else " "
-        click.echo(f"tab{marker}         {shown(tab['noteId'])}  ({tab['source']})")
-    if (selection := state.get("selection")) is not None:
-        click.echo(f"selected     lines {selection['startLine']} to {selection['endLine']}")
-    for recent in state["recentNotes"][:10]:
-        click.echo(f"recent       {shown(recent['id'])}  {recent['at']}")
+    for line in state_lines(state):
+        click.echo(line)
 
 
 @click.command()

@@ -1,8 +1,7 @@
 """Going through a log event by event, forwards and backwards: what a terminal shows of it, without the terminal.
 
 A `Tape` keeps the log's events encoded and compressed, a page at a time, and the state before each page: a state
-in between is folded anew from there. States share what they do not change, so a page's state costs little, and a
-million events some forty megabytes.
+in between is folded anew from there, which takes milliseconds. A million events take some fifty megabytes.
 """
 
 import zlib
@@ -90,9 +89,9 @@ class Tape:
             InvalidArgument: the text says neither, or the log does not hold it.
         """
         until = parse_until(text)
-        if until == self.state(0).seq:
-            return 0
         first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
+        if until == self.state(0).seq or (first is not None and until == first.seq - 1):
+            return 0
         if first is None or last is None or is_past(first, until):
             raise not_held(until, first, last)
         if isinstance(until, int):
@@ -121,14 +120,17 @@ class Tape:
 
 
 def _differ(before: WorkspaceState, after: WorkspaceState, vault: VaultId | None) -> bool:
-    """Whether the states differ in what is shown of `vault` (None: of the current one). What the fold left alone is
-    the same object, which makes this cheap."""
+    """Whether the states differ in what is shown of `vault` (None: of the current one).
+
+    What the fold left alone is the same object, which makes this cheap.
+    """
     if before is after:
         return False
     if before.current != after.current or before.vaults != after.vaults or before.sharing != after.sharing:
         return True
     of = vault if vault is not None else after.current
-    return before.of(of) != after.of(of)
+    was, now = before.of(of), after.of(of)
+    return was is not now and was != now
 
 
 class View(msgspec.Struct, frozen=True):
@@ -142,7 +144,9 @@ class View(msgspec.Struct, frozen=True):
     """What it did to the state."""
     state: StateJson
     filter: str
-    matching: int
+    stop: int
+    """How many of the events that the filter lets through are at or before the position."""
+    stops: int
     """How many events the filter lets through."""
 
 
@@ -207,7 +211,8 @@ class Stepper:
             changes=changes(before, state),
             state=state,
             filter=self._filter,
-            matching=len(self._stops) - 1,
+            stop=self._stop(),
+            stops=len(self._stops) - 1,
         )
 
     def _stop(self) -> int:

@@ -1,0 +1,353 @@
+"""`workspaced replay --watch`: going through a log, forwards and backwards, and the terminal around it."""
+
+import fcntl
+import io
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from workspaced.cli.stepping import Watching
+from workspaced.cli.steps import Stepper, Tape, View
+from workspaced_events import catalogue as c
+from workspaced_events.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+from workspaced_events.clock import event_time
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.export import export_lines
+from workspaced_events.fold import fold_all
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.state import EMPTY, to_json
+from workspaced_events.state_diff import changes
+
+V, W = VaultId("v"), VaultId("w")
+NOTES = [NoteId(f"{name}.md") for name in "abc"]
+PAGE_EVENTS = 4
+ANSWER_S = 20.0
+
+
+def events_of(actions: list[Data | None], *, first: int = 1) -> list[Event]:
+    """One event for each action, every tenth of a second; None stands for one of an unknown type."""
+    made: list[Event] = []
+    for seq, data in enumerate(actions, start=first):
+        about = (seq, EventId(f"id-{seq}"), event_time(seq * 100_000_000), "ui", W if seq % 3 == 0 else V)
+        if data is None:
+            made.append(UnknownEvent(*about, kind="zoom_set", data=msgspec.Raw(b'{"zoom": 1.50}')))
+        else:
+            made.append(ENTRY_OF[type(data)].event(*about, data))
+    return made
+
+
+def pins(many: int) -> list[Event]:
+    return events_of(
+        [c.VaultOpened(V, "v", "/v"), *[c.NotePinned(note=NoteId(f"{n}.md")) for n in range(2, many + 1)]]
+    )
+
+
+def stepper_of(events: list[Event], *, at: int = 0, vault: VaultId | None = None) -> Stepper:
+    tape = Tape(EMPTY, vault, page_events=PAGE_EVENTS)
+    for cut in range(0, len(events), 3):
+        tape.add(events[cut : cut + 3])
+    return Stepper(tape, at)
+
+
+def expected(events: list[Event], position: int, vault: VaultId | None) -> tuple[Any, ...]:
+    """What is at a position, by folding from the beginning."""
+    before = to_json(fold_all(events[: max(position - 1, 0)], EMPTY), vault)
+    after = to_json(fold_all(events[:position], EMPTY), vault)
+    return position, events[position - 1] if position else None, changes(before, after), after
+
+
+def seen(view: View) -> tuple[Any, ...]:
+    return view.position, view.event, view.changes, view.state
+
+
+# -- going through --
+
+A_NOTE = st.sampled_from(NOTES)
+AN_ACTION: st.SearchStrategy[Data | None] = st.one_of(
+    st.none(),
+    st.builds(c.ActiveNoteSet, note=A_NOTE),
+    st.builds(c.NotePinned, note=A_NOTE, index=st.none() | st.just(0)),
+    st.builds(c.NoteUnpinned, note=A_NOTE),
+    st.builds(c.NoteRenamed, from_=A_NOTE, to=A_NOTE),
+    st.builds(c.NoteArchived, note=A_NOTE),
+    st.builds(c.VaultOpened, vault_id=st.sampled_from([V, W]), name=st.just("n"), path=st.just("/p")),
+    st.builds(c.VaultSwitched, vault_id=st.sampled_from([V, W])),
+    st.just(c.DaemonStopped("SIGTERM")),
+)
+A_FILTER = st.sampled_from(["", "changes", "note_pinned", "changes, note_renamed,zoom_set", "daemon_stopped"])
+A_MOVE: st.SearchStrategy[Callable[[Stepper], None]] = st.one_of(
+    st.integers(-12, 12).map(lambda by: lambda stepper: stepper.move(by)),
+    st.just(Stepper.first),
+    st.just(Stepper.last),
+    st.integers(0, 30).map(lambda seq: lambda stepper: stepper.jump(str(seq))),
+    st.integers(1, 400).map(lambda n: lambda stepper: stepper.jump(event_time(n * 10_000_000))),
+    A_FILTER.map(lambda text: lambda stepper: stepper.filter(text)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(AN_ACTION, max_size=25), st.lists(A_MOVE, max_size=15), st.sampled_from([None, V, W]))
+def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
+    actions: list[Data | None], moves: list[Callable[[Stepper], None]], vault: VaultId | None
+) -> None:
+    events = events_of(actions)
+    stepper = stepper_of(events, vault=vault)
+    for move in moves:
+        before = stepper.position
+        try:
+            move(stepper)
+        except InvalidArgument:
+            assert stepper.position == before
+        view = stepper.view()
+        assert seen(view) == expected(events, stepper.position, vault)
+        assert view.events == len(events) and 0 <= view.position <= len(events)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(AN_ACTION, max_size=25), st.sets(st.sampled_from(["note_pinned", "zoom_set", "note_renamed"])))
+def test_a_filter_stops_at_just_the_events_it_names(actions: list[Data | None], types: set[str]) -> None:
+    vaults = [c.VaultOpened(V, "v", "/v"), c.VaultOpened(W, "w", "/w"), c.VaultSwitched(W)]
+    some = [
+        None,
+        c.NotePinned(note=NOTES[0]),
+        c.SharingSet("x", "none"),
+        c.NoteRenamed(from_=NOTES[0], to=NOTES[1]),
+    ]
+    events = events_of([*vaults, *some, *actions])
+    stepper = stepper_of(events)
+    stepper.filter(",".join(["changes", *types]))
+    wanted = [
+        position
+        for position, event in enumerate(events, start=1)
+        if (not types or event.type in types) and expected(events, position, None)[2]
+    ]
+    stops = []
+    for number in range(1, len(wanted) + 1):
+        stepper.move(1)
+        assert (stepper.view().stop, stepper.view().stops) == (number, len(wanted))
+        stops.append(stepper.position)
+    assert stops == wanted
+    stepper.move(1)
+    assert [stepper.position] == (wanted or [0])[-1:]
+    stepper.move(-len(events))
+    assert stepper.position == 0
+
+
+def test_a_filter_goes_to_the_last_event_before_that_it_lets_through() -> None:
+    stepper = stepper_of(events_of([c.NotePinned(note=NOTES[0]), None, c.DaemonStopped("x"), None]), at=3)
+    stepper.filter("note_pinned")
+    assert stepper.position == 1
+    stepper.jump("4")
+    assert stepper.position == 1
+    stepper.filter("")
+    stepper.move(1)
+    assert stepper.position == 2
+
+
+def test_a_type_that_the_log_does_not_hold_is_refused_and_those_it_holds_are_named() -> None:
+    stepper = stepper_of(pins(3), at=2)
+    with pytest.raises(InvalidArgument) as raised:
+        stepper.filter("note_pined")
+    assert "note_pinned" in raised.value.hint and stepper.view().filter == ""
+
+
+def test_a_part_of_a_log_is_named_by_its_own_sequences() -> None:
+    stepper = stepper_of(events_of([c.NotePinned(note=note) for note in NOTES], first=100))
+    stepper.jump("101")
+    assert stepper.position == 2
+    stepper.jump("99")
+    assert stepper.position == 0
+    for outside in ("98", "103"):
+        with pytest.raises(InvalidArgument):
+            stepper.jump(outside)
+
+
+# -- what the terminal shows --
+
+
+def drawn(watching: Watching, columns: int = 120, rows: int = 30) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=columns, height=rows, color_system=None)
+    with console.screen() as screen:
+        screen.update(watching.picture(console.width))
+    return out.getvalue()
+
+
+def pressed(watching: Watching, *keys: str) -> str:
+    assert all(watching.press(key) for key in keys)
+    return drawn(watching)
+
+
+RIGHT, LEFT, DOWN, UP, PAGE_DOWN, END, ESCAPE = "\x1b[C", "\x1b[D", "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[F", "\x1b"
+
+
+@pytest.mark.parametrize(
+    ("keys", "position"),
+    [
+        ("n", 51), (" ", 51), ([RIGHT], 51), ("p", 49), ([LEFT], 49), ([DOWN], 60), ([UP], 40), ("]", 150),
+        ([PAGE_DOWN], 150), ("[", 0), ("g", 0), ("G", 200), ([END], 200), ("gp", 0), ("Gn", 200), ("nnp", 51),
+        ("/77\r", 77), ("t77\n", 77), (["/", "7", "8", "\x7f", "7", "\r"], 77), (["/", "7", ESCAPE, "n"], 51),
+        ("/999\r", 50), ("fnope\r", 50), ("fvault_opened\r", 1), ("fvault_opened\rn", 1), ("x", 50), ("/qf\r", 50),
+        ("/1970-01-01T00:00:07.75\r", 77),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_keys_move(keys: list[str], position: int) -> None:
+    assert f"{position} of 200 events" in pressed(Watching(stepper_of(pins(200), at=50)), *keys)
+
+
+def test_q_quits_unless_it_is_typed() -> None:
+    watching = Watching(stepper_of(pins(3)))
+    assert watching.press("/") and watching.press("q") and watching.press(ESCAPE)
+    assert not watching.press("q")
+
+
+def test_a_step_shows_the_event_the_difference_and_the_state() -> None:
+    shown = drawn(Watching(stepper_of(pins(3), at=3)))
+    assert "3 note_pinned" in shown and 'note: "3.md"' in shown
+    assert "pinned       2.md" in shown
+
+
+def test_a_wrong_answer_is_said_until_the_next_key() -> None:
+    watching = Watching(stepper_of(pins(3)))
+    assert "ends with event 3" in pressed(watching, *"/9\r")
+    assert "ends with event 3" not in pressed(watching, "n")
+
+
+def test_what_does_not_fit_is_counted() -> None:
+    assert "more lines" in drawn(Watching(stepper_of(pins(60), at=60)))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 20, 89, 90, 400])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 24])
+def test_no_terminal_is_too_small(columns: int, rows: int) -> None:
+    for watching in (Watching(stepper_of([])), Watching(stepper_of(pins(30), at=7))):
+        watching.press("/")
+        assert drawn(watching, columns, rows)
+
+
+def test_control_characters_are_shown_not_obeyed() -> None:
+    evil = NoteId("\x1b[2J\u202e\x07.md")
+    stepper = stepper_of(events_of([c.VaultOpened(V, "v", "/v"), c.ActiveNoteSet(note=evil)]), at=2)
+    watching = Watching(stepper)
+    shown = pressed(watching, *"f\x07\x9b", "\u202e")
+    assert "x1b[2J" in shown
+    assert not {"\x1b[2J", "\u202e", "\x07", "\x9b"} & {
+        shown[at : at + size] for at in range(len(shown)) for size in (1, 4)
+    }
+
+
+# -- in a terminal --
+
+
+class Terminal:
+    """A `workspaced replay --watch` in a terminal of its own."""
+
+    def __init__(self, keyboard: int, process: "subprocess.Popen[bytes]") -> None:
+        self._keyboard = keyboard
+        self._process = process
+        self.output = b""
+
+    def until(self, text: bytes) -> None:
+        """Reads on until `text` has come since the last such reading."""
+        came = b""
+        while text not in came:
+            assert select.select([self._keyboard], [], [], ANSWER_S)[0], self.output
+            came += os.read(self._keyboard, 65_536)
+            self.output += came
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._keyboard, keys)
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def echoes(self) -> bool:
+        return bool(termios.tcgetattr(self._keyboard)[3] & termios.ECHO)
+
+    def code(self) -> int:
+        return self._process.wait(10)
+
+
+@contextmanager
+def terminal(*arguments: str, stdin: bytes | None = None) -> Iterator[Terminal]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workspaced", "replay", "--watch", *arguments],
+        stdin=theirs if stdin is None else subprocess.PIPE,
+        stdout=theirs,
+        stderr=theirs,
+        env={**env, "TERM": "xterm-256color", "NO_COLOR": "1"},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),  # so that Ctrl-C is its
+    )
+    try:
+        if stdin is not None:
+            assert process.stdin is not None
+            process.stdin.write(stdin)
+            process.stdin.close()
+        yield Terminal(ours, process)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """An export of 40 events."""
+    file = tmp_path / "export.jsonl"
+    file.write_bytes(b"".join(export_lines("log-1", pins(40))))
+    return file
+
+
+RESTORED = b"\x1b[?1049l"
+
+
+def test_a_log_is_stepped_through_in_a_terminal(log: Path) -> None:
+    with terminal(str(log)) as at:
+        at.until(b"1 of 40 events")
+        assert not at.echoes()
+        at.type(b"nn\x1b[C\x1b[Dn")
+        at.until(b"4 of 40 events")
+        at.type("/3é\x7f9\r".encode())
+        at.until(b"39 of 40 events")
+        at.resize(10, 40)
+        at.until(b"39 of 40 events")
+        at.type(b"q")
+        at.until(RESTORED)
+        assert at.code() == 0 and at.echoes()
+        assert b"\x1b[3" not in at.output.replace(b"\x1b[3m", b"")  # no colour
+
+
+def test_ctrl_c_gives_the_terminal_back(log: Path) -> None:
+    with terminal(str(log), "--until", "30") as at:
+        at.until(b"30 of 30 events")
+        at.type(b"\x03")
+        at.until(RESTORED)
+        assert at.code() == 130 and at.echoes() and b"Traceback" not in at.output
+
+
+def test_an_export_on_standard_input_leaves_the_keyboard_free(log: Path) -> None:
+    with terminal("-", stdin=log.read_bytes()) as at:
+        at.until(b"1 of 40 events")
+        at.type(b"Gq")
+        at.until(RESTORED)
+        assert at.code() == 0

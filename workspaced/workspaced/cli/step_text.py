@@ -1,0 +1,47 @@
+"""An event, what it changed, and a state, as lines of text; control characters are shown, not obeyed."""
+
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.catalogue import Event, UnknownEvent
+from workspaced_events.state_diff import Change, lines, shown
+
+_RECENTS_SHOWN: Final = 10
+
+
+def step_block(event: Event, changes: list[Change]) -> str:
+    """One step: the event, its data, what it changed."""
+    what, *rest = event_lines(event)
+    return "\n".join([what, *(f"  {row}" for row in rest), *(f"  => {row}" for row in lines(changes)), ""])
+
+
+def event_lines(event: Event) -> list[str]:
+    """What happened, when, by whom and where; then its data, a line for each field."""
+    of = f" in {event.vault}" if event.vault is not None else ""
+    rows = [f"{event.seq} {event.type}", f"{event.time} by {event.source}{of}"]
+    if isinstance(event, UnknownEvent):
+        rows.append(bytes(event.data).decode(errors="backslashreplace"))
+    else:
+        fields: dict[str, Any] = msgspec.to_builtins(event.data)
+        rows += [f"{name}: {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
+    return [shown(row) for row in rows]
+
+
+def state_lines(state: dict[str, Any]) -> list[str]:
+    """The JSON form of a state for people."""
+    active, selection = state["activeNote"], state["selection"]
+    rows = [
+        f"after event  {state['seq']}",
+        f"vault        {state['currentVaultId'] or 'none'}",
+        f"active       {active['id'] + '  since ' + active['since'] if active else 'none'}",
+    ]
+    rows += [f"pinned       {pin['id']}" for pin in state["pinnedNotes"]]
+    for tab in state["temporaryTabs"]:
+        marker = "*" if tab["id"] == state["activeTabId"] else " "
+        rows.append(f"tab{marker}         {tab['noteId']}  ({tab['source']})")
+    if selection is not None:
+        rows.append(f"selected     lines {selection['startLine']} to {selection['endLine']}")
+    rows += [f"archived     {note}" for note in state["archived"]]
+    rows += [f"recent       {each['id']}  {each['at']}" for each in state["recentNotes"][:_RECENTS_SHOWN]]
+    return [shown(row) for row in rows]
