@@ -67,7 +67,7 @@ class ReadableLog(Protocol):
 
 def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_BOUNDS) -> list[Visit]:
     """The visits that these consecutive events tell of, as if there were none before; oldest first."""
-    fold = _Fold(0)
+    fold = visits_from(0)
     fold.feed(events)
     found = fold.visits(vault, 0, fold.seq, bounds.visits)
     assert found is not None
@@ -77,7 +77,7 @@ def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_
 # -- one vault --
 
 
-class _Stay(msgspec.Struct):
+class Stay(msgspec.Struct):
     """A visit, and what is needed to tell of it as of another sequence."""
 
     visit: Visit
@@ -87,17 +87,16 @@ class _Stay(msgspec.Struct):
     """Of the event that ended it; 0 while it goes on."""
 
 
-class _Stays:
+class _Stays(msgspec.Struct):
     """The visits of one vault."""
 
-    def __init__(self, kept_after: int) -> None:
-        self.kept_after = kept_after
-        """Visits that begin after this sequence are all here."""
-        self.renamed_seq = 0
-        """Of the last rename: as of an earlier sequence the notes had other names."""
-        self._stays: list[_Stay] = []
-        self._renames: list[tuple[NoteId, NoteId]] = []
-        """Not yet applied: a renamed folder is a thousand of them in a row."""
+    kept_after: int
+    """Visits that begin after this sequence are all here."""
+    renamed_seq: int = 0
+    """Of the last rename: as of an earlier sequence the notes had other names."""
+    stays: list[Stay] = []
+    renames: list[tuple[NoteId, NoteId]] = []
+    """Not yet applied: a renamed folder is a thousand of them in a row."""
 
     def enter(self, event: Event, note: NoteId) -> None:
         """The note is set: a visit begins, or goes on."""
@@ -107,7 +106,7 @@ class _Stays:
             current.resumed.append((event.seq, event.time))
             return
         self.leave(event.seq, event.time)
-        self._stays.append(_Stay(Visit(note, event.seq, event.time, None)))
+        self.stays.append(Stay(Visit(note, event.seq, event.time, None)))
 
     def leave(self, seq: int, at: str, note: NoteId | None = None) -> None:
         """Ends the visit that goes on; with `note`, only if it is one of that note."""
@@ -118,15 +117,15 @@ class _Stays:
             current.visit, current.ended_seq = replace(current.visit, until=at), seq
 
     def rename(self, seq: int, old: NoteId, new: NoteId) -> None:
-        if self._stays:
-            self._renames.append((old, new))
+        if self.stays:
+            self.renames.append((old, new))
             self.renamed_seq = seq
 
     def visits(self, after: int, until: int) -> list[Visit]:
         """Those begun after `after`, as they were at `until`, which no rename may have followed."""
         assert until >= self.renamed_seq
         self._apply_renames()
-        stays = _since(self._stays, after)
+        stays = _since(self.stays, after)
         del stays[bisect_right(stays, until, key=_begin) :]
         found = [stay.visit for stay in stays]
         if stays and stays[-1].ended_seq > until:
@@ -136,34 +135,34 @@ class _Stays:
     def forget(self, after: int, visits_max: int) -> None:
         """Keeps those begun after `after`, and of them the last `visits_max`."""
         self._apply_renames()
-        if len(self._stays) > visits_max:
-            after = max(after, self._stays[-visits_max - 1].visit.seq)
+        if len(self.stays) > visits_max:
+            after = max(after, self.stays[-visits_max - 1].visit.seq)
         if after > self.kept_after:
-            self._stays = _since(self._stays, after)
+            self.stays = _since(self.stays, after)
             self.kept_after = after
 
-    def _current(self) -> _Stay | None:
+    def _current(self) -> Stay | None:
         """The visit that goes on."""
-        return self._stays[-1] if self._stays and not self._stays[-1].ended_seq else None
+        return self.stays[-1] if self.stays and not self.stays[-1].ended_seq else None
 
     def _apply_renames(self) -> None:
-        if not self._renames:
+        if not self.renames:
             return
         names: dict[NoteId, NoteId] = {}
         # The last one first: what an earlier one leads to is then known by its present name already.
-        for old, new in reversed(self._renames):
+        for old, new in reversed(self.renames):
             names[old] = names.get(new, new)
-        self._renames.clear()
-        for stay in self._stays:
+        self.renames.clear()
+        for stay in self.stays:
             if (name := names.get(stay.visit.note)) is not None:
                 stay.visit = replace(stay.visit, note=name)
 
 
-def _begin(stay: _Stay) -> int:
+def _begin(stay: Stay) -> int:
     return stay.visit.seq
 
 
-def _since(stays: list[_Stay], after: int) -> list[_Stay]:
+def _since(stays: list[Stay], after: int) -> list[Stay]:
     """The visits that events after `after` tell of. One that began earlier begins where it was taken up again."""
     first = bisect_right(stays, after, key=_begin)
     found = stays[first:]
@@ -173,25 +172,25 @@ def _since(stays: list[_Stay], after: int) -> list[_Stay]:
         if index < len(earlier.resumed):
             seq, at = earlier.resumed[index]
             begun_later = replace(earlier.visit, seq=seq, at=at)
-            found.insert(0, _Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq))
+            found.insert(0, Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq))
     return found
 
 
 # -- all vaults --
 
 
-class _Fold:
-    """The visits of every vault, from sequence `after` + 1 on. `seq` is the last one folded."""
+class VisitFold(msgspec.Struct):
+    """The visits of every vault, from sequence `after` + 1 on. A plain value: its JSON is the whole of it."""
 
-    def __init__(self, after: int) -> None:
-        self.seq = after
-        self._after = after
-        self._changed_seq = after
-        """Of the last event that could change the state: whoever asks, asks as of this one or of a later one."""
-        self._forgot_at = after
-        self._alive_at = ""
-        """The time of the last event that a running daemon appended."""
-        self._vaults: dict[VaultId, _Stays] = {}
+    after: int
+    seq: int
+    """The last one folded."""
+    changed_seq: int
+    """Of the last event that could change the state: whoever asks, asks as of this one or of a later one."""
+    forgot_at: int
+    alive_at: str = ""
+    """The time of the last event that a running daemon appended."""
+    vaults: dict[VaultId, _Stays] = {}
 
     def feed(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -202,17 +201,17 @@ class _Fold:
             if (change := _CHANGES.get(kind)) is not None:
                 change(self, event, event.data)
             if kind in c.STATE_TYPES:
-                self._changed_seq = event.seq
-            self._alive_at = event.time
+                self.changed_seq = event.seq
+            self.alive_at = event.time
 
     def visits(self, vault: VaultId, after: int, until: int, visits_max: int) -> list[Visit] | None:
         """Of the visits of `vault` that events after `after` tell of the last `visits_max`, as of `until`.
 
         None: that is more than is kept.
         """
-        stays = self._vaults.get(vault)
+        stays = self.vaults.get(vault)
         if stays is None:
-            return [] if after >= self._after else None
+            return [] if after >= self.after else None
         if until < stays.renamed_seq:
             return None
         found = stays.visits(max(after, stays.kept_after), until)
@@ -223,17 +222,17 @@ class _Fold:
 
     def forget(self, bounds: Bounds) -> None:
         """Drops, now and then, what nobody will ask for."""
-        if self._changed_seq - self._forgot_at < bounds.slack:
+        if self.changed_seq - self.forgot_at < bounds.slack:
             return
-        self._forgot_at = self._changed_seq
-        for stays in self._vaults.values():
-            stays.forget(self._changed_seq - bounds.events - bounds.slack, bounds.visits + bounds.slack)
+        self.forgot_at = self.changed_seq
+        for stays in self.vaults.values():
+            stays.forget(self.changed_seq - bounds.events - bounds.slack, bounds.visits + bounds.slack)
 
     def _of(self, vault: VaultId | None) -> _Stays:
         assert vault is not None, "actions.admit gives every UI's event a vault"
-        stays = self._vaults.get(vault)
+        stays = self.vaults.get(vault)
         if stays is None:
-            stays = self._vaults[vault] = _Stays(self._after)
+            stays = self.vaults[vault] = _Stays(self.after)
         return stays
 
     def _set(self, event: Event, data: c.ActiveNoteSet) -> None:
@@ -244,6 +243,10 @@ class _Fold:
 
     def _cleared(self, event: Event, _data: c.Data) -> None:
         self._of(event.vault).leave(event.seq, event.time)
+
+    def _forgotten(self, event: Event, data: c.EventForgotten) -> None:
+        if data.effect == "left":
+            self._cleared(event, data)
 
     def _deleted(self, event: Event, data: c.NoteDeleted) -> None:
         self._of(event.vault).leave(event.seq, event.time, data.note)
@@ -256,52 +259,59 @@ class _Fold:
 
     def _switched(self, event: Event, data: c.VaultSwitched) -> None:
         # The daemon itself switches only when it starts.
-        at = self._alive_at if event.source == _OWN_SOURCE else event.time
-        for vault, stays in self._vaults.items():
+        at = self.alive_at if event.source == _OWN_SOURCE else event.time
+        for vault, stays in self.vaults.items():
             if vault != data.vault_id:
                 stays.leave(event.seq, at)
 
     def _stopped(self, event: Event, _data: c.Data) -> None:
-        for stays in self._vaults.values():
+        for stays in self.vaults.values():
             stays.leave(event.seq, event.time)
 
     def _started(self, event: Event, _data: c.Data) -> None:
-        for stays in self._vaults.values():
-            stays.leave(event.seq, self._alive_at)
+        for stays in self.vaults.values():
+            stays.leave(event.seq, self.alive_at)
 
 
-_CHANGES: Final[dict[type, Callable[[_Fold, Event, Any], None]]] = {
-    c.ActiveNoteSet: _Fold._set,
-    c.ActiveNoteCleared: _Fold._cleared,
-    c.NoteDeleted: _Fold._deleted,
-    c.NoteRenamed: _Fold._renamed,
-    c.VaultClosed: _Fold._closed,
-    c.VaultSwitched: _Fold._switched,
-    c.DaemonStopped: _Fold._stopped,
-    c.DaemonStarted: _Fold._started,
-    c.LogRecovered: _Fold._started,
+_CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {
+    c.ActiveNoteSet: VisitFold._set,
+    c.ActiveNoteCleared: VisitFold._cleared,
+    c.EventForgotten: VisitFold._forgotten,
+    c.NoteDeleted: VisitFold._deleted,
+    c.NoteRenamed: VisitFold._renamed,
+    c.VaultClosed: VisitFold._closed,
+    c.VaultSwitched: VisitFold._switched,
+    c.DaemonStopped: VisitFold._stopped,
+    c.DaemonStarted: VisitFold._started,
+    c.LogRecovered: VisitFold._started,
 }
+
+
+def visits_from(after: int) -> VisitFold:
+    """No visits yet: what the events after `after` tell of is to be folded."""
+    return VisitFold(after=after, seq=after, changed_seq=after, forgot_at=after)
 
 
 # -- kept while a log is read --
 
 
 class VisitStream:
-    """The visits that a log tells of, while its events are handed over one after the other from the first on."""
+    """The visits that a log tells of, while its events are handed over one after the other."""
 
-    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, start: VisitFold | None = None) -> None:
+        """`start`: the visits that events before the first one to be fed tell of. It is changed."""
         self._bounds = bounds
-        self._fold = _Fold(0)
+        self.fold = start if start is not None else visits_from(0)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Takes the next events."""
-        self._fold.feed(events)
-        self._fold.forget(self._bounds)
+        self.fold.feed(events)
+        self.fold.forget(self._bounds)
 
     def visits(self, vault: VaultId, until_seq: int) -> list[Visit] | None:
         """As `VisitLog.visits`, for a sequence that has just passed; None where that is too long ago."""
         after = max(0, until_seq - self._bounds.events)
-        return self._fold.visits(vault, after, until_seq, self._bounds.visits)
+        return self.fold.visits(vault, after, until_seq, self._bounds.visits)
 
 
 # -- kept beside an open log --
@@ -313,7 +323,7 @@ class VisitLog:
     def __init__(self, log: ReadableLog, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self._log = log
         self._bounds = bounds
-        self._fold: _Fold | None = None
+        self._fold: VisitFold | None = None
         self._reading = threading.Lock()
         """Held while the log is read: one reader is enough."""
         self._folding = threading.Lock()
@@ -360,7 +370,7 @@ class VisitLog:
             oldest = max(0, present - self._bounds.events - self._bounds.slack)
             fold = self._fold
             if fold is None or fold.seq < oldest:
-                fold = _Fold(oldest)
+                fold = visits_from(oldest)
             if fold.seq >= tail and fold is self._fold:
                 return
             while fold.seq < tail and (events := self._log.read(fold.seq + 1, READ_EVENTS_MAX)):
@@ -369,14 +379,14 @@ class VisitLog:
             with self._folding:
                 self._fold = fold
 
-    def _take(self, fold: _Fold, events: Sequence[Event]) -> None:
+    def _take(self, fold: VisitFold, events: Sequence[Event]) -> None:
         if not events or events[0].seq > fold.seq + 1 or events[-1].seq <= fold.seq:
             return
         fold.feed(events[fold.seq + 1 - events[0].seq :])
         fold.forget(self._bounds)
 
     def _from_scratch(self, vault: VaultId, until_seq: int) -> Sequence[Visit]:
-        fold = _Fold(max(0, until_seq - self._bounds.events))
+        fold = visits_from(max(0, until_seq - self._bounds.events))
         after = fold.seq
         while fold.seq < until_seq:
             events = self._log.read(fold.seq + 1, min(READ_EVENTS_MAX, until_seq - fold.seq))

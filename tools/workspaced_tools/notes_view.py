@@ -14,7 +14,7 @@ from pydantic import Field
 from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
 
-from .errors import NoActiveVault, NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
+from .errors import NoActiveVault, NoteNotFound, NotRecorded, ReadFailed, ReferenceOutsideVault, ToolError
 from .limits import (
     CUSTOM_FIELDS_CHARS_MAX,
     INCOMING_LINKS_MAX,
@@ -29,7 +29,7 @@ from .vault.entries import tags_of
 from .vault.markdown import word_count
 from .vault.names import fold, stem
 from .vault.note import Note, NoteFailure
-from .view import LinkName, LinkTarget, VaultPort, View
+from .view import SWITCHED_ON, LinkName, LinkTarget, VaultPort, View
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -135,7 +135,7 @@ def note_or_error(found: Note | NoteFailure, *, missing: ToolError) -> Note:
     """The note, or the failure as an error: `missing` where there is no such file.
 
     Raises:
-        ToolError: `missing`, ReferenceOutsideVault or ReadFailed.
+        ToolError: `missing`, ReferenceOutsideVault, NotRecorded or ReadFailed.
     """
     if isinstance(found, Note):
         return found
@@ -145,6 +145,8 @@ def note_or_error(found: Note | NoteFailure, *, missing: ToolError) -> Note:
         raise ReferenceOutsideVault(
             found.message, hint="Links out of the vault are never followed; name another note."
         )
+    if found.code == NotRecorded.code:
+        raise NotRecorded(found.message.rstrip("."), hint=SWITCHED_ON)
     raise ReadFailed(found.message, hint="Check the file's permissions and kind, then try again.")
 
 
@@ -186,7 +188,7 @@ def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metad
         if metadata:
             entry["metadata"] = shown.metadata
         return entry
-    exists = found.code == ReadFailed.code
+    exists = found.code in (ReadFailed.code, NotRecorded.code)
     entry = {"id": note, "title": stem(note), "path": note, "exists": exists, "archived": archived}
     if found.code != NoteNotFound.code:
         entry["error"] = found.message

@@ -8,6 +8,7 @@ note the name of its text, which is a blob of its own. So equal calls make equal
 What is withheld never passes through a View, and so is in no recording.
 """
 
+import operator
 from collections.abc import Callable, Container, Sequence
 from typing import Any, Final, TypeVar
 
@@ -20,6 +21,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 
+from .errors import ToolError
 from .sharing import NameOnly, SharedHistory
 from .vault.note import Note, NoteFailure, StatKey
 from .view import (
@@ -29,17 +31,21 @@ from .view import (
     LinkTarget,
     NoteRef,
     Overview,
+    PastPort,
     Resolution,
     Search,
     SimilarNote,
     TaggedNote,
     VaultPort,
+    VersionAt,
     View,
 )
 
 R = TypeVar("R")
 
 VERSION: Final = 1
+VERSION_AT: Final = "version"
+"""The question to the past."""
 VISITS: Final = "visits"
 """The question to the history: answered with the positions of the notes whose visits were withheld."""
 Keep = Callable[[bytes, str], object]
@@ -77,6 +83,15 @@ class KeptFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
 Kept = KeptNote | KeptName | KeptFailure
 
 
+class KeptVersion(msgspec.Struct, frozen=True):
+    """A `VersionAt`."""
+
+    seq: int
+    at: str
+    note: msgspec.Raw
+    """A `Kept`."""
+
+
 class Raised(msgspec.Struct, frozen=True):
     """What the View raised instead of answering. `type` is the error's class; others than ours are `Exception`."""
 
@@ -101,12 +116,11 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """What one call read through its View."""
 
     version: int
+    refused: Raised | None = None
+    """Why no tool was run; then there is nothing else."""
     level: Sharing = "all"
-    """How much the client was shown; `none`: no tool was run."""
     served: bool = True
     """Whether the current vault's folder was served."""
-    settled: bool = True
-    """False: notes kept turning private, so the call was given up."""
     withheld: int = 0
     left_out: dict[str, tuple[int, ...]] = {}
     """Positions in the lists of the vault's state of what the share policy withheld."""
@@ -123,16 +137,28 @@ class Tape:
         """`full` is the state that the view's was made of."""
         self.asked: list[tuple[str, Sequence[Any], Any]] = []
         self.full = full
-        self.settled = True
         vault, history = view.vault, view.history
         self.view = View(
             state=view.state,
             now=view.now,
             vault=TapedVault(vault, self) if vault is not None else None,
             history=TapedHistory(history, self) if isinstance(history, SharedHistory) else history,
+            past=TapedPast(view.past, self),
             sharing=view.sharing,
             withheld=view.withheld,
         )
+
+    def repeats(self, other: "Tape") -> bool:
+        """Whether it read the very same as `other`, so that their recordings are equal. False where that would
+        take a closer look."""
+        if len(self.asked) != len(other.asked):
+            return False
+        if self._state() != other._state() or self.view.sharing != other.view.sharing:
+            return False
+        return all(map(_repeats, self.asked, other.asked))
+
+    def _state(self) -> tuple[int, int, int]:
+        return id(self.full.of(self.full.current)), id(self.view.vault_state), self.view.withheld
 
     def ask(self, name: str, question: Sequence[Any], answer: Callable[[], R]) -> R:
         """What `answer` gives, or raises, taken down."""
@@ -144,10 +170,15 @@ class Tape:
         self.asked.append((name, question, given))
         return given
 
-    def give_up(self) -> None:
-        """The call failed since notes kept turning private: what was read is not told."""
-        self.settled = False
-        self.asked.clear()
+
+def _repeats(one: tuple[str, Sequence[Any], Any], other: tuple[str, Sequence[Any], Any]) -> bool:
+    name, question, answer = one
+    if name != other[0] or question != other[1]:
+        return False
+    if name == "read" and not isinstance(answer, Exception):
+        # The content cache gives the same object for the same version; to compare texts would cost more than a hash.
+        return isinstance(other[2], list) and all(map(operator.is_, answer, other[2]))
+    return type(answer) in (int, str) and answer == other[2]
 
 
 class TapedVault:
@@ -184,11 +215,22 @@ class TapedVault:
     def overview(self, limit: int) -> Overview:
         return self._ask("overview", (limit,), lambda: self._vault.overview(limit))
 
-    def note_count(self) -> int:
+    def note_count(self) -> int | None:
         return self._ask("note_count", (), self._vault.note_count)
 
     def index_state(self) -> str:
         return self._ask("index_state", (), self._vault.index_state)
+
+
+class TapedPast:
+    """Implements `PastPort` over another one."""
+
+    def __init__(self, past: PastPort, tape: Tape) -> None:
+        self._past = past
+        self._tape = tape
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        return self._tape.ask(VERSION_AT, (note, since, current), lambda: self._past.version(note, since, current))
 
 
 class TapedHistory:
@@ -199,9 +241,11 @@ class TapedHistory:
         self._tape = tape
 
     def visits(self) -> Sequence[Visit]:
-        shared = self._history.visits()
-        self._tape.asked.append((VISITS, (), self._history.given))
-        return shared
+        def given() -> tuple[Sequence[Visit], Sequence[Visit]]:
+            shared = self._history.visits()
+            return self._history.given or (shared, shared)
+
+        return self._tape.ask(VISITS, (), given)[1]
 
 
 # -- afterwards --
@@ -220,7 +264,6 @@ def recorded(tape: Tape, keep: Keep) -> bytes:
             version=VERSION,
             level=view.sharing,
             served=view.vault is not None,
-            settled=tape.settled,
             withheld=view.withheld,
             left_out=_left_out(tape.full.of(tape.full.current), view.vault_state),
             asked=tuple(_exchange(name, question, answer, keep) for name, question, answer in tape.asked),
@@ -228,9 +271,9 @@ def recorded(tape: Tape, keep: Keep) -> bytes:
     )
 
 
-def nothing_shared() -> bytes:
-    """The JSON of the `Recording` of a call by a client that is shown nothing."""
-    return msgspec.json.encode(Recording(version=VERSION, level="none"))
+def refused(error: ToolError) -> bytes:
+    """The JSON of the `Recording` of a call that no tool was run for."""
+    return msgspec.json.encode(Recording(version=VERSION, refused=_raised(error)))
 
 
 def question_json(question: Sequence[Any]) -> bytes:
@@ -241,18 +284,24 @@ def question_json(question: Sequence[Any]) -> bytes:
 def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Exchange:
     asked = msgspec.Raw(question_json(question))
     if isinstance(answer, WorkspacedError):
-        raised = Raised(type(answer).__name__, answer.message, answer.hint, answer.details)
-        return Exchange(name, asked, raised=raised)
+        return Exchange(name, asked, raised=_raised(answer))
     if isinstance(answer, Exception):
         return Exchange(name, asked, raised=Raised("Exception", type(answer).__name__))
     if name == "read":
         notes = msgspec.Raw(b"[" + b",".join(_kept(each, keep) for each in answer) + b"]")
         return Exchange(name, asked, notes)
+    if name == VERSION_AT:
+        note = msgspec.Raw(_kept(answer.note, keep))
+        return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(KeptVersion(answer.seq, answer.at, note))))
     if name == VISITS:
         every, shared = answer
         shown = {visit.note for visit in shared} if shared is not every else None
         answer = _positions({visit.note: None for visit in every}, shown) if shown is not None else ()
     return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(answer)))
+
+
+def _raised(error: WorkspacedError) -> Raised:
+    return Raised(type(error).__name__, error.message, error.hint, error.details)
 
 
 def _kept(found: Note | NoteFailure, keep: Keep) -> bytes:

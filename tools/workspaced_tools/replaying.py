@@ -20,20 +20,22 @@ from workspaced_events.visits import Visit
 
 from . import errors
 from .catalogue import TOOLS
-from .errors import NotRecorded
+from .errors import NotRecorded, ToolError
 from .recording import (
     VERSION,
+    VERSION_AT,
     VISITS,
     Exchange,
     Kept,
     KeptName,
     KeptNote,
+    KeptVersion,
     Raised,
     Recording,
     question_json,
     without,
 )
-from .sharing import name_known, refusal, sharing_off, unsettled
+from .sharing import name_known, refusal
 from .tool import payload_of, run
 from .vault.note import Note, NoteFailure
 from .view import (
@@ -48,6 +50,7 @@ from .view import (
     Resolution,
     SimilarNote,
     TaggedNote,
+    VersionAt,
     View,
 )
 
@@ -105,6 +108,25 @@ def read_recording(content: bytes, name: str) -> Recording:
     return recording
 
 
+def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
+    """The arguments of a recorded call.
+
+    Raises:
+        NotRecorded: they are long and not kept.
+        LogDamaged: what is kept are none.
+    """
+    name = called.arguments_sha256
+    if name is None:
+        return called.arguments
+    content = blob(name)
+    if content is None:
+        raise NotRecorded("The arguments are not kept", hint=SWEPT)
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {name} holds no arguments: {error}.") from None
+
+
 def answer_again(
     called: ToolCalled, recording: Recording, state: WorkspaceState, visits: Visits, notes: Notes
 ) -> bytes:
@@ -116,20 +138,31 @@ def answer_again(
 
     Raises:
         NotRecorded: this version has no such tool, or a text is not kept.
+        LogDamaged: the recording holds what no View answers.
     """
-    if recording.level == "none":
-        return payload_of(refusal(sharing_off(called.caller), called.as_of_seq))
-    if not recording.settled:
-        return payload_of(refusal(unsettled(), called.as_of_seq))
+    return answer_from(Answers(recording.asked, notes), called, recording, state, visits)
+
+
+def answer_from(
+    answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: Visits
+) -> bytes:
+    """As `answer_again`, where the View answers what `answers` has."""
+    if recording.refused is not None:
+        error = error_of(recording.refused)
+        if not isinstance(error, ToolError):
+            raise NotRecorded(
+                f"This version does not know {recording.refused.type}", hint="Use a newer workspaced."
+            )
+        return payload_of(refusal(error, called.as_of_seq))
     tool = TOOLS.get(called.tool)
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
-    answers = Answers(recording.asked, notes)
     view = View(
         state=_shared(state, recording),
         now=called.now,
         vault=RecordedVault(answers) if recording.served else None,
-        history=_history(recording, state, visits),
+        history=_history(recording, answers, state, visits),
+        past=RecordedPast(answers),
         sharing=recording.level,
         withheld=recording.withheld,
     )
@@ -143,11 +176,11 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
     return replace(state, by_vault={current: without(state.of(current), recording.left_out)}, sharing={})
 
 
-def _history(recording: Recording, state: WorkspaceState, visits: Visits) -> HistoryPort:
-    asked = next((each for each in recording.asked if each.ask == VISITS), None)
-    if asked is None or state.current is None:
+def _history(recording: Recording, answers: "Answers", state: WorkspaceState, visits: Visits) -> HistoryPort:
+    if state.current is None or not recording.served:
         return NoHistory()
-    return RecordedHistory(visits(state.current), msgspec.json.decode(asked.answer, type=set[int]))
+    asked = any(each.ask == VISITS for each in recording.asked)
+    return RecordedHistory(answers, visits(state.current) if asked else ())
 
 
 class Answers:
@@ -160,7 +193,7 @@ class Answers:
         """
         self._left: dict[tuple[str, bytes], list[Any]] = {}
         for exchange in asked:
-            answer = _answer(exchange, notes)
+            answer = answer_of(exchange, notes)
             self._left.setdefault((exchange.ask, bytes(exchange.question)), []).append(answer)
 
     def to(self, name: str, *question: Any) -> Any:
@@ -176,13 +209,17 @@ class Answers:
                 f"The call did not ask for {name} {question_json(question).decode()[:200]}",
                 hint="The tool reads something else now than when the call was recorded.",
             )
-        answer = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return raise_or_give(left.pop(0) if len(left) > 1 else left[0])
 
 
-_TYPES: Final[dict[str, Any]] = {
+def raise_or_give(answer: Any) -> Any:
+    """What was answered; or raises what was raised."""
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+ANSWER_TYPES: Final[dict[str, Any]] = {
     "read": list[Kept],
     "resolve": Resolution,
     "link_targets": list[LinkTarget],
@@ -192,22 +229,42 @@ _TYPES: Final[dict[str, Any]] = {
     "similar": list[SimilarNote],
     "sharing_tags": list[TaggedNote],
     "overview": Overview,
-    "note_count": int,
+    "note_count": int | None,
     "index_state": str,
     VISITS: tuple[int, ...],
+    VERSION_AT: KeptVersion,
 }
 
 
-def _answer(exchange: Exchange, notes: Notes) -> Any:
+def answer_of(exchange: Exchange, notes: Notes) -> Any:
+    """What was answered, as the port gives it; what was raised, as an exception.
+
+    Raises:
+        NotRecorded: a text is not kept, or only a newer version knows the question.
+        LogDamaged: this is no answer to it.
+    """
     if exchange.raised is not None:
-        return _error(exchange.raised)
-    if exchange.ask not in _TYPES:
+        return error_of(exchange.raised)
+    if exchange.ask not in ANSWER_TYPES:
         raise NotRecorded(f"This version does not know {exchange.ask!r}", hint="Use a newer workspaced.")
-    answer = msgspec.json.decode(exchange.answer, type=_TYPES[exchange.ask])
-    return [_read(each, notes) for each in answer] if exchange.ask == "read" else answer
+    try:
+        answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
+        version = msgspec.json.decode(answer.note, type=Kept) if exchange.ask == VERSION_AT else None
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"A recording holds no answer of {exchange.ask!r}: {error}.") from None
+    if exchange.ask == "read":
+        return [read_of(each, notes) for each in answer]
+    if version is not None:
+        return VersionAt(answer.seq, answer.at, read_of(version, notes))
+    return answer
 
 
-def _read(kept: Kept, notes: Notes) -> Note | NoteFailure:
+def read_of(kept: Kept, notes: Notes) -> Note | NoteFailure:
+    """What reading the note gave.
+
+    Raises:
+        NotRecorded: its text is not kept.
+    """
     if isinstance(kept, KeptNote):
         return notes.note(kept)
     if isinstance(kept, KeptName):
@@ -215,11 +272,14 @@ def _read(kept: Kept, notes: Notes) -> Note | NoteFailure:
     return NoteFailure(kept.id, kept.code, kept.message)
 
 
-def _error(raised: Raised) -> Exception:
+def error_of(raised: Raised) -> WorkspacedError | Exception:
+    """What was raised, as an exception."""
     for module in (errors, workspaced_events.errors):
         kind = getattr(module, raised.type, None)
         if isinstance(kind, type) and issubclass(kind, WorkspacedError):
-            return kind(raised.message, hint=raised.hint, **raised.details)
+            error = kind(raised.message, hint=raised.hint)
+            error.details.update(raised.details)
+            return error
     return Exception(raised.message)
 
 
@@ -250,12 +310,26 @@ class RecordedVault:
         return found
 
 
+class RecordedPast:
+    """Implements `PastPort`: answers what was answered."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._to = answers.to
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        found: VersionAt = self._to(VERSION_AT, note, since, current)
+        return found
+
+
 class RecordedHistory:
     """Implements `HistoryPort`: the log's visits without those that were withheld."""
 
-    def __init__(self, visits: Sequence[Visit], left_out: set[int]) -> None:
-        gone = {note for at, note in enumerate(dict.fromkeys(visit.note for visit in visits)) if at in left_out}
-        self._visits = [visit for visit in visits if visit.note not in gone] if gone else visits
+    def __init__(self, answers: Answers, visits: Sequence[Visit]) -> None:
+        self._answers = answers
+        self._visits = visits
 
     def visits(self) -> Sequence[Visit]:
-        return self._visits
+        left_out = set(self._answers.to(VISITS))
+        notes = dict.fromkeys(visit.note for visit in self._visits)
+        gone = {note for at, note in enumerate(notes) if at in left_out}
+        return [visit for visit in self._visits if visit.note not in gone] if gone else self._visits

@@ -28,8 +28,10 @@ from .view import (
     LinkName,
     LinkTarget,
     NoHistory,
+    NoPast,
     NoteRef,
     Overview,
+    PastPort,
     Resolution,
     Search,
     SimilarNote,
@@ -80,6 +82,7 @@ def shared_view(
     now: str,
     vault: VaultPort | None,
     history: HistoryPort | None = None,
+    past: PastPort | None = None,
     *,
     level: Sharing,
     withheld: IsWithheld,
@@ -90,6 +93,7 @@ def shared_view(
     Args:
         vault: gives no withheld note itself.
         history: of the current vault; None: nothing is remembered.
+        past: likewise.
         withheld: whether a note of the current vault is withheld; touches no file.
         lists: remembers for this vault from call to call.
 
@@ -104,6 +108,7 @@ def shared_view(
         now=now,
         vault=NamesOnly(vault) if vault is not None and level == "names" else vault,
         history=NoHistory() if history is None else SharedHistory(history, withheld),
+        past=past if past is not None and level == "all" else NoPast(),
         sharing=level,
         withheld=count,
     )
@@ -292,7 +297,7 @@ class NamesOnly:
     def overview(self, limit: int) -> Overview:
         return Overview(self._vault.overview(limit).notes, 0, (), ())
 
-    def note_count(self) -> int:
+    def note_count(self) -> int | None:
         return self._vault.note_count()
 
     def index_state(self) -> str:

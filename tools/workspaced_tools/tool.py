@@ -13,12 +13,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Annotated, Any, Final, Generic, TypeVar, cast
 
 import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic import ValidationError as PydanticError
 from pydantic.alias_generators import to_camel
 
@@ -36,7 +36,8 @@ shared with other results: a caller does not change it."""
 _PUBLISHED_LEVELS: Final = 2
 """Levels of objects whose fields an output schema tells: the result, and what is in it. Lists are no level: what
 is in a list of `data` is told as well."""
-_OF_FAILURES: Final = frozenset({"error", "code"})
+_UNSAID: Final = frozenset({"error", "code", "warnings"})
+"""What only failures have, and what says itself what it means."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,11 +47,17 @@ class Model(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
+AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
+"""Short, since every tool has it: what is no moment of the log is refused by whoever makes the View."""
+
+
 class Arguments(Model):
     """What every tool takes."""
 
     model_config = ConfigDict(extra="forbid")
 
+    at: Annotated[int | str | None, WithJsonSchema(AT_SCHEMA)] = None
+    """The moment to answer for, by sequence or time: whoever makes the View goes by it."""
     min_seq: int | None = Field(None, ge=0)
 
 
@@ -114,7 +121,8 @@ class Tool(Generic[A]):
         """JSON Schema 2020-12 of the arguments."""
         schema = _tidy(self.arguments.model_json_schema(by_alias=True))
         properties = schema["properties"]
-        properties["minSeq"] = properties.pop("minSeq")  # Last: what a tool is about comes first.
+        for name in ("at", "minSeq"):  # Last: what a tool is about comes first.
+            properties[name] = properties.pop(name)
         return schema
 
     @cached_property
@@ -275,6 +283,8 @@ _KINDS: Final = {
 def _allowed(schema: Json) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
+    if schema == AT_SCHEMA:
+        return "a sequence or an ISO 8601 time"
     words = _KINDS.get(schema.get("type", ""), "a value of the schema")
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:
@@ -308,43 +318,51 @@ def _tidy(schema: Json) -> Json:
 def _published(schema: Json) -> Json:
     """A full output schema in few bytes: agents pay for the list of tools in every conversation.
 
-    Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects within it
-    only the kind. Definitions stand where they are used, unless used often; `null` is one more type. Left unsaid,
-    and allowed, as no object is closed to further fields: what failures have besides, descriptions, and which
-    fields of `data` are always there. Tests hold results against the full schema as well.
+    Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects and lists
+    within that only the kind. Definitions stand where they are used, unless used often; `null` is one more type.
+    Left unsaid, and allowed, as no object is closed to further fields: what failures have besides, warnings,
+    descriptions, and which fields of `data` are always there. Tests hold results against the full schema as well.
     """
-    told = {name: value for name, value in schema["properties"].items() if name not in _OF_FAILURES}
+    told = {name: value for name, value in schema["properties"].items() if name not in _UNSAID}
     told["data"] = told["data"].get("anyOf", [told["data"]])[0]
+    if "truncation" in told:
+        told["truncation"] = {"type": "object"}
     definitions: Json = schema.get("$defs", {})
-    text = json.dumps(schema)
+    text = json.dumps(definitions.get(_name_of(told["data"]), told["data"]))
     often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
-    brief = _brief({**schema, "properties": told}, definitions, often, _PUBLISHED_LEVELS)
+    brief = _brief({**schema, "properties": told}, definitions, often, _PUBLISHED_LEVELS, lists=1)
     brief["required"] = schema["required"]
     used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
     if used:
         # What is used often is used as entries of a list in `data`.
-        brief["$defs"] = {name: _brief(definitions[name], definitions, set(), 1) for name in used}
+        brief["$defs"] = {name: _brief(definitions[name], definitions, set(), 1, lists=0) for name in used}
     return brief
 
 
-def _brief(schema: Json, definitions: Json, often: set[str], levels: int) -> Json:
-    """`schema` with the fields of `levels` levels of objects."""
-    name = str(schema.get("$ref", "")).rpartition("/")[2]
-    if name:
-        return schema if name in often else _brief(definitions[name], definitions, often, levels)
+def _name_of(schema: Json) -> str:
+    """The definition that `schema` refers to; empty where it is none."""
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def _brief(schema: Json, definitions: Json, often: set[str], levels: int, *, lists: int) -> Json:
+    """`schema` with the fields of `levels` levels of objects, and what is in `lists` levels of lists."""
+    if name := _name_of(schema):
+        return schema if name in often else _brief(definitions[name], definitions, often, levels, lists=lists)
     if "anyOf" in schema:
-        kinds = [_brief(part, definitions, often, levels) for part in schema["anyOf"]]
+        kinds = [_brief(part, definitions, often, levels, lists=lists) for part in schema["anyOf"]]
         nullable = len(kinds) == 2 and kinds[1] == {"type": "null"} and "type" in kinds[0]
         return {**kinds[0], "type": [kinds[0]["type"], "null"]} if nullable else {"anyOf": kinds}
     dropped = {"$defs", "description", "required", "additionalProperties"}
     if "properties" in schema:
         levels -= 1
     elif "items" in schema:
-        levels += 1
+        levels, lists = levels + 1, lists - 1
     if levels < 0:
         dropped.add("properties")
+    if lists < 0:
+        dropped.add("items")
     return {
-        key: _each_schema(key, value, lambda part: _brief(part, definitions, often, levels))
+        key: _each_schema(key, value, lambda part: _brief(part, definitions, often, levels, lists=lists))
         for key, value in schema.items()
         if key not in dropped
     }

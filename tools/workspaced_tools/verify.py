@@ -21,11 +21,13 @@ from workspaced_events.fold import apply
 from workspaced_events.ids import VaultId
 from workspaced_events.source import Progress, Source
 from workspaced_events.state import WorkspaceState
+from workspaced_events.until import Until, feed_until
 from workspaced_events.visits import Visit, VisitStream
 
 from .errors import NotRecorded
-from .replaying import SWEPT, Blob, Notes, answer_again, read_recording
+from .replaying import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
 
+NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and `workspaced status` for trouble with it."
 _STATES_KEPT: Final = 5_000
 
 
@@ -56,7 +58,7 @@ class Moments:
 
     def __init__(self, source: Source) -> None:
         self.state = source.start
-        self._visits = VisitStream()
+        self._visits = VisitStream(start=source.start_visits())
         self._latest: deque[WorkspaceState] = deque([source.start], maxlen=_STATES_KEPT)
 
     def take(self, event: Event) -> None:
@@ -88,7 +90,13 @@ class TooLongAgo(Exception):
     """What was asked for is not kept any more while a log streams by."""
 
 
-def verify(source: Source, each: Callable[[Verified], None], progress: Progress | None = None) -> list[str]:
+def verify(
+    source: Source,
+    each: Callable[[Verified], None],
+    *,
+    until: Until | None = None,
+    progress: Progress | None = None,
+) -> list[str]:
     """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
     older moment come last. Returns warnings for people.
 
@@ -106,9 +114,9 @@ def verify(source: Source, each: Callable[[Verified], None], progress: Progress 
                 try:
                     each(make_again(source.blob, notes, moments, event.seq, event.data))
                 except TooLongAgo:
-                    later.setdefault(tail_of(event.data), []).append((event.seq, event.data))
+                    later.setdefault(event.data.tail, []).append((event.seq, event.data))
 
-    warnings = source.feed(first, progress)
+    warnings = feed_until(source, until, first, progress)
     if later:
         moments = Moments(source)
 
@@ -118,15 +126,10 @@ def verify(source: Source, each: Callable[[Verified], None], progress: Progress 
                 for seq, called in later.pop(event.seq, ()):
                     each(make_again(source.blob, notes, moments, seq, called))
 
-        source.feed(second)
+        feed_until(source, until, second)
     for seq, called in itertools.chain.from_iterable(later.values()):
         each(Verified(seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log."))
     return warnings
-
-
-def tail_of(called: ToolCalled) -> int:
-    """How far into the log a call saw."""
-    return called.as_of_seq if called.tail_seq is None else max(called.tail_seq, called.as_of_seq)
 
 
 def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
@@ -135,18 +138,21 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
     Raises:
         TooLongAgo: `moments` are far beyond it.
     """
+    served = None
     try:
         served = blob(called.result_sha256)
         inputs = blob(called.inputs_sha256) if called.inputs_sha256 else None
         if inputs is None:
-            why = SWEPT if called.inputs_sha256 else "Recording was off: see the setting `record`."
+            why = SWEPT if called.inputs_sha256 else NOT_KEPT
             return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
         state = moments.state_at(called.as_of_seq)
         if state is None:
             raise TooLongAgo
-        visits = partial(moments.visits_at, tail_of(called))
-        answered = answer_again(called, read_recording(inputs, called.inputs_sha256 or ""), state, visits, notes)
+        whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
+        visits = partial(moments.visits_at, called.tail)
+        answered = answer_again(whole, read_recording(inputs, called.inputs_sha256 or ""), state, visits, notes)
     except (NotRecorded, LogDamaged) as error:
-        return Verified(seq, called, Outcome.NOT_RECORDED, str(error))
+        why = f"{error.message.rstrip('.')}. {error.hint}".strip()
+        return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
     same = sha256(answered).hexdigest() == called.result_sha256
     return Verified(seq, called, Outcome.SAME if same else Outcome.DIFFERENT, "", served, answered)

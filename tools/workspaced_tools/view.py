@@ -8,7 +8,7 @@ Everything the port returns is a plain value, so that it can be recorded and giv
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -17,6 +17,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import Vault, VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 
+from .errors import NotRecorded
 from .vault.note import Note, NoteFailure
 
 
@@ -192,8 +193,8 @@ class VaultPort(Protocol):
         """The vault in numbers, with at most `limit` tags and notes."""
         ...
 
-    def note_count(self) -> int:
-        """How many notes the vault holds, as far as known; never waits."""
+    def note_count(self) -> int | None:
+        """How many notes the vault holds, as far as known; never waits. None: of a moment where nobody asked."""
         ...
 
     def index_state(self) -> str:
@@ -208,6 +209,40 @@ class HistoryPort(Protocol):
         """The remembered visits of notes of the current vault, oldest first, up to the view's sequence. Visits of
         notes that the share policy withholds are not among them."""
         ...
+
+
+class VersionAt(msgspec.Struct, frozen=True):
+    """A note as it was."""
+
+    seq: int
+    """The moment: that of the question, or where the version was read last."""
+    at: str
+    """Its time."""
+    note: Note | NoteFailure
+
+
+class PastPort(Protocol):
+    """What log and recordings tell of earlier versions of notes. Safe from any thread; may block."""
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        """What the note that is called `note` now was at the sequence or time `since`; with None the last version
+        that was recorded and whose file had another sha256 than `current`.
+
+        Raises:
+            NotRecorded: nobody kept it.
+            ArgumentInvalid: `since` is no moment of the log up to the view's own.
+        """
+        ...
+
+
+class NoPast:
+    """Nothing was recorded."""
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:  # noqa: ARG002
+        raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
+
+
+SWITCHED_ON: Final = "With record = served, what tools read is kept; only what some call read can be told."
 
 
 class NoHistory:
@@ -227,6 +262,7 @@ class View(msgspec.Struct, frozen=True):
     vault: VaultPort | None
     """The current vault; None when there is none or its folder is not served."""
     history: HistoryPort = NoHistory()
+    past: PastPort = NoPast()
     sharing: Sharing = "all"
     """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
     withheld: int = 0
@@ -257,6 +293,7 @@ __all__ = [
     "LinkTarget",
     "NoteRef",
     "Overview",
+    "PastPort",
     "Resolution",
     "Search",
     "SearchHit",
@@ -264,5 +301,6 @@ __all__ = [
     "TaggedNote",
     "VaultId",
     "VaultPort",
+    "VersionAt",
     "View",
 ]

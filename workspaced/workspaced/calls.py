@@ -6,20 +6,26 @@ known to be private when it left.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from workspaced_events.clock import system_clock
-from workspaced_events.ids import VaultId
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.moments import LogMoments, Moment
 from workspaced_events.state import WorkspaceState
 from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.errors import ArgumentInvalid, ToolError
+from workspaced_tools.past import Past, PastVault, PastVersions, Recordings
 from workspaced_tools.recording import Tape
 from workspaced_tools.sharing import KnownLists, is_current, refusal, shared_view, sharing_off, unsettled
 from workspaced_tools.tool import Tool, payload_of, run
-from workspaced_tools.vault.warm import NotWarm
+from workspaced_tools.vault.warm import NotWarm, WarmPast
+from workspaced_tools.view import VersionAt
 
 from .limits import LATENCY_SAMPLES
 from .vaults import ServedVault
@@ -36,8 +42,11 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     as_of_seq: int
     tail_seq: int
     now: str
-    tape: Tape | None = None
-    """What it was made from; None: nothing is shared with the client."""
+    made_from: Tape | ToolError
+    """What the tool read; or why none was run."""
+
+
+AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
 class RulesMoved(Exception):
@@ -47,8 +56,14 @@ class RulesMoved(Exception):
 class Calls:
     """One for each daemon."""
 
-    def __init__(self, visits: VisitLog) -> None:
+    def __init__(
+        self, visits: VisitLog, moments: LogMoments, recordings: Recordings, settle: Callable[[], None]
+    ) -> None:
+        """`settle` waits until the log holds all calls that were answered: the past goes up to now."""
         self._visits = visits
+        self._moments = moments
+        self._recordings = recordings
+        self._settle = settle
         self._lists: dict[VaultId, KnownLists] = {}
         self._digests: dict[VaultId, str] = {}
         """The rules that each vault was compared by."""
@@ -81,22 +96,20 @@ class Calls:
         now = system_clock()
         level = state.sharing_of(caller)
         if level == "none":
-            return _encoded(refusal(sharing_off(caller), state.seq), state, seq, now)
+            return _refused(sharing_off(caller), state, seq, now)
         for _ in range(ATTEMPTS_MAX):
             if served is None:
                 tape = Tape(shared_view(state, now, None, level=level, withheld=lambda _note: True), state)
-                return _encoded(run(tool, tape.view, arguments), state, seq, now, tape)
+                return _answered(run(tool, tape.view, arguments), tape, seq)
             vault = served.vault
-            vault.policy.refresh()
-            if self._digests[served.id] != vault.policy.digest:
-                # Counts and scores would still tell of notes that the new rules withhold.
-                raise NotWarm if warm else RulesMoved
+            self._check_rules(served, NotWarm if warm else RulesMoved)
             version = _version(served)
             view = shared_view(
                 state,
                 now,
                 served.warm if warm else vault,
                 _History(self._visits, served.id, seq, warm=warm),
+                WarmPast() if warm else _Versions(self._settle, partial(self._versions, served, state)),
                 level=level,
                 withheld=vault.is_withheld,
                 lists=self._lists_of(served),
@@ -104,11 +117,88 @@ class Calls:
             tape = Tape(view, state)
             result = run(tool, tape.view, arguments)
             if _version(served) == version or is_current(view, state, vault.is_withheld):
-                return _encoded(result, state, seq, now, tape)
+                return _answered(result, tape, seq)
             if warm:
                 raise NotWarm
-        tape.give_up()
-        return _encoded(refusal(unsettled(), state.seq), state, seq, now, tape)
+        return _refused(unsettled(), state, seq, now)
+
+    def vault_at(self, at: Any) -> VaultId | None:
+        """The vault that was the current one at a moment; None too where that is none."""
+        try:
+            return self._moments.state_at(self._moment(at).seq).current
+        except ArgumentInvalid:
+            return None
+
+    def answer_at(
+        self,
+        tool: Tool[Any],
+        arguments: dict[str, Any],
+        caller: str,
+        present: WorkspaceState,
+        served: ServedVault | None,
+    ) -> ToolAnswer:
+        """The answer of one call for the past moment `at`, from the log and what was recorded alone. Blocks.
+
+        What is shared is decided by the present: a note that is withheld by now is not shown as it was.
+
+        Args:
+            served: the vault that was the current one then.
+
+        Raises:
+            RulesMoved: the vault was not compared by its present rules yet.
+        """
+        now = system_clock()
+        level = present.sharing_of(caller)
+        if level == "none":
+            return _refused(sharing_off(caller), present, present.seq, now)
+        self._settle()
+        try:
+            tool.check(arguments)
+            moment = self._moment(arguments["at"])
+        except ArgumentInvalid as error:
+            return _refused(error, present, present.seq, now)
+        state = self._moments.state_at(moment.seq)
+        if served is None:
+            view = shared_view(state, moment.time, None, level=level, withheld=lambda _note: True)
+        else:
+            self._check_rules(served, RulesMoved)
+            withheld = _Withheld(served, present)
+            past = Past(self._moments, self._recordings, served.id, moment)
+            view = shared_view(
+                state,
+                moment.time,
+                PastVault(past, withheld),
+                _History(self._visits, served.id, moment.seq, warm=False),
+                self._versions(served, present, moment),
+                level=level,
+                withheld=withheld,
+            )
+        tape = Tape(view, state)
+        return _answered(run(tool, tape.view, arguments), tape, moment.seq)
+
+    def _moment(self, at: Any) -> Moment:
+        """
+        Raises:
+            ArgumentInvalid: `at` is no moment of the log.
+        """
+        try:
+            return self._moments.moment(at)
+        except InvalidArgument as error:
+            raise ArgumentInvalid(f"Argument 'at': {error.message}", hint=error.hint or AT_HINT) from None
+
+    def _versions(
+        self, served: ServedVault, present: WorkspaceState, moment: Moment | None = None
+    ) -> PastVersions:
+        """`moment`: the view's; None: the present."""
+        until = moment or Moment(self._moments.tail, system_clock(), lasts=True)
+        return PastVersions(self._moments, self._recordings, served.id, until, _Withheld(served, present))
+
+    def _check_rules(self, served: ServedVault, moved: type[BaseException]) -> None:
+        """Raises `moved` where the vault was not compared by its present rules: counts and scores would still tell
+        of notes that the new rules withhold."""
+        served.vault.policy.refresh()
+        if self._digests[served.id] != served.vault.policy.digest:
+            raise moved
 
     def compared(self, served: ServedVault, digest: str) -> None:
         """Takes note that the vault is, or will be, compared by these rules; first before its first call."""
@@ -141,6 +231,31 @@ class Calls:
         return known
 
 
+class _Withheld:
+    """Whether a note that is named in the past is withheld by now, by the name it has now too. Reads files."""
+
+    def __init__(self, served: ServedVault, present: WorkspaceState) -> None:
+        self._vault = served.vault
+        self._former = present.of(served.id).former
+
+    def __call__(self, note: NoteId) -> bool:
+        names = {note, self._former.get(note, note)}
+        self._vault.read(list(names))  # only a reading tells of a note's own flag
+        return any(self._vault.is_withheld(name) for name in names)
+
+
+class _Versions:
+    """Implements `PastPort` for the present: goes up to the moment of asking."""
+
+    def __init__(self, settle: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
+        self._settle = settle
+        self._versions = versions
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        self._settle()
+        return self._versions().version(note, since, current)
+
+
 class _History:
     """Implements `HistoryPort` for one vault at one sequence."""
 
@@ -164,7 +279,10 @@ def _version(served: ServedVault) -> tuple[int, str]:
     return served.vault.privacy_version, served.vault.policy.digest
 
 
-def _encoded(
-    result: dict[str, Any], state: WorkspaceState, seq: int, now: str, tape: Tape | None = None
-) -> ToolAnswer:
-    return ToolAnswer(payload_of(result), bool(result["success"]), state.seq, seq, now, tape)
+def _answered(result: dict[str, Any], tape: Tape, seq: int) -> ToolAnswer:
+    view = tape.view
+    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, tape)
+
+
+def _refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:
+    return ToolAnswer(payload_of(refusal(error, state.seq)), False, state.seq, seq, now, error)

@@ -131,7 +131,7 @@ class Client:
         structured: dict[str, Any] = result["structuredContent"]
         return structured
 
-    async def state(self, *, at: int | None = None, vault: str | None = None) -> dict[str, Any]:
+    async def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
         """The folded state of a vault."""
         params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
         result = await self.call("workspaced/state", params)

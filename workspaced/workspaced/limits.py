@@ -61,5 +61,18 @@ BRIDGE_LINGER_S: Final = 10.0
 
 # Recording calls of tools: how much may wait for it, and how long it lets calls come together.
 SCRIBE_DELAY_S: Final = 0.1
+SCRIBE_SLICE_S: Final = 0.002
+SCRIBE_PAUSE_S: Final = 0.01
+SCRIBE_HURRY: Final = 500
+"""With so many waiting it pauses no more."""
 SCRIBE_WAITING_MAX: Final = 2_000
 SCRIBE_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
+ARGUMENTS_INLINE_BYTES_MAX: Final = 4_096
+"""Of the JSON of a call's arguments; longer ones are kept beside the log, like what was answered."""
+
+# Forgetting them: how often that is looked after, and how often it is due.
+SWEEP_CHECK_S: Final = 60.0
+SWEEP_INTERVAL_S: Final = 3_600.0
+RECORD_BYTES: Final = 1024 * 1024 * 1024
+RECORD_DAYS: Final = 90.0
+RECORD_DAYS_MAX: Final = 36_500.0

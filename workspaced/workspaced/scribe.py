@@ -8,20 +8,33 @@ event never names what is not there, and calls that repeat each other cost a has
 import hashlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from workspaced_events.catalogue import ToolCalled
 from workspaced_events.served import ServedBlobs
-from workspaced_tools.recording import nothing_shared, recorded
+from workspaced_tools.recording import Tape, recorded, refused
 
 from .calls import ToolAnswer
-from .limits import SCRIBE_DELAY_S, SCRIBE_WAITING_BYTES_MAX, SCRIBE_WAITING_MAX
+from .limits import (
+    ARGUMENTS_INLINE_BYTES_MAX,
+    SCRIBE_DELAY_S,
+    SCRIBE_HURRY,
+    SCRIBE_PAUSE_S,
+    SCRIBE_SLICE_S,
+    SCRIBE_WAITING_BYTES_MAX,
+    SCRIBE_WAITING_MAX,
+)
 
 logger = logging.getLogger(__name__)
+
+_LASTS_MAX: Final = 64
+_LAST_S: Final = 60.0
+"""How long a recording is taken to be there still: a sweep may have removed it."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -34,6 +47,17 @@ class Call(msgspec.Struct, frozen=True):
     duration_us: int
 
 
+class _Waiting(NamedTuple):
+    call: Call
+    arguments: bytes
+    """Their JSON."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What it keeps in memory, as far as a client decides that."""
+        return len(self.arguments) + len(self.call.answer.payload)
+
+
 class Scribe:
     """One for each daemon. `take` belongs to the event loop's thread."""
 
@@ -41,13 +65,15 @@ class Scribe:
         """`blobs`: None keeps none. `submit` may be called on any thread."""
         self._blobs = blobs
         self._submit = submit
-        self._waiting: deque[Call] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._taken_bytes = 0
         self._written_bytes = 0
         self._some = threading.Event()
         self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="workspaced-scribe", daemon=True)
+        self._lasts: dict[str, tuple[Tape, str, float]] = {}
+        """By an answer's hash: what it was made from last, its recording and when that was kept."""
         self.skipped = 0
         """Calls recorded without what they read, since too much waited."""
         self.problem: str | None = None
@@ -59,13 +85,14 @@ class Scribe:
 
     def take(self, call: Call) -> None:
         """Records a call, soon."""
+        waiting = _Waiting(call, msgspec.json.encode(call.arguments))
         waiting_bytes = self._taken_bytes - self._written_bytes
         if len(self._waiting) >= SCRIBE_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
             self.skipped += 1
-            self._submit(_event(call, None))
+            self._submit(_event(waiting, None))
             return
-        self._taken_bytes += len(call.answer.payload)
-        self._waiting.append(call)
+        self._taken_bytes += waiting.size_bytes
+        self._waiting.append(waiting)
         if len(self._waiting) == 1:
             self._some.set()
 
@@ -87,12 +114,22 @@ class Scribe:
             self._some.wait()
             self._some.clear()
             self._closing.wait(SCRIBE_DELAY_S)  # more may come, and whoever asked is served first
-            self.flush()
+            while self._waiting and not self._closing.is_set():
+                self._write_some()
+                if len(self._waiting) < SCRIBE_HURRY:
+                    # Calls that come meanwhile want the interpreter more than their records do.
+                    self._closing.wait(SCRIBE_PAUSE_S)
 
-    def _write(self, call: Call) -> None:
-        self._written_bytes += len(call.answer.payload)
+    def _write_some(self) -> None:
+        until = time.monotonic() + SCRIBE_SLICE_S
+        with self._writing:
+            while self._waiting and time.monotonic() < until:
+                self._write(self._waiting.popleft())
+
+    def _write(self, waiting: _Waiting) -> None:
+        self._written_bytes += waiting.size_bytes
         try:
-            inputs = self._keep(call, self._blobs) if self._blobs is not None else None
+            inputs = self._keep(waiting, self._blobs) if self._blobs is not None else None
         except Exception as error:
             inputs = None
             if self.problem is None:
@@ -100,21 +137,37 @@ class Scribe:
             self.problem = f"What agents are shown is not kept: {error}."
         else:
             self.problem = None
-        self._submit(_event(call, inputs))
+        self._submit(_event(waiting, inputs))
 
-    def _keep(self, call: Call, blobs: ServedBlobs) -> str:
-        tape = call.answer.tape
-        inputs = recorded(tape, blobs.keep) if tape is not None else nothing_shared()
-        blobs.keep(call.answer.payload)
-        return blobs.keep(inputs)
+    def _keep(self, waiting: _Waiting, blobs: ServedBlobs) -> str:
+        answer = waiting.call.answer
+        made_from = answer.made_from
+        if _are_long(waiting.arguments):
+            blobs.keep(waiting.arguments)
+        result = blobs.keep(answer.payload)
+        if not isinstance(made_from, Tape):
+            return blobs.keep(refused(made_from))
+        last = self._lasts.get(result)
+        if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
+            return last[1]
+        inputs = blobs.keep(recorded(made_from, blobs.keep))
+        if len(self._lasts) >= _LASTS_MAX:
+            self._lasts.clear()
+        self._lasts[result] = made_from, inputs, time.monotonic()
+        return inputs
 
 
-def _event(call: Call, inputs_sha256: str | None) -> ToolCalled:
-    answer = call.answer
+def _are_long(arguments: bytes) -> bool:
+    return len(arguments) > ARGUMENTS_INLINE_BYTES_MAX
+
+
+def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
+    call, answer = waiting.call, waiting.call.answer
+    long = _are_long(waiting.arguments)
     return ToolCalled(
         tool=call.tool,
         caller=call.caller,
-        arguments=call.arguments,
+        arguments={} if long else call.arguments,
         as_of_seq=answer.as_of_seq,
         result_sha256=hashlib.sha256(answer.payload).hexdigest(),
         bytes=len(answer.payload),
@@ -123,4 +176,5 @@ def _event(call: Call, inputs_sha256: str | None) -> ToolCalled:
         now=answer.now,
         tail_seq=answer.tail_seq,
         inputs_sha256=inputs_sha256,
+        arguments_sha256=hashlib.sha256(waiting.arguments).hexdigest() if long else None,
     )

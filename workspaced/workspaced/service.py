@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import logging
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -25,15 +26,16 @@ from workspaced_events.actions import Action, parse_actions
 from workspaced_events.catalogue import Event
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.fold import expired_tabs, fold_all
+from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
-from workspaced_events.limits import READ_EVENTS_MAX, SLOW_SYNC_S, SOURCE_CHARS_MAX
+from workspaced_events.limits import SLOW_SYNC_S, SOURCE_CHARS_MAX
+from workspaced_events.moments import LogMoments
 from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
-from workspaced_events.served import ServedBlobs
-from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
+from workspaced_events.state import StateJson, WorkspaceState, to_json
 from workspaced_events.visits import VisitLog
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.past import Recordings
 from workspaced_tools.tool import Tool
 from workspaced_tools.vault.warm import NotWarm
 
@@ -44,6 +46,7 @@ from .limits import MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WA
 from .scribe import Call, Scribe
 from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
+from .sweeping import Sweeper
 from .vaults import ServedVault
 
 if TYPE_CHECKING:
@@ -67,9 +70,10 @@ class Service:
         *,
         workspace: str,
         loop: "asyncio.AbstractEventLoop",
-        served_blobs: ServedBlobs | None = None,
+        sweeper: Sweeper,
+        record: bool,
     ) -> None:
-        """`served_blobs`: where what agents are shown is kept; None: nowhere."""
+        """`record`: whether what agents are shown is kept, in the sweeper's blobs."""
         self.recorder = journal.recorder
         self.log = journal.log
         self.blobs = journal.blobs
@@ -87,8 +91,11 @@ class Service:
         self.stop_reason = "requested"
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
-        self._calls = Calls(self._visits)
-        self.scribe = Scribe(served_blobs, self._submit_call)
+        self._moments = LogMoments(self.log)
+        self._calls = Calls(self._visits, self._moments, Recordings(sweeper.blobs.get), self.settle)
+        self.sweeper = sweeper
+        self._record = record
+        self.scribe = Scribe(sweeper.blobs if record else None, self._submit_call)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
 
@@ -206,30 +213,21 @@ class Service:
                 seq=self.seq,
             )
 
-    async def state_json(self, *, at: int | None, vault: str | None) -> StateJson:
-        """The state now, or as it was at sequence `at`.
+    async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
+        """The state now, or as it was at the sequence or time `at`.
 
         Raises:
-            InvalidArgument: a sequence the log does not hold, or an unknown vault.
+            InvalidArgument: a moment the log does not hold, or an unknown vault.
         """
         state = self.state
         if at is not None:
-            if at > self.seq:
-                raise InvalidArgument(f"Expected a sequence from 0 to {self.seq}, got {at}.")
-            state = await self.in_thread(self._fold_until, at)
+            moment = await self.in_thread(self._moments.moment, at)
+            state = await self.in_thread(self._moments.state_at, moment.seq)
         if vault is not None and vault not in state.vaults:
             raise InvalidArgument(
                 f"There is no vault {vault[:200]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
             )
         return to_json(state, VaultId(vault) if vault is not None else None)
-
-    def _fold_until(self, seq: int) -> WorkspaceState:
-        state, following = EMPTY, 1
-        while following <= seq:
-            events = self.log.read(following, min(READ_EVENTS_MAX, seq - following + 1))
-            state = fold_all(events, state)
-            following = events[-1].seq + 1
-        return state
 
     @property
     def current_vault(self) -> ServedVault | None:
@@ -277,7 +275,7 @@ class Service:
     def _answer_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
         """Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while."""
         min_seq = arguments.get("minSeq")
-        if isinstance(min_seq, int) and min_seq > self.seq:
+        if "at" in arguments or (isinstance(min_seq, int) and min_seq > self.seq):
             return None
         served = self.current_vault
         started = time.perf_counter_ns()
@@ -292,11 +290,15 @@ class Service:
                 served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
 
     async def _answer_cold(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        state, seq, served = self.state, self.seq, self.current_vault
-        cold = partial(self._calls.answer, warm=False)
         while True:
+            state, seq, served = self.state, self.seq, self.current_vault
             try:
-                return cast(ToolAnswer, await self.in_thread(cold, tool, arguments, caller, state, seq, served))
+                if "at" in arguments:
+                    served = self.served.get(await self.in_thread(self._calls.vault_at, arguments["at"]))
+                    answer = partial(self._calls.answer_at, tool, arguments, caller, state, served)
+                else:
+                    answer = partial(self._calls.answer, tool, arguments, caller, state, seq, served, warm=False)
+                return cast(ToolAnswer, await self.in_thread(answer))
             except RulesMoved:
                 assert served is not None
                 digest = served.vault.policy.digest
@@ -318,6 +320,17 @@ class Service:
             self.recorder.submit([Action(called)], OWN_SOURCE, lambda _outcome: None, buffered=True)
         except WorkspacedError as error:
             logger.warning("call of %s not recorded: %s", called.tool, error)
+
+    def settle(self) -> None:
+        """Waits until the log holds every call that was answered; of a log that takes nothing more, not at all.
+
+        Not on the loop's thread.
+        """
+        self.scribe.flush()
+        written = threading.Event()
+        with suppress(WorkspacedError):  # What is buffered is written before what is not.
+            self.recorder.submit([], OWN_SOURCE, lambda _outcome: written.set())
+            written.wait(MIN_SEQ_WAIT_S)
 
     # -- upkeep --
 
@@ -344,6 +357,8 @@ class Service:
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
         degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]
+        recording = self._recording_status()
+        degraded += [recording["problem"]] if recording["problem"] is not None else []
         return {
             "version": __version__,
             "pid": os.getpid(),
@@ -362,9 +377,18 @@ class Service:
             "queues": {"publish": recorder.queued, "connections": self.connections},
             "vaults": [self._vault_status(served) for served in self.served.values()],
             "tools": self._calls.status(),
+            "recording": recording,
             "sharing": sharing_status(self.state, self.client_names()),
             "degraded": degraded,
             "warnings": self.warnings,
+        }
+
+    def _recording_status(self) -> dict[str, Any]:
+        return {
+            "record": "served" if self._record else "none",
+            **self.sweeper.status(),
+            "skipped": self.scribe.skipped,
+            "problem": self.scribe.problem or self.sweeper.problem,
         }
 
     def _vault_status(self, served: ServedVault) -> dict[str, Any]:

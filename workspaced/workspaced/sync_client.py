@@ -97,7 +97,7 @@ class SyncClient:
         structured: dict[str, Any] = result["structuredContent"]
         return structured
 
-    def state(self, *, at: int | None = None, vault: str | None = None) -> dict[str, Any]:
+    def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
         """The folded state of a vault."""
         params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
         state: dict[str, Any] = self.call("workspaced/state", params)["state"]

@@ -22,6 +22,7 @@ from ..view import (
     Search,
     SimilarNote,
     TaggedNote,
+    VersionAt,
 )
 from .entries import NamedNote
 from .index_file import IndexLost
@@ -112,3 +113,10 @@ class WarmVault:
 
     def index_state(self) -> str:
         return self._vault.index_state()
+
+
+class WarmPast:
+    """Implements `PastPort`: whoever asks for the past has to wait for it."""
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        raise NotWarm

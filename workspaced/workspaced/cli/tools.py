@@ -1,12 +1,14 @@
 """`workspaced tools` and `workspaced call`."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ..errors import SettingsInvalid
-from .common import daemon, daemon_options, json_option, pairs, print_json, vault_option
+from .common import at_option, daemon, daemon_options, json_option, pairs, print_json, vault_option
 
 
 @click.command()
@@ -32,6 +34,8 @@ def tools_command(socket_path: str | None, workspace: str | None, as_json: bool)
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
+@at_option
+@click.option("--log", metavar="LOG", help="Answer from this log, without a daemon: at its end, or at --at.")
 @vault_option
 @daemon_options
 @json_option
@@ -39,6 +43,8 @@ def call_command(
     tool: str,
     arguments: tuple[str, ...],
     as_object: str | None,
+    at: int | str | None,
+    log: str | None,
     vaults: tuple[str, ...],
     socket_path: str | None,
     workspace: str | None,
@@ -49,16 +55,41 @@ def call_command(
     \b
     workspaced call get_current_note includeOutline=true
     workspaced call get_note_by_reference reference='[[Kitchen budget]]'
+    workspaced call get_workspace_context --at 2026-03-01T12:00:00Z
+    workspaced call get_current_note --log bug.wsb --at 120
+
+    LOG is a data directory, an export or a bundle, or - for one on standard input. The answer comes from it and
+    from what calls read, for a client that is shown all.
     """
-    with daemon(socket_path, workspace, vaults=vaults, timeout_s=30.0) as client:
-        given = _object(as_object) if as_object else {}
-        given |= _typed(client.call("tools/list")["tools"], tool, pairs(arguments))
-        result = client.tool(tool, given)
+    given = _object(as_object) if as_object else {}
+    texts, moment = pairs(arguments), {} if at is None else {"at": at}
+    if log is not None:
+        if vaults or socket_path or workspace:
+            raise click.UsageError("--log needs no daemon: leave --vault, --socket and --workspace out.")
+        result = _of_log(log, tool, given, texts, moment)
+    else:
+        with daemon(socket_path, workspace, vaults=vaults, timeout_s=30.0) as client:
+            typed = _typed(client.call("tools/list")["tools"], tool, texts)
+            result = client.tool(tool, {**given, **typed, **moment})
     if as_json:
         print_json(result)
     else:
         click.echo(json.dumps(result, ensure_ascii=False, indent=2))
     return 0 if result["success"] else _exit(result)
+
+
+def _of_log(
+    log: str, tool: str, given: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
+) -> dict[str, Any]:
+    from workspaced_tools.catalogue import TOOLS
+
+    from .. import replay
+
+    typed = _typed([each.definition for each in TOOLS.values()], tool, texts)
+    arguments = {**given, **typed, **moment}
+    with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
+        at = arguments.pop("at", None)
+        return (opened.end if at is None else opened.at(at)).call(tool, **arguments)
 
 
 def _exit(result: dict[str, Any]) -> int:

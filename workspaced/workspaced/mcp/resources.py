@@ -5,6 +5,7 @@ The text of a resource is the tool's JSON: a note's text stands in a field of it
 cannot pass itself off as anything else.
 """
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -30,6 +31,9 @@ _JSON: Final = "application/json"
 _REFERENCED: Final = {"includeMetadata": True, "maxContentLength": 10_000}
 """As much as the tool gives at a time; what `truncation` leaves out is read on with the tool."""
 
+_AT: Final = re.compile(r"\?at=([^?&#/]+)$")
+_DIGITS_MAX: Final = 19
+
 _RESOURCES: Final = msgspec.Raw(
     msgspec.json.encode(
         [
@@ -54,10 +58,11 @@ _TEMPLATES: Final = msgspec.Raw(
     msgspec.json.encode(
         [
             {
-                "uriTemplate": NOTE + "{+reference}",
+                "uriTemplate": NOTE + "{+reference}{?at}",
                 "name": "note",
                 "title": "Note",
-                "description": "One note by path, title, alias or id; up to 10,000 characters of its text.",
+                "description": "One note by path, title, alias or id, up to 10,000 characters of its text; "
+                "at: as it was at a sequence or time.",
                 "mimeType": _JSON,
             }
         ]
@@ -94,21 +99,30 @@ _REFUSAL: Final = msgspec.json.Decoder(_Refusal)
 def resource(uri: str) -> Resource:
     """What answers `uri`; whether the note it names exists is not looked at.
 
+    `?at=` and a sequence or time at its end ask for a past moment.
+
     Raises:
         ResourceRefused: UNKNOWN_RESOURCE: no URI of ours.
     """
-    if uri == CONTEXT:
-        return Resource(TOOLS["get_workspace_context"], {})
-    if uri == CURRENT:
-        return Resource(TOOLS["get_current_note"], {})
-    if uri.startswith(NOTE) and (reference := _decoded(uri.removeprefix(NOTE))):
-        return Resource(TOOLS["get_note_by_reference"], {"reference": reference, **_REFERENCED})
+    asked = _AT.search(uri)
+    named = uri[: asked.start()] if asked else uri
+    moment = {"at": _number_or_text(_decoded(asked[1]))} if asked else {}
+    if named == CONTEXT:
+        return Resource(TOOLS["get_workspace_context"], moment)
+    if named == CURRENT:
+        return Resource(TOOLS["get_current_note"], moment)
+    if named.startswith(NOTE) and (reference := _decoded(named.removeprefix(NOTE))):
+        return Resource(TOOLS["get_note_by_reference"], {"reference": reference, **_REFERENCED, **moment})
     raise ResourceRefused(
         "UNKNOWN_RESOURCE",
         "There is no such resource.",
         hint=f"Resources: {CONTEXT}, {CURRENT}, {NOTE}{{+reference}}.",
         uri=uri[:ECHO_CHARS_MAX],
     )
+
+
+def _number_or_text(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS_MAX else text
 
 
 def _decoded(text: str) -> str:
