@@ -52,3 +52,8 @@ HISTORY_EVENTS_MAX: Final = 50_000
 """Visits are taken out of this many latest events of the log."""
 HISTORY_SLACK_EVENTS: Final = 5_000
 """How far behind the newest sequence a question may be and still be answered from memory."""
+
+# What is read of a bundle, which comes from somebody else.
+BUNDLE_ENTRY_BYTES_MAX: Final = 64 * 1024 * 1024
+BUNDLE_LOG_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Of its events, which are read one by one."""

@@ -88,7 +88,11 @@ def open_source(place: Path | IO[bytes]) -> Source:
         raise InvalidArgument(
             f"There is no {place}.", hint="Give a data directory, an export, a bundle, or - for stdin."
         )
-    return _of_file(place.open("rb"), place.name)
+    file: IO[bytes] = place.open("rb")
+    if not file.seekable():
+        with file as pipe:
+            file = _spooled(pipe)
+    return _of_file(file, place.name)
 
 
 def _of_file(file: IO[bytes], name: str) -> Source:

@@ -1,0 +1,479 @@
+"""Bundles: a part of a log that replays like the whole, and what is said of one that is none."""
+
+import io
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import bundle, slicing
+from workspaced_events import catalogue as c
+from workspaced_events.bundle import BundleSource, Manifest, Versions, write_bundle
+from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
+from workspaced_events.export import export_lines
+from workspaced_events.fold import FOLD_VERSION, fold_all
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.record import encode_event
+from workspaced_events.replay import replay
+from workspaced_events.slicing import LEAD_EVENTS_MAX, Slice, cut
+from workspaced_events.source import Source, open_source
+from workspaced_events.state import EMPTY
+from workspaced_events.visits import VisitFold, VisitStream, visits_from
+
+V, W = VaultId("v"), VaultId("w")
+NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "folder/日記"))
+TEXT = "a long selection, é\n".encode() * 300
+NAME = sha256(TEXT).hexdigest()
+
+
+def event(seq: int, data: c.Data, vault: VaultId | None = V, source: str = "ui") -> Event:
+    time = f"2026-03-01T{seq // 3600:02}:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, source, vault, data)
+    return made
+
+
+def log_of(*data: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
+    """A log that registers both vaults first."""
+    opened = [c.VaultOpened(vault, vault, f"/{vault}") for vault in (V, W)]
+    return [
+        event(seq, each[1], each[0]) if isinstance(each, tuple) else event(seq, each)
+        for seq, each in enumerate([*opened, *data], start=1)
+    ]
+
+
+def called(as_of: int, **fields: Any) -> c.ToolCalled:
+    return c.ToolCalled("t", "agent", {}, as_of, "0" * 64, 1, 1, True, "2026-03-01T12:00:00.000000Z", **fields)
+
+
+class Held:
+    """A source in memory: `Slice` from the first event on."""
+
+    def __init__(self, events: Sequence[Event], blobs: dict[str, bytes] | None = None) -> None:
+        self.blobs = blobs or {}
+        self.source = Slice("log-1", EMPTY, msgspec.json.encode(visits_from(0)), events, self.blob)
+
+    def blob(self, name: str) -> bytes | None:
+        content = self.blobs.get(name)
+        if content is not None and sha256(content).hexdigest() != name:
+            raise LogDamaged("not what its name says")
+        return content
+
+
+def manifest_of(part: Slice) -> Manifest:
+    return Manifest(
+        log=part.log_id,
+        first=part.first,
+        last=part.last,
+        created="2026-03-02T00:00:00.000000Z",
+        redacted=False,
+        versions=Versions("0.1.0", "3.11", "Linux"),
+        settings={"record": "served", "deny": 2},
+    )
+
+
+def bundled(part: Slice, blobs: Sequence[str] = ()) -> bytes:
+    file = io.BytesIO()
+    write_bundle(file, part, blobs, manifest_of(part))
+    return file.getvalue()
+
+
+def opened(content: bytes) -> Source:
+    return open_source(io.BytesIO(content))
+
+
+def events_of(source: Source) -> list[Event]:
+    events: list[Event] = []
+    source.feed(events.extend)
+    return events
+
+
+def visits_at_each(source: Source) -> list[Any]:
+    """What is remembered of each vault after each event."""
+    stream = VisitStream(start=source.start_visits())
+    found = []
+    for each in events_of(source):
+        stream.feed((each,))
+        found.append([stream.visits(vault, each.seq) for vault in (V, W)])
+    return found
+
+
+notes = st.sampled_from(NOTES)
+anything = st.one_of(
+    st.builds(c.ActiveNoteSet, notes),
+    st.just(c.ActiveNoteCleared()),
+    st.builds(c.NotePinned, notes),
+    st.builds(c.NoteUnpinned, notes),
+    st.builds(c.TemporaryTabOpened, notes, st.just("search")),
+    st.builds(c.NoteDeleted, notes),
+    st.builds(c.NoteArchived, notes),
+    st.builds(c.NoteRenamed, from_=notes, to=notes),
+    st.builds(c.SharingSet, st.sampled_from(["*", "agent"]), st.just("names")),
+    st.sampled_from([c.VaultSwitched(V), c.VaultSwitched(W), c.VaultClosed(W)]),
+    st.builds(c.DaemonStarted, st.just("1"), st.just(1), st.just((V, W))),
+    st.just(c.DaemonStopped("SIGTERM")),
+    st.builds(called, st.integers(0, 40)),
+)
+logs = st.lists(st.one_of(anything, st.tuples(st.sampled_from([V, W]), anything)), min_size=1, max_size=40).map(
+    lambda data: log_of(*data)
+)
+
+
+# -- what a part holds --
+
+
+@given(logs, st.integers(1, 45))
+@settings(deadline=None)
+def test_a_bundle_replays_like_the_log_it_is_a_part_of(events: list[Event], last: int) -> None:
+    whole = Held(events).source
+    with opened(bundled(cut(whole, last=last))) as part:
+        held = events_of(part)
+        assert [encode_event(each) for each in held] == [encode_event(each) for each in events[-len(held) :]]
+        assert len(held) >= min(last, len(events))
+        assert part.start == fold_all(events[: -len(held)], EMPTY)
+        assert replay(part).state == replay(whole).state
+        assert visits_at_each(part) == visits_at_each(whole)[-len(held) :]
+        assert part.log_id == whole.log_id
+
+
+@given(logs, st.integers(1, 45), st.integers(1, 45))
+@settings(deadline=None)
+def test_a_part_of_a_bundle_is_a_part_of_the_log(events: list[Event], more: int, fewer: int) -> None:
+    whole = Held(events).source
+    with opened(bundled(cut(whole, last=max(more, fewer)))) as part:
+        assert bundled(cut(part, last=min(more, fewer))) == bundled(cut(whole, last=min(more, fewer)))
+
+
+@given(logs, st.integers(1, 42), st.integers(0, 41))
+def test_a_part_is_bounded_by_sequences_or_by_times(events: list[Event], first: int, more: int) -> None:
+    first = min(first, len(events))
+    last = min(first + more, len(events))
+    by_seq = cut(Held(events).source, since=first, until=last)
+    by_time = cut(Held(events).source, since=events[first - 1].time, until=events[last - 1].time)
+    assert by_seq.first <= first
+    assert by_seq.last == last
+    assert bundled(by_seq) == bundled(by_time)
+
+
+def test_a_part_begins_earlier_where_a_call_rests_on_a_state_that_was_over() -> None:
+    set_a, set_b = c.ActiveNoteSet(NOTES[0]), c.ActiveNoteSet(NOTES[1])
+    events = log_of(set_a, set_b, set_a, set_b, set_a, called(4), set_b)  # 3 to 9; the call is 8
+    assert cut(Held(events).source, last=1).first == 9
+    assert cut(Held(events).source, last=2).first == 5
+
+
+def test_a_call_that_such_a_part_takes_in_has_its_state_too() -> None:
+    set_a, set_b = c.ActiveNoteSet(NOTES[0]), c.ActiveNoteSet(NOTES[1])
+    events = log_of(set_a, set_b, set_a, called(3), called(4))  # 3 to 7
+    assert cut(Held(events).source, last=1).first == 4
+
+
+def test_many_calls_of_one_state_do_not_make_a_part_longer() -> None:
+    events = log_of(c.ActiveNoteSet(NOTES[0]), *[called(3)] * 50)
+    assert cut(Held(events).source, last=5).first == len(events) - 4
+
+
+def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LEAD_EVENTS_MAX >= 1_000
+    monkeypatch.setattr(slicing, "LEAD_EVENTS_MAX", 5)
+    events = log_of(*[c.ActiveNoteSet(NOTES[n % 2]) for n in range(30)], called(3), called(29))
+    assert cut(Held(events).source, last=2).first == 30
+
+
+@pytest.mark.parametrize("bounds", [{"since": 99}, {"since": "2099"}, {"until": 0}, {"until": 99}])
+def test_a_part_without_events_is_refused(bounds: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        cut(Held(log_of(c.ActiveNoteCleared())).source, **bounds)
+
+
+def test_an_empty_log_has_no_part() -> None:
+    with pytest.raises(InvalidArgument):
+        cut(Held([]).source)
+
+
+# -- what a bundle holds --
+
+
+@pytest.fixture
+def part() -> Slice:
+    selected = c.SelectionChanged(NOTES[0], 1, 9, text_sha256=NAME)
+    events = log_of(c.ActiveNoteSet(NOTES[0]), selected, c.NotePinned(NOTES[1]), called(5))
+    return cut(Held(events, {NAME: TEXT}).source, last=3)
+
+
+def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
+    with zipfile.ZipFile(io.BytesIO(bundled(part, [NAME]))) as file:
+        assert file.testzip() is None
+        assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert set(file.namelist()) == {
+            "manifest.json",
+            "state.json",
+            "visits.json",
+            "log.jsonl",
+            f"blobs/{NAME}",
+        }
+        assert file.read("log.jsonl") == b"".join(export_lines("log-1", part.events))
+        manifest = json.loads(file.read("manifest.json"))
+    assert manifest == {
+        "workspaced": "bundle",
+        "version": 1,
+        "log": "log-1",
+        "first": 4,
+        "last": 6,
+        "created": "2026-03-02T00:00:00.000000Z",
+        "redacted": False,
+        "versions": {"workspaced": "0.1.0", "python": "3.11", "platform": "Linux", "fold": FOLD_VERSION},
+        "settings": {"record": "served", "deny": 2},
+        "missing": [],
+    }
+
+
+def test_of_one_part_one_file_is_made_whatever_the_order_of_blobs(part: Slice) -> None:
+    held = Held(part.events, {sha256(each).hexdigest(): each for each in (TEXT, b"x", b"y")})
+    same = Slice("log-1", part.start, part.visits_json, part.events, held.blob)
+    assert bundled(same, list(held.blobs)) == bundled(same, [*reversed(held.blobs), NAME])
+
+
+def test_blobs_are_given_back_by_their_names(part: Slice) -> None:
+    with opened(bundled(part, [NAME])) as source:
+        assert source.blob(NAME) == TEXT
+        assert source.blob("0" * 64) is None
+        assert source.blob("../manifest.json") is None
+
+
+def test_blobs_that_are_gone_or_damaged_are_listed_and_no_error(part: Slice) -> None:
+    blobs = {NAME: b"other", sha256(b"x").hexdigest(): b"x"}
+    held = Held(part.events, blobs)
+    part = Slice("log-1", part.start, part.visits_json, part.events, held.blob)
+    with opened(bundled(part, [*blobs, "f" * 64])) as source:
+        assert isinstance(source, BundleSource)
+        assert set(source.manifest.missing) == {NAME, "f" * 64}
+        assert source.blob(NAME) is None
+
+
+def test_a_bundle_opens_from_a_file_and_closes_it(part: Slice, tmp_path: Path) -> None:
+    path = tmp_path / "bug.wsb"
+    path.write_bytes(bundled(part))
+    with open_source(path) as source:
+        assert isinstance(source, BundleSource)
+        assert replay(source).last_seq == replay(source).last_seq == 6
+        assert replay(source, until=5).state.seq == 5
+        assert replay(source, until=5).state.of(V).pins != {}
+    assert source._file.closed
+
+
+def test_a_bundle_is_read_from_a_pipe(part: Slice, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(bundled(part),))
+    writer.start()
+    with open_source(pipe) as source:
+        assert replay(source).last_seq == replay(source).last_seq == 6
+    writer.join()
+
+
+def test_what_a_sink_raises_goes_through(part: Slice) -> None:
+    class Enough(ValueError):
+        pass
+
+    def sink(_events: list[Event]) -> None:
+        raise Enough
+
+    with opened(bundled(part)) as source, pytest.raises(Enough):
+        source.feed(sink)
+
+
+def test_a_start_folded_by_another_version_is_mentioned(part: Slice) -> None:
+    def older(manifest: dict[str, Any]) -> None:
+        manifest["versions"]["fold"] = FOLD_VERSION - 1
+
+    with opened(bundled(part)) as source:
+        assert source.feed(len) == []  # type: ignore[arg-type]
+    with opened(remade(bundled(part), {"manifest.json": changed(older)})) as source:
+        assert len(source.feed(len)) == 1  # type: ignore[arg-type]
+
+
+# -- what is none --
+
+Change = Callable[[bytes], bytes | None]
+
+
+def remade(content: bytes, changes: dict[str, Change], more: dict[str, bytes] | None = None) -> bytes:
+    """The zip file with some entries changed (None: left out) and some more."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            made = changes.get(name, bytes)(old.read(name))
+            if made is not None:
+                new.writestr(name, made)
+        for name, each in (more or {}).items():
+            new.writestr(name, each)
+    return file.getvalue()
+
+
+def changed(change: Callable[[Any], Any]) -> Change:
+    def made(content: bytes) -> bytes:
+        value = json.loads(content)
+        change(value)
+        return json.dumps(value).encode()
+
+    return made
+
+
+def read_whole(content: bytes) -> None:
+    """Reads all that a replay would."""
+    with opened(content) as source:
+        source.feed(lambda _events: None)
+        source.blob(NAME)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "state.json", "visits.json", "log.jsonl"])
+def test_a_bundle_without_one_of_its_parts_is_refused(part: Slice, name: str) -> None:
+    with pytest.raises(InvalidArgument if name == "manifest.json" else LogDamaged):
+        read_whole(remade(bundled(part), {name: lambda _content: None}))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "state.json", "visits.json", "log.jsonl"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"null", b"[" * 100_000, b'{"workspaced":"log"}', b"7"])
+def test_a_bundle_with_nonsense_in_one_of_its_parts_is_refused(part: Slice, name: str, content: bytes) -> None:
+    if name == "state.json" and content.startswith(b"{"):
+        content = b'{"seq":"1"}'  # every field of a state may be left out
+    with pytest.raises((InvalidArgument, LogDamaged)):
+        read_whole(remade(bundled(part), {name: lambda _content: content}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("first", 1), ("first", 5), ("last", 5), ("last", 7), ("first", 7), ("last", 0), ("log", "another")],
+)
+def test_a_manifest_that_does_not_fit_its_log_is_refused(part: Slice, field: str, value: Any) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest[field] = value
+
+    with pytest.raises(LogDamaged):
+        read_whole(remade(bundled(part), {"manifest.json": changed(change)}))
+
+
+def test_a_start_of_another_moment_is_refused(part: Slice) -> None:
+    for name, field in (("state.json", "seq"), ("visits.json", "seq")):
+
+        def change(start: dict[str, Any], field: str = field) -> None:
+            start[field] = 4
+
+        with pytest.raises(LogDamaged):
+            read_whole(remade(bundled(part), {name: changed(change)}))
+
+
+def test_events_that_are_missing_or_swapped_are_found(part: Slice) -> None:
+    for lines in (slice(0, -1), slice(0, 1), slice(None, None, 2)):
+        with pytest.raises(LogDamaged):
+            read_whole(
+                remade(
+                    bundled(part),
+                    {"log.jsonl": lambda content, lines=lines: b"".join(content.splitlines(True)[lines])},  # type: ignore[misc]
+                )
+            )
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"version": 2}, "INVALID_ARGUMENT"), ({"workspaced": "log"}, "INVALID_ARGUMENT")],
+)
+def test_a_newer_version_and_another_kind_are_named(part: Slice, changes: dict[str, Any], code: str) -> None:
+    content = remade(
+        bundled(part), {"manifest.json": changed(lambda manifest: manifest.update(changes))}, {"newer.json": b"{}"}
+    )
+    with pytest.raises(WorkspacedError) as caught:
+        opened(content)
+    assert caught.value.code == code
+    assert "standard input" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil", "/etc/passwd", "blobs/../../x", f"blobs/{NAME.upper()}", f"blobs/{NAME}\n", "blobs/", "x\x1b"],
+)
+def test_an_entry_that_is_no_part_of_a_bundle_is_refused(part: Slice, name: str) -> None:
+    with pytest.raises(LogDamaged):
+        opened(remade(bundled(part), {}, {name: b"x"}))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_entries_of_one_name_are_refused(part: Slice) -> None:
+    with pytest.raises(LogDamaged):
+        opened(remade(bundled(part), {}, {"state.json": b"{}"}))
+
+
+def test_a_foreign_blob_is_found_when_it_is_read_and_named(part: Slice) -> None:
+    with opened(remade(bundled(part, [NAME]), {f"blobs/{NAME}": lambda _text: b"foreign"})) as source:
+        assert replay(source).last_seq == 6
+        with pytest.raises(LogDamaged) as caught:
+            source.blob(NAME)
+    assert NAME in caught.value.message
+
+
+def test_a_zip_bomb_is_refused_before_it_is_read(part: Slice, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = remade(bundled(part), {}, {f"blobs/{NAME}": bytes(100_000)})
+    monkeypatch.setattr(bundle, "BUNDLE_ENTRY_BYTES_MAX", 50_000)
+    with opened(content) as source, pytest.raises(LogDamaged):
+        source.blob(NAME)
+    monkeypatch.setattr(bundle, "BUNDLE_LOG_BYTES_MAX", 50)
+    with pytest.raises(LogDamaged):
+        opened(content)
+
+
+def test_what_no_bundle_could_be_read_from_is_not_written(part: Slice, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("BUNDLE_ENTRY_BYTES_MAX", "BUNDLE_LOG_BYTES_MAX"):
+        with monkeypatch.context() as patched, pytest.raises(InvalidArgument):
+            patched.setattr(bundle, limit, 100)
+            bundled(part, [NAME])
+
+
+def test_another_compression_and_encryption_are_refused(part: Slice) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundled(part))) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    with pytest.raises(LogDamaged):
+        read_whole(file.getvalue())
+    encrypted = bytearray(bundled(part))
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = encrypted.find(magic)
+        while at >= 0:
+            encrypted[at + offset] |= 1
+            at = encrypted.find(magic, at + 4)
+    with pytest.raises(LogDamaged):
+        read_whole(bytes(encrypted))
+
+
+def test_a_bundle_that_is_cut_off_anywhere_is_refused(part: Slice) -> None:
+    content = bundled(part, [NAME])
+    for size in [*range(0, len(content), 7), len(content) - 1]:
+        with pytest.raises((LogDamaged, InvalidArgument)):
+            read_whole(content[:size])
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_a_flipped_bit_is_found_or_changes_nothing_that_is_read(data: st.DataObject) -> None:
+    part = cut(Held(log_of(c.ActiveNoteSet(NOTES[0]), called(3)), {NAME: TEXT}).source)
+    content = bytearray(bundled(part, [NAME]))
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        with opened(bytes(content)) as source:
+            assert [encode_event(each) for each in events_of(source)] == [encode_event(e) for e in part.events]
+            assert source.start == part.start
+            assert source.start_visits() == msgspec.json.decode(part.visits_json, type=VisitFold)
+            assert source.blob(NAME) in (TEXT, None)
+    except (LogDamaged, InvalidArgument):
+        pass

@@ -1,0 +1,180 @@
+"""`workspaced bundle`: one file from a running daemon or a directory, which replays where nothing else is."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced.bundling import COUNTED, TOLD, told
+from workspaced.config import Settings
+from workspaced_events.source import open_source
+from workspaced_tools.verify import Outcome, Verified, verify
+
+SECRET = "Zanzibarium"
+NOTES = {
+    "a.md": f"---\ntitle: Alpha\ntags: [{SECRET}]\n---\n# A\n\nSee [[b]] and [[{SECRET} plan]].\n",
+    "b.md": "# Beta\n\nBack to [[a]].\n",
+    f"{SECRET}/plan.md": f"# {SECRET} plan\n\nNothing but {SECRET}.\n",
+}
+
+
+def outcomes(bundle: Path) -> list[Outcome]:
+    """What became of every call in it."""
+    found: list[Verified] = []
+    with open_source(bundle) as source:
+        verify(source, found.append)
+    return [each.outcome for each in found]
+
+
+def use(running: Any) -> None:
+    """A user looks at notes, and an agent asks."""
+    with running.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        client.publish([{"type": "note_pinned", "data": {"note": f"{SECRET}/plan.md"}}])
+        for tool, arguments in (
+            ("get_workspace_context", {"includeContent": True}),
+            ("get_current_note", {"includeLinks": True}),
+            ("search_workspace", {"query": SECRET.lower()}),
+            ("get_note_by_reference", {"reference": f"{SECRET} plan"}),
+            ("get_note_by_reference", {"reference": "nowhere"}),
+        ):
+            client.call("tools/call", {"name": tool, "arguments": arguments})
+
+
+def contents(bundle: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(bundle) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    use(running)
+    done = running.cli("bundle", "-o", "bug.wsb")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    running.stop()
+    shutil.rmtree(running.vault)
+    shutil.rmtree(running.data)
+    assert outcomes(running.root / "bug.wsb") == [Outcome.SAME] * 5
+    replayed = json.loads(running.cli("replay", "bug.wsb", "--json").stdout)
+    assert replayed["activeNote"]["id"] == "a.md"
+    assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
+
+
+def test_a_bundle_of_a_directory_needs_no_daemon_and_says_what_it_holds(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    use(running)
+    running.stop()
+    done = running.cli("bundle", "-o", "bug.wsb", "--last", "3", "--data-dir", str(running.data))
+    assert done.returncode == 0
+    manifest = json.loads(contents(running.root / "bug.wsb")["manifest.json"])
+    assert manifest["last"] - manifest["first"] + 1 >= 3
+    assert f"events {manifest['first']} to {manifest['last']}" in done.stderr
+    assert "text of notes" in done.stderr
+    assert manifest["versions"]["workspaced"]
+    assert str(running.root) not in json.dumps(manifest)
+
+
+def test_a_part_can_be_chosen_by_its_ends(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    use(running)
+    running.stop()
+    done = running.cli("bundle", "-o", "x.wsb", "--from", "2", "--to", "4", "--data-dir", str(running.data))
+    assert done.returncode == 0
+    manifest = json.loads(contents(running.root / "x.wsb")["manifest.json"])
+    assert (manifest["first"], manifest["last"]) == (2, 4)
+
+
+def test_what_was_swept_is_said_and_no_error(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    use(running)
+    running.stop()
+    shutil.rmtree(running.data / "served")
+    done = running.cli("bundle", "-o", "bug.wsb", "--data-dir", str(running.data))
+    assert done.returncode == 0
+    assert "cannot be replayed" in done.stderr
+    assert json.loads(contents(running.root / "bug.wsb")["manifest.json"])["missing"]
+    assert set(outcomes(running.root / "bug.wsb")) == {Outcome.NOT_RECORDED}
+
+
+def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    use(running)
+    done = running.cli("bundle", "-o", "bug.wsb", "--redact")
+    assert done.returncode == 0, done.stderr
+    assert "pseudonyms" in done.stderr
+    for name, content in contents(running.root / "bug.wsb").items():
+        text = (name + content.decode()).casefold()
+        for secret in (SECRET, "Alpha", "Beta", "nothing", str(running.root)):
+            assert secret.casefold() not in text, name
+    assert outcomes(running.root / "bug.wsb") == [Outcome.SAME] * 5
+    assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
+
+
+def test_settings_are_told_without_what_is_personal(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    env = {"WORKSPACED_DENY": f"{SECRET}/**\nother", "WORKSPACED_WORKSPACE": "privatework"}
+    done = running.cli("bundle", "-o", "bug.wsb", "--data-dir", str(running.data), env=env)
+    assert done.returncode == 0
+    manifest = contents(running.root / "bug.wsb")["manifest.json"].decode()
+    assert json.loads(manifest)["settings"]["deny"] == 2
+    assert SECRET not in manifest
+    assert "privatework" not in manifest
+
+
+def test_every_setting_is_told_counted_or_left_out_as_personal() -> None:
+    personal = {"workspace", "data_dir", "cache_dir", "socket"}
+    assert {*TOLD, *COUNTED, *personal} == set(Settings.model_fields)
+    assert all(isinstance(each, bool | int | float | str | None) for each in told(Settings()).values())
+
+
+def test_a_setting_that_is_wrong_keeps_nobody_from_reporting(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    bad = {"WORKSPACED_CACHE_BYTES": "many"}
+    done = running.cli("bundle", "-o", "bug.wsb", "--data-dir", str(running.data), env=bad)
+    assert done.returncode == 0
+    assert "cache_bytes" in done.stderr
+    assert json.loads(contents(running.root / "bug.wsb")["manifest.json"])["settings"] == {}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("-o", "x.wsb", "--last", "0"),
+        ("-o", "x.wsb", "--last", "5", "--from", "1"),
+        ("-o", "x.wsb", "--from", "yesterday"),
+        ("-o", "x.wsb", "--data-dir", "nowhere"),
+        ("-o", "x.wsb", "--data-dir", "vault"),
+        (
+            "-o",
+            "vault",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_and_leave_nothing(shared: Any, arguments: tuple[str, ...]) -> None:
+    done = shared.cli("bundle", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert not (shared.root / "x.wsb").exists()
+
+
+def test_a_former_bundle_is_replaced_whole_or_not_at_all(shared: Any) -> None:
+    former = shared.root / "former.wsb"
+    former.write_bytes(b"former")
+    assert shared.cli("bundle", "-o", "former.wsb", "--from", "99999").returncode == 2
+    assert former.read_bytes() == b"former"
+    assert shared.cli("bundle", "-o", "former.wsb").returncode == 0
+    assert zipfile.is_zipfile(former)
+
+
+def test_what_is_no_whole_bundle_is_refused_by_whoever_reads_it(shared: Any) -> None:
+    assert shared.cli("bundle", "-o", "whole.wsb").returncode == 0
+    content = (shared.root / "whole.wsb").read_bytes()
+    (shared.root / "cut.wsb").write_bytes(content[: len(content) // 2])
+    for command in (("replay",), ("log", "find", "--when", "activeNote")):
+        done = shared.cli(*command, "cut.wsb")
+        assert done.returncode == 4
+        assert "cut.wsb" in done.stderr

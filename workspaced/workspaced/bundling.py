@@ -1,0 +1,121 @@
+"""Making a bundle: a part of a log, what its calls were made from, and what made them."""
+
+import platform
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from workspaced_events.bundle import Manifest, Versions, write_bundle
+from workspaced_events.catalogue import SelectionChanged, ToolCalled
+from workspaced_events.errors import LogDamaged
+from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
+from workspaced_events.served import ServedBlobs
+from workspaced_events.slicing import Slice
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.recording import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
+from workspaced_tools.redacted import Redacted, redact
+from workspaced_tools.replaying import read_recording
+
+from .__about__ import __version__
+from .config import Settings
+
+TOLD: Final = (
+    "record",
+    "record_bytes",
+    "record_days",
+    "cache_bytes",
+    "reconcile_s",
+    "watch",
+    "idle_exit_minutes",
+    "log_level",
+)
+"""Settings that a bundle tells as they are: numbers and words of this program."""
+COUNTED: Final = ("vaults", "deny")
+"""Settings of which it tells how many there are. All others hold paths and names: they are left out."""
+
+_READ: Final = msgspec.json.Decoder(list[Kept])
+
+
+def make_bundle(
+    file: IO[bytes], part: Slice, *, settings: Settings | None, created: str, redacted: bool = False
+) -> Manifest:
+    """Writes the bundle of `part` with all blobs that it rests on; returns what it says of itself.
+
+    Raises:
+        InvalidArgument: the part is too large.
+        OSError: the file cannot be written.
+    """
+    manifest = Manifest(
+        log=part.log_id,
+        first=part.first,
+        last=part.last,
+        created=created,
+        redacted=redacted,
+        versions=Versions(
+            __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
+        ),
+        settings=told(settings) if settings is not None else {},
+    )
+    return write_bundle(file, part, named_blobs(part), manifest)
+
+
+@contextmanager
+def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
+    """The part redacted under a key that nobody keeps; good as long as the `with` block lasts.
+
+    Raises:
+        OSError: there is no room for temporary files.
+    """
+    with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
+        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), ServedBlobs(Path(directory)))
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """The settings without what is secret or personal: paths, names, rules."""
+    return {name: getattr(settings, name) for name in TOLD} | {
+        name: len(getattr(settings, name)) for name in COUNTED
+    }
+
+
+def named_blobs(part: Slice) -> Iterator[str]:
+    """The blobs that replaying the part asks for; some of them several times."""
+    for vault in part.start.by_vault.values():
+        if vault.selection is not None and vault.selection.text_sha256 is not None:
+            yield vault.selection.text_sha256
+    for event in part.events:
+        data = event.data
+        if isinstance(data, SelectionChanged) and data.text_sha256 is not None:
+            yield data.text_sha256
+        elif isinstance(data, ToolCalled) and data.inputs_sha256 is not None:
+            yield data.inputs_sha256
+            yield data.result_sha256
+            if data.arguments_sha256 is not None:
+                yield data.arguments_sha256
+            yield from _texts_read(part, data.inputs_sha256)
+
+
+def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
+    try:
+        content = part.blob(inputs)
+        recording = read_recording(content, inputs) if content is not None else None
+    except (LogDamaged, NotRecorded):
+        return
+    for kept in _notes_of(recording) if recording is not None else ():
+        if isinstance(kept, KeptNote):
+            yield kept.text
+
+
+def _notes_of(recording: Recording) -> Iterator[Kept]:
+    for exchange in recording.asked:
+        if exchange.raised is not None:
+            continue
+        if exchange.ask == "read":
+            yield from _READ.decode(exchange.answer)
+        elif exchange.ask == VERSION_AT:
+            version = msgspec.json.decode(exchange.answer, type=KeptVersion)
+            yield msgspec.json.decode(version.note, type=Kept)
