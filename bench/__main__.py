@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import mcp_calls, peers, publish, replay, scale, tools, vault
+from . import mcp_calls, peers, publish, recording, replay, scale, shrink, tools, vault
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
 GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "replay.verify": replay.speed,
     "replay.open": replay.opening,
+    "find": shrink.find,
+    "shrink": shrink.shrink,
     "publish.append": publish.append,
     "publish.socket.1_client": publish.one_client,
     "publish.socket.64_clients": publish.many_clients,
     "tools": tools.warm,
     "visible": tools.visible,
+    "recording.overhead": recording.overhead,
+    "recording.hour": recording.hour,
     "index.build": vault.build,
     "index.first": vault.first_calls,
     "memory": vault.memory,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,21 +109,25 @@ class Daemon:
 
 
 @contextlib.contextmanager
-def daemon(at: Place, vault: Path, data: Path | None = None) -> Iterator[Daemon]:
+def daemon(
+    at: Place, vault: Path, data: Path | None = None, *, name: str = "d", settings: Mapping[str, str] | None = None
+) -> Iterator[Daemon]:
     """A daemon on `vault` that accepts clients; stopped in good order afterwards.
 
     Args:
         at: where its files go.
         vault: its only vault.
         data: the data directory of an earlier one, to start again on its log.
+        name: tells it from others that run at the same time.
+        settings: in force besides, by their names in the environment.
     """
     data = data or at.new("data")
-    socket, said = at.sockets / "d.sock", at.new("stderr")
+    socket, said = at.sockets / f"{name}.sock", at.new("stderr")
     command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(vault), "--data-dir", str(data)]
     # A file and no pipe: a daemon that has much to say must not wait for us to read it.
     with open(said, "wb") as stderr:
         # With a home of its own, so that nobody who looks for running daemons finds this one.
-        home = {**os.environ, "HOME": str(at.root)}
+        home = {**os.environ, **(settings or {}), "HOME": str(at.root)}
         process = subprocess.Popen([*command, "--socket", str(socket)], stderr=stderr, env=home)
     try:
         _wait_until_listening(process, said)

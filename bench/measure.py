@@ -8,6 +8,7 @@ import json
 import os
 import statistics
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,3 +167,10 @@ def cpu_seconds(pid: int) -> float:
 def progress(text: str) -> None:
     """For the person who waits."""
     print(text, file=sys.stderr, flush=True)
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long `act` takes."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started

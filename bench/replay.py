@@ -1,7 +1,6 @@
 """Replay and opening: how fast a log is verified, decoded and folded, and how long a start takes by its length."""
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from workspaced_events.recorder import Outcome
 from workspaced_events.replay import replay
 
 from .daemon import Place
-from .measure import Figure, at_least, at_most, interleaved, median, progress
+from .measure import Figure, at_least, at_most, interleaved, median, progress, seconds
 from .session import MIX, checked_session
 
 EVENTS_A_LINE: Final = 16
@@ -66,9 +65,9 @@ def speed(at: Place) -> Iterator[Figure]:
     shutil.copytree(log, copy)
     folds, opens, thins = interleaved(
         at.sizes.rounds,
-        lambda: count / _seconds(lambda: _replayed(log, count)),
+        lambda: count / seconds(lambda: _replayed(log, count)),
         lambda: count / _folded_s(copy, count),
-        lambda: thin_count / _seconds(lambda: _replayed(thin, thin_count)),
+        lambda: thin_count / seconds(lambda: _replayed(thin, thin_count)),
     )
     fields = {"events": count, "events_a_line": EVENTS_A_LINE, "rounds": at.sizes.rounds, "note": MIX}
     unit = "events/s"
@@ -99,9 +98,9 @@ def opening(at: Place) -> Iterator[Figure]:
         make_log(log, length, EVENTS_A_LINE)
     ways = [(log, length, kept) for log, length in zip(logs, lengths, strict=True) for kept in (True, False)]
     taken = interleaved(at.sizes.rounds, *(_opening(*way) for way in ways))
-    for (_log, length, kept), seconds in zip(ways, taken, strict=True):
-        fields = {"events": length, "events_a_line": EVENTS_A_LINE, "rounds": len(seconds)}
-        name, value = f"replay.open.{length}_events", 1_000 * median(seconds)
+    for (_log, length, kept), opened_s in zip(ways, taken, strict=True):
+        fields = {"events": length, "events_a_line": EVENTS_A_LINE, "rounds": len(opened_s)}
+        name, value = f"replay.open.{length}_events", 1_000 * median(opened_s)
         if kept:
             yield Figure(name, value, "ms", at_most(100), at_most(50), fields)
         else:
@@ -109,13 +108,13 @@ def opening(at: Place) -> Iterator[Figure]:
 
 
 def _opening(log: Path, length: int, kept: bool) -> Callable[[], float]:
-    return lambda: _seconds(lambda: _opened(log, length)) if kept else _folded_s(log, length)
+    return lambda: seconds(lambda: _opened(log, length)) if kept else _folded_s(log, length)
 
 
 def _folded_s(log: Path, count: int) -> float:
     """Seconds to open a log without its snapshots; closing it makes one anew."""
     shutil.rmtree(log / "snapshots")
-    return _seconds(lambda: _opened(log, count))
+    return seconds(lambda: _opened(log, count))
 
 
 def _replayed(log: Path, count: int) -> None:
@@ -126,9 +125,3 @@ def _opened(log: Path, count: int) -> None:
     journal = open_journal(RealDisk(log), version="bench")
     assert journal.recorder.state.seq == journal.log.tail.seq == count, (journal.recorder.state.seq, count)
     journal.recorder.close()
-
-
-def _seconds(act: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started

@@ -20,7 +20,7 @@ from workspaced_tools.limits import CACHE_BYTES_MAX
 
 from .errors import SettingsInvalid
 from .ipc.address import WORKSPACE_NAME, default_socket
-from .limits import RECONCILE_INTERVAL_S
+from .limits import RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
 
 
 class Settings(BaseSettings):
@@ -40,6 +40,10 @@ class Settings(BaseSettings):
     socket: Path | None = None
     record: Literal["served", "none"] = "served"
     """Whether what agents are shown is kept, so that their calls can be replayed."""
+    record_bytes: Annotated[int, Field(ge=0)] = RECORD_BYTES
+    """How much of that is kept: beyond it the longest unused goes."""
+    record_days: Annotated[float, Field(ge=0, le=RECORD_DAYS_MAX)] = RECORD_DAYS
+    """How long it is kept."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
     """How often the vault is compared with what is known of it, whatever the watcher said."""

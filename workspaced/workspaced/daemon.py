@@ -22,6 +22,7 @@ from anyio.abc import TaskGroup
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.clock import system_clock
+from workspaced_events.forget import finish_forgetting
 from workspaced_events.journal import open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
@@ -36,6 +37,7 @@ from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
 from .limits import STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
+from .sweeping import Sweeper
 from .vaults import ServedVault, check_apart, registrations, usable_folder
 
 logger = logging.getLogger(__name__)
@@ -129,14 +131,19 @@ async def _open(settings: Settings, data: Path) -> Service:
     def deliver(committed: Committed) -> None:
         holder[0].deliver(committed)
 
+    if finish_forgetting(data):
+        logger.warning("a note was being forgotten, which was interrupted; it is finished now")
     journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
-    served = ServedBlobs(data) if settings.record == "served" and journal.log.damage is None else None
-    service = Service(journal, workspace=settings.workspace, loop=loop, served_blobs=served)
+    sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
+    record = settings.record == "served" and journal.log.damage is None
+    service = Service(journal, workspace=settings.workspace, loop=loop, sweeper=sweeper, record=record)
     holder.append(service)
     for warning in journal.warnings:
         logger.warning("%s", warning)
     service.recorder.start()
     service.scribe.start()
+    if journal.log.damage is None:
+        sweeper.start()
     if journal.recovered is not None:
         await service.note([Action(journal.recovered)])
     return service
@@ -180,6 +187,7 @@ def _close(service: Service) -> None:
     for vault in service.served.values():
         vault.vault.close()
     service.close_threads()
+    service.sweeper.close()
     service.recorder.close()
 
 

@@ -37,6 +37,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
     for name, tool in status["tools"].items():
         if tool["calls"]:
             click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
+    _print_recording(status["recording"])
     for each in status["sharing"]["clients"]:
         click.echo(f"shared     {shown(each['client'])}: {each['level']}")
     if status["sharing"]["default"] != "all":
@@ -65,6 +66,12 @@ def _print_vault(vault: dict[str, Any]) -> None:
     if vault["withheld"]:
         click.echo(f"           {vault['withheld']} notes withheld from agents")
     click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
+
+
+def _print_recording(recording: dict[str, Any]) -> None:
+    kept = f"{recording['kept']} blobs, {recording['keptBytes']} bytes kept"
+    skipped = f", {recording['skipped']} calls without what they read" if recording["skipped"] else ""
+    click.echo(f"recording  {recording['record']}: {kept}{skipped}")
 
 
 def _duration(seconds: float) -> str:

@@ -35,6 +35,7 @@ from ..service import Service
 from ..sharing import setting
 from ..snapshot import Snapshot
 from ..subscriptions import Subscription
+from . import called
 from .jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class Publish(Params, frozen=True):
 
 
 class State(Params, frozen=True):
-    at: Seq | None = None
+    at: Seq | str | None = None
+    """A sequence, or an ISO 8601 time."""
     min_seq: Seq | None = None
     vault: str | None = None
 
@@ -254,6 +256,8 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/unsubscribe": Method(Unsubscribe, unsubscribe),
     "workspaced/snapshot": Method(Snapshot, snapshot),
     "workspaced/log": Method(Log, log),
+    "workspaced/calls": Method(called.Calls, called.calls),
+    "workspaced/call": Method(called.Call, called.call),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/share": Method(Share, share),

@@ -1,0 +1,301 @@
+"""What agents were shown is kept within bounds: by the daemon, and by `workspaced sweep`."""
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workspaced.config import load_settings
+from workspaced.errors import SettingsInvalid
+from workspaced.limits import SWEEP_INTERVAL_S
+from workspaced.sweeping import Sweeper
+from workspaced_events.served import ServedBlobs
+from workspaced_events.source import open_source
+from workspaced_tools.verify import Outcome, verify
+
+LONG_AGO_S = 100 * 86_400
+WAIT_S = 10.0
+TOOLS: list[tuple[str, dict[str, Any]]] = [
+    ("get_workspace_context", {}),
+    ("get_workspace_context", {"includeContent": True}),
+    ("get_current_note", {"includeLinks": True}),
+    ("get_note_by_reference", {"reference": "beta"}),
+    ("get_note_by_reference", {"reference": "nothing"}),
+    ("search_workspace", {"query": "note"}),
+    ("get_related_notes", {}),
+    ("get_workspace_summary", {}),
+    ("get_navigation_history", {}),
+]
+
+
+def talk(running: Any) -> None:
+    """Some calls of every tool, about changing notes."""
+    with running.connect("agent") as client:
+        for note in ("a.md", "b.md"):
+            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+            for tool, arguments in TOOLS:
+                client.tool(tool, arguments)
+        client.call("workspaced/calls")
+
+
+def outcomes(data: Path) -> Counter[Outcome]:
+    found: Counter[Outcome] = Counter()
+    with open_source(data) as source:
+        verify(source, lambda verified: found.update([verified.outcome]))
+    return found
+
+
+def blobs(data: Path) -> list[Path]:
+    return sorted(path for path in (data / "served").rglob("*") if path.is_file())
+
+
+def age(path: Path, seconds: float = LONG_AGO_S) -> None:
+    at = time.time() - seconds
+    os.utime(path, (at, at))
+
+
+def recording(running: Any) -> dict[str, Any]:
+    with running.connect("onlooker") as client:
+        status: dict[str, Any] = client.call("workspaced/status")["recording"]
+    return status
+
+
+def bytes_of(paths: list[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+@pytest.fixture(scope="module")
+def recorded(module_daemon: Any) -> Path:
+    """The data directory of a daemon that answered calls and was stopped."""
+    running = module_daemon()
+    talk(running)
+    running.stop()
+    data: Path = running.data
+    assert outcomes(data) == {Outcome.SAME: 2 * len(TOOLS)}
+    return data
+
+
+@pytest.fixture
+def copy(recorded: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(recorded, tmp_path / "data"))
+
+
+# -- what the log still promises --
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_after_any_sweep_a_call_is_the_same_or_not_recorded(
+    recorded: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """And after any loss of what was never synced."""
+    place = tmp_path_factory.mktemp("swept")
+    for part in ("log", "served"):
+        shutil.copytree(recorded / part, place / part)
+    files = blobs(place)
+    total = bytes_of(files)
+    for path in data.draw(st.lists(st.sampled_from(files), unique=True)):
+        age(path, data.draw(st.integers(1, 10)) * 86_400)
+    for path in data.draw(st.lists(st.sampled_from(files), max_size=2, unique=True)):
+        os.truncate(path, data.draw(st.integers(0, path.stat().st_size - 1)))
+    for _ in range(data.draw(st.integers(0, 2))):
+        store = ServedBlobs(place)
+        store.sweep(data.draw(st.integers(0, total)), data.draw(st.floats(0.5, 11)))
+    found = outcomes(place)
+    assert found[Outcome.DIFFERENT] == 0 and found.total() == 2 * len(TOOLS)
+    if len(blobs(place)) == 0:
+        assert found == {Outcome.NOT_RECORDED: 2 * len(TOOLS)}
+
+
+def test_a_daemon_keeps_again_what_was_swept_beside_it(daemon: Any) -> None:
+    running = daemon()
+    talk(running)
+    ServedBlobs(running.data).sweep(0, 1)
+    assert blobs(running.data) == []
+    talk(running)
+    running.stop()
+    found = outcomes(running.data)
+    # The answers of the second round are those of the first, so both are there again, but for what tells of time.
+    assert found[Outcome.DIFFERENT] == 0 and found[Outcome.SAME] >= 2 * len(TOOLS)
+
+
+def test_sweeping_while_calls_are_recorded_disturbs_neither(daemon: Any) -> None:
+    running = daemon()
+    done = threading.Event()
+    sweeps = 0
+
+    def sweep() -> None:
+        nonlocal sweeps
+        while not done.is_set():
+            ServedBlobs(running.data).sweep(2_000 * (sweeps % 4), 1)
+            sweeps += 1
+
+    sweeper = threading.Thread(target=sweep)
+    sweeper.start()
+    try:
+        for _ in range(5):
+            talk(running)
+    finally:
+        done.set()
+        sweeper.join()
+    assert sweeps > 5 and recording(running)["problem"] is None
+    talk(running)
+    running.stop()
+    found = outcomes(running.data)
+    assert found.total() == 12 * len(TOOLS) and found[Outcome.DIFFERENT] == 0
+    assert found[Outcome.SAME] >= 2 * len(TOOLS)
+
+
+# -- the daemon --
+
+
+def test_a_daemon_sweeps_at_its_start_and_says_what_it_keeps(daemon: Any) -> None:
+    running = daemon(env={"WORKSPACED_RECORD_DAYS": "90"})
+    talk(running)
+    before = recording(running)
+    files = blobs(running.data)
+    assert (before["record"], before["kept"], before["keptBytes"]) == ("served", len(files), bytes_of(files))
+    assert before["skipped"] == 0 and before["problem"] is None
+    running.stop()
+    for path in files[::2]:
+        age(path)
+    running.start()
+    deadline = time.monotonic() + WAIT_S
+    while recording(running)["kept"] != len(files[1::2]):
+        assert time.monotonic() < deadline
+    assert blobs(running.data) == files[1::2]
+    assert recording(running)["keptBytes"] == bytes_of(files[1::2])
+    assert f"recording  served: {len(files[1::2])} blobs" in running.cli("status").stdout
+
+
+def test_a_daemon_that_records_nothing_still_forgets(daemon: Any, recorded: Path) -> None:
+    running = daemon(start=False, env={"WORKSPACED_RECORD": "none", "WORKSPACED_RECORD_BYTES": "0"})
+    shutil.copytree(recorded, running.data)
+    running.start()
+    deadline = time.monotonic() + WAIT_S
+    while blobs(running.data):
+        assert time.monotonic() < deadline
+    talk(running)
+    assert blobs(running.data) == [] and recording(running)["record"] == "none"
+
+
+def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("workspaced.sweeping.time.monotonic", lambda: now)
+    store = ServedBlobs(tmp_path)
+    sweeper = Sweeper(store, bytes_max=8_000, days_max=1)
+    sweeper.turn()
+    old = tmp_path / "served" / store.keep(b"old")[:2]
+    for path in old.iterdir():
+        age(path)
+    sweeper.turn()
+    assert len(blobs(tmp_path)) == 1
+    now += SWEEP_INTERVAL_S
+    sweeper.turn()
+    assert blobs(tmp_path) == [] and sweeper.status() == {"kept": 0, "keptBytes": 0}
+    for number in range(20):
+        store.keep(os.urandom(950))
+        sweeper.turn()
+        assert bytes_of(blobs(tmp_path)) <= 9_000 + 960, number
+        assert sweeper.status()["keptBytes"] == bytes_of(blobs(tmp_path))
+
+
+def test_a_sweep_that_fails_is_a_problem_and_no_end(daemon: Any, tmp_path: Path) -> None:
+    (tmp_path / "served").write_text("no directory")
+    sweeper = Sweeper(ServedBlobs(tmp_path), 1, 1)
+    sweeper.turn()
+    assert sweeper.problem is not None and str(tmp_path) not in sweeper.problem
+    running = daemon(start=False)
+    running.data.mkdir()
+    (running.data / "served").write_text("no directory")
+    running.start()
+    with running.connect("agent") as client:
+        assert client.tool("get_workspace_context")["success"]
+        client.call("workspaced/calls")
+        status = client.call("workspaced/status")
+    assert status["recording"]["problem"] in status["degraded"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("record_bytes", -1),
+        ("record_bytes", "much"),
+        ("record_days", -1),
+        ("record_days", "nan"),
+        ("record_days", 1e9),
+    ],
+)
+def test_bounds_that_are_none_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(SettingsInvalid):
+        load_settings(**{name: value})
+
+
+# -- the command --
+
+
+@pytest.fixture
+def sweep(daemon: Any, copy: Path) -> Iterator[Any]:
+    """sweep(*options) -> what `workspaced sweep` printed about the copy, where it succeeded."""
+    running = daemon(start=False)
+
+    def run(*options: str) -> Any:
+        done = running.cli("sweep", "--data-dir", str(copy), "--json", *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    yield run
+
+
+def test_the_command_says_what_would_go_and_then_does_it(sweep: Any, copy: Path) -> None:
+    files = blobs(copy)
+    half = bytes_of(files) // 2
+    would = sweep("--bytes", str(half), "--dry-run")
+    assert would["dryRun"] is True and blobs(copy) == files
+    done = sweep("--bytes", str(half))
+    assert {**done, "dryRun": True} == would
+    assert (len(blobs(copy)), bytes_of(blobs(copy))) == (done["kept"], done["keptBytes"])
+    assert done["keptBytes"] <= half and done["kept"] + done["removed"] == len(files)
+    assert sweep("--bytes", str(half))["removed"] == 0
+
+
+def test_the_command_goes_by_the_settings_unless_told(sweep: Any, copy: Path) -> None:
+    files = blobs(copy)
+    age(files[0], 89 * 86_400)
+    age(files[1], 91 * 86_400)
+    assert sweep()["removed"] == 1
+    assert sweep("--days", "80")["removed"] == 1
+    assert sweep("--days", "0")["kept"] == 0
+
+
+def test_the_command_finds_the_workspaces_running_daemon(daemon: Any) -> None:
+    running = daemon()
+    talk(running)
+    done = running.cli("sweep", "--bytes", "0")
+    assert done.returncode == 0 and " blobs removed, " in done.stdout
+    assert blobs(running.data) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--bytes", "-1"), ("--days", "-1"), ("--days", "nan"), ("--bytes", "x"), ("--workspace", "a/b"), ("extra",)],
+)
+def test_a_wrong_argument_is_a_usage_error(daemon: Any, options: tuple[str, ...]) -> None:
+    assert daemon(start=False).cli("sweep", *options).returncode == 2
+
+
+def test_where_no_log_is_nothing_is_swept(daemon: Any, tmp_path: Path) -> None:
+    name = ServedBlobs(tmp_path).keep(b"whose?")
+    done = daemon(start=False).cli("sweep", "--data-dir", str(tmp_path), "--bytes", "0")
+    assert done.returncode == 2 and ServedBlobs(tmp_path).get(name) == b"whose?"
