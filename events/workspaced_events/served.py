@@ -112,6 +112,10 @@ class ServedBlobs:
 
     # -- forgetting --
 
+    def remove(self, name: str) -> None:
+        """Keeps the blob of that name no longer."""
+        (self._data / blob_path(DIRECTORY, name)).unlink(missing_ok=True)
+
     def sweep(self, bytes_max: int, days_max: float, *, dry_run: bool = False) -> Swept:
         """Removes what was last kept more than `days_max` days ago, then the longest unused until the rest takes
         no more than `bytes_max`; also what was never completed. With `dry_run` it only says so.

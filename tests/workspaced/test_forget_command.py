@@ -19,6 +19,8 @@ from workspaced_events.blobs import unpacked
 from workspaced_events.forget import DIRECTORY, READY, prepare
 from workspaced_events.ids import NoteId
 from workspaced_events.log.disk import RealDisk
+from workspaced_events.source import open_source
+from workspaced_tools.verify import Outcome, Verified, verify
 
 SECRET = "private/Geheimplan Falke.md"
 NOTES = {
@@ -58,6 +60,8 @@ def watched(module_daemon: Any) -> Any:
         selected = {"note": SECRET, "startLine": 1, "endLine": 3, "text": "Flugroute " * 1_000}
         client.publish([{"type": "selection_changed", "data": selected}])
         client.tool("get_workspace_context", {"includeContent": True})
+        client.publish([{"type": "active_note_set", "data": {"note": "third.md"}}])
+        client.tool("get_navigation_history", {"limit": 1})
     assert made.stop() == 0
     return made
 
@@ -104,6 +108,16 @@ def test_a_note_is_forgotten_and_the_daemon_goes_on_without_it(seen: Any) -> Non
         assert "event_forgotten" in {event["type"] for event in events}
     assert telling(seen) == []
     (seen.root / "kept.md").rename(seen.vault / SECRET)
+
+
+def test_no_call_that_stays_answers_otherwise_not_even_one_that_only_counted_the_note(seen: Any) -> None:
+    assert forget(seen, SECRET, "--yes").returncode == 0
+    found: list[Verified] = []
+    with open_source(seen.data) as source:
+        verify(source, found.append)
+    outcomes = [made.outcome for made in found]
+    assert Outcome.DIFFERENT not in outcomes
+    assert Outcome.SAME in outcomes
 
 
 def test_clocks_of_the_log_before_do_not_speak_of_the_one_after(seen: Any) -> None:

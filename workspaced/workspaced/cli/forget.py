@@ -11,11 +11,14 @@ from workspaced_events.forget import DIRECTORY, Prepared, carry_out, finish_forg
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
+from workspaced_events.served import ServedBlobs
+from workspaced_events.source import open_source
 from workspaced_tools.vault.index_file import remove_index
+from workspaced_tools.verify import Outcome, Verified, verify
 
 from ..__about__ import __version__
 from ..config import load_settings
-from .common import json_option, print_json, shown
+from .common import json_option, print_json, segment_progress, shown
 
 PATHS_SHOWN_MAX = 20
 
@@ -61,12 +64,16 @@ def forget_command(
                 raise
             click.echo(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
             return
+        moved = _unrecord_what_moved(data)
     finally:
         lock.close()
     if as_json:
-        print_json({"paths": done.paths, "events": done.events, "calls": done.calls, "vault": done.vault})
+        counts = {"events": done.events, "calls": done.calls, "unrecorded": moved}
+        print_json({"paths": done.paths, **counts, "vault": done.vault})
     else:
         click.echo(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
+        if moved:
+            click.echo(f"{moved} other calls had counted it: they cannot be replayed any more.")
         click.echo(
             "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
             err=True,
@@ -89,6 +96,25 @@ def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool)
     finally:
         finish_forgetting(data)
     return prepared
+
+
+def _unrecord_what_moved(data: Path) -> int:
+    """Removes the recordings of calls that would answer otherwise over the log as it is now; says how many.
+
+    A call that told of the note is gone already; one that only counted it is recorded of a state that never was.
+    """
+    moved: list[str] = []
+
+    def look(made: Verified) -> None:
+        if made.outcome is Outcome.DIFFERENT and made.called.inputs_sha256 is not None:
+            moved.append(made.called.inputs_sha256)
+
+    with open_source(data) as source, segment_progress("verifying") as progress:
+        verify(source, look, progress=progress)
+    blobs = ServedBlobs(data)
+    for name in moved:
+        blobs.remove(name)
+    return len(moved)
 
 
 def _ask(prepared: Prepared) -> None:
