@@ -56,12 +56,12 @@ def watched(module_daemon: Any) -> Any:
             client.publish([{"type": "active_note_set", "data": {"note": note}}])
             client.publish([{"type": "note_pinned", "data": {"note": note}}])
             client.tool("get_note_by_reference", {"reference": note, "includeContent": True})
+        client.publish([{"type": "active_note_set", "data": {"note": "third.md"}}])
+        client.tool("get_navigation_history", {"limit": 1})
         client.publish([{"type": "active_note_set", "data": {"note": SECRET}}])
         selected = {"note": SECRET, "startLine": 1, "endLine": 3, "text": "Flugroute " * 1_000}
         client.publish([{"type": "selection_changed", "data": selected}])
         client.tool("get_workspace_context", {"includeContent": True})
-        client.publish([{"type": "active_note_set", "data": {"note": "third.md"}}])
-        client.tool("get_navigation_history", {"limit": 1})
     assert made.stop() == 0
     return made
 
