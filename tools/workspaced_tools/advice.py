@@ -273,7 +273,7 @@ RULES: Final = (
 
 def advised(called: ToolCalled, answer: Answer, held: Held) -> tuple[Rule, int] | None:
     """The first rule that fits, and about how many tokens it would have saved."""
-    if "at" in called.arguments:
+    if "at" in called.arguments or called.arguments_sha256 is not None:
         return None  # of another moment: what the client holds is not of it
     return next(_fitting(called, answer, held), None)
 

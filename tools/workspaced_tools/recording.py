@@ -29,6 +29,7 @@ from .view import (
     Incoming,
     LinkName,
     LinkTarget,
+    Members,
     NoteRef,
     Overview,
     PastPort,
@@ -157,6 +158,18 @@ class Tape:
             return False
         return all(map(_repeats, self.asked, other.asked))
 
+    def texts_bytes(self, *, new: bool = False) -> int:
+        """How many bytes of text it read; `new`: only of notes that no tape asked for this before had read: those
+        are in memory anyway."""
+        found = 0
+        for name, _question, answer in self.asked:
+            for note in answer if name == "read" and isinstance(answer, list) else ():
+                if isinstance(note, Note) and not (new and vars(note).get("taped")):
+                    found += len(note.source)
+                    if new:
+                        vars(note)["taped"] = True
+        return found
+
     def _state(self) -> tuple[int, int, int]:
         return id(self.full.of(self.full.current)), id(self.view.vault_state), self.view.withheld
 
@@ -176,7 +189,7 @@ def _repeats(one: tuple[str, Sequence[Any], Any], other: tuple[str, Sequence[Any
     if name != other[0] or question != other[1]:
         return False
     if name == "read" and not isinstance(answer, Exception):
-        # The content cache gives the same object for the same version; to compare texts would cost more than a hash.
+        # The content cache gives the same object for the same version; comparing texts costs more than a hash.
         return isinstance(other[2], list) and all(map(operator.is_, answer, other[2]))
     return type(answer) in (int, str) and answer == other[2]
 
@@ -205,6 +218,9 @@ class TapedVault:
 
     def search(self, search: Search) -> Found:
         return self._ask("search", (search,), lambda: self._vault.search(search))
+
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        return self._ask("members", (folder, tag, limit), lambda: self._vault.members(folder, tag, limit))
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
         return self._ask("similar", (note, limit), lambda: self._vault.similar(note, limit))

@@ -44,6 +44,7 @@ from .view import (
     Incoming,
     LinkName,
     LinkTarget,
+    Members,
     NoHistory,
     NoteRef,
     Overview,
@@ -58,7 +59,8 @@ Blob = Callable[[str], bytes | None]
 """The content of a blob, or None if it is not kept."""
 Visits = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
-_NOTES_MAX: Final = 2_000
+_NOTES_BYTES_MAX: Final = 64 * 1024 * 1024
+_NOTE_OVERHEAD_BYTES: Final = 2_048
 
 
 class Notes:
@@ -67,6 +69,7 @@ class Notes:
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
         self._known: dict[KeptNote, Note] = {}
+        self._bytes = 0
 
     def note(self, kept: KeptNote) -> Note:
         """The version that was read.
@@ -79,8 +82,10 @@ class Notes:
             text = self._blob(kept.text)
             if text is None:
                 raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
-            if len(self._known) >= _NOTES_MAX:
+            self._bytes += len(text) + _NOTE_OVERHEAD_BYTES
+            if self._bytes > _NOTES_BYTES_MAX:
                 self._known.clear()
+                self._bytes = len(text) + _NOTE_OVERHEAD_BYTES
             note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
             self._known[kept] = note
         return note
@@ -226,6 +231,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     "incoming": Incoming,
     "names": list[NoteRef | None],
     "search": Found,
+    "members": Members,
     "similar": list[SimilarNote],
     "sharing_tags": list[TaggedNote],
     "overview": Overview,
@@ -291,6 +297,7 @@ class RecordedVault:
         self.read = partial(self._to, "read")
         self.names = partial(self._to, "names")
         self.search = partial(self._to, "search")
+        self.members = partial(self._to, "members")
         self.similar = partial(self._to, "similar")
         self.sharing_tags = partial(self._to, "sharing_tags")
         self.overview = partial(self._to, "overview")

@@ -27,7 +27,7 @@ from workspaced_events.visits import Visit, VisitStream
 from .errors import NotRecorded
 from .replaying import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
 
-NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and `workspaced status` for trouble with it."
+NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
 _STATES_KEPT: Final = 5_000
 
 

@@ -20,7 +20,8 @@ from workspaced_events.state import WorkspaceState
 from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import ArgumentInvalid, ToolError
-from workspaced_tools.past import Past, PastVault, PastVersions, Recordings
+from workspaced_tools.past import Past, Recordings
+from workspaced_tools.past_vault import PastVault, PastVersions
 from workspaced_tools.recording import Tape
 from workspaced_tools.sharing import KnownLists, is_current, refusal, shared_view, sharing_off, unsettled
 from workspaced_tools.tool import Tool, payload_of, run
@@ -167,7 +168,7 @@ class Calls:
             view = shared_view(
                 state,
                 moment.time,
-                PastVault(past, withheld),
+                PastVault(past, withheld, some_withheld=served.vault.withholds_some),
                 _History(self._visits, served.id, moment.seq, warm=False),
                 self._versions(served, present, moment),
                 level=level,
@@ -181,6 +182,8 @@ class Calls:
         Raises:
             ArgumentInvalid: `at` is no moment of the log.
         """
+        if type(at) not in (int, str):  # asked before the tool's schema is
+            raise ArgumentInvalid("Argument 'at': expected a sequence or an ISO 8601 time.", hint=AT_HINT)
         try:
             return self._moments.moment(at)
         except InvalidArgument as error:

@@ -187,6 +187,7 @@ def _close(service: Service) -> None:
     for vault in service.served.values():
         vault.vault.close()
     service.close_threads()
+    service.scribe.close()
     service.sweeper.close()
     service.recorder.close()
 

@@ -76,3 +76,20 @@ SWEEP_INTERVAL_S: Final = 3_600.0
 RECORD_BYTES: Final = 1024 * 1024 * 1024
 RECORD_DAYS: Final = 90.0
 RECORD_DAYS_MAX: Final = 36_500.0
+
+# Conversations, and the prompts made of them.
+MESSAGES_PER_REQUEST_MAX: Final = 200
+MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
+ATTACHMENTS_PER_MESSAGE_MAX: Final = 200
+TOOL_CALLS_PER_MESSAGE_MAX: Final = 200
+THINKING_PER_MESSAGE_MAX: Final = 200
+PINS_PER_CONVERSATION_MAX: Final = 100
+SKILLS_MAX: Final = 500
+CONTEXT_NAME_CHARS_MAX: Final = 200
+"""Of providers, models, tools and skills."""
+CONTEXT_TOKENS_MAX: Final = 1_000_000_000
+SIGNATURE_CHARS_MAX: Final = 100_000
+ASSEMBLE_ATTEMPTS_MAX: Final = 4
+"""How often a prompt is made while its conversation keeps moving; then it fails."""
+CONTEXT_TEXTS_CHARS_MAX: Final = 32 * 1024 * 1024
+"""Of the log's texts that are kept in memory for the next prompt."""

@@ -33,6 +33,8 @@ from .limits import (
 logger = logging.getLogger(__name__)
 
 _LASTS_MAX: Final = 64
+_LAST_BYTES_MAX: Final = 512 * 1024
+"""Of the texts that one of these keeps in memory."""
 _LAST_S: Final = 60.0
 """How long a recording is taken to be there still: a sweep may have removed it."""
 
@@ -51,11 +53,15 @@ class _Waiting(NamedTuple):
     call: Call
     arguments: bytes
     """Their JSON."""
+    size_bytes: int
+    """What it keeps in memory, as far as a client decides that."""
 
-    @property
-    def size_bytes(self) -> int:
-        """What it keeps in memory, as far as a client decides that."""
-        return len(self.arguments) + len(self.call.answer.payload)
+
+def _waiting(call: Call) -> _Waiting:
+    arguments = msgspec.json.encode(call.arguments)
+    made_from = call.answer.made_from
+    texts_bytes = made_from.texts_bytes(new=True) if isinstance(made_from, Tape) else 0
+    return _Waiting(call, arguments, len(arguments) + len(call.answer.payload) + texts_bytes)
 
 
 class Scribe:
@@ -85,7 +91,7 @@ class Scribe:
 
     def take(self, call: Call) -> None:
         """Records a call, soon."""
-        waiting = _Waiting(call, msgspec.json.encode(call.arguments))
+        waiting = _waiting(call)
         waiting_bytes = self._taken_bytes - self._written_bytes
         if len(self._waiting) >= SCRIBE_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
             self.skipped += 1
@@ -153,7 +159,8 @@ class Scribe:
         inputs = blobs.keep(recorded(made_from, blobs.keep))
         if len(self._lasts) >= _LASTS_MAX:
             self._lasts.clear()
-        self._lasts[result] = made_from, inputs, time.monotonic()
+        if made_from.texts_bytes() <= _LAST_BYTES_MAX:
+            self._lasts[result] = made_from, inputs, time.monotonic()
         return inputs
 
 

@@ -33,6 +33,8 @@ from .paths import RootDirectory, VaultRoot
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
+_OF_THE_FILE: Final = frozenset({"shown", "kept"})
+"""What is kept with a note and tells the file's times (notes_view.facts, recording)."""
 
 
 class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
@@ -216,6 +218,8 @@ class ContentCache:
         if known is not None:
             fresh = msgspec.structs.replace(known, stat=key, birth_ns=_birth_ns(status))
             vars(fresh).update(vars(known))  # What was parsed follows from the text alone.
+            for name in _OF_THE_FILE:
+                vars(fresh).pop(name, None)
             return fresh
         text, warnings = decode(data, whole=status.st_size <= NOTE_BYTES_MAX)
         if status.st_size > NOTE_BYTES_MAX:
