@@ -36,7 +36,14 @@ def test_every_module_can_be_imported_and_what_it_exports_is_there(package: obje
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(workspaced.__all__) == ["Client", "SyncClient", "WorkspacedError", "__version__", "connect"]
+    assert sorted(workspaced.__all__) == [
+        "Client",
+        "SyncClient",
+        "WorkspacedError",
+        "__version__",
+        "connect",
+        "replay",
+    ]
     assert all(hasattr(workspaced, name) for name in workspaced.__all__)
     with pytest.raises(AttributeError):
         _ = workspaced.nothing

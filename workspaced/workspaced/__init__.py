@@ -3,9 +3,11 @@
 Floor 3: the process. Daemon, socket, command line, clients.
 
     Client, connect         talk to a running daemon (async, sync)
+    replay                  read a log without one: `replay.open("bug.wsb")`
     WorkspacedError         the base of every error a caller is meant to see
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from workspaced_events.errors import WorkspacedError
@@ -13,14 +15,15 @@ from workspaced_events.errors import WorkspacedError
 from .__about__ import __version__
 
 if TYPE_CHECKING:
+    from . import replay
     from .client import Client
     from .sync_client import SyncClient, connect
 
-__all__ = ["Client", "SyncClient", "WorkspacedError", "__version__", "connect"]
+__all__ = ["Client", "SyncClient", "WorkspacedError", "__version__", "connect", "replay"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the clients when they are first asked for: the command line must start fast."""
+    """Loads a module when what is in it is first asked for: the command line must start fast."""
     if name == "Client":
         from .client import Client
 
@@ -29,4 +32,6 @@ def __getattr__(name: str) -> Any:
         from . import sync_client
 
         return getattr(sync_client, name)
+    if name == "replay":
+        return importlib.import_module(".replay", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

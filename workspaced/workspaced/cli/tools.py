@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -88,8 +87,8 @@ def _of_log(
     typed = _typed([each.definition for each in TOOLS.values()], tool, texts)
     arguments = {**given, **typed, **moment}
     with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
-        at = arguments.pop("at", None)
-        return (opened.end if at is None else opened.at(at)).call(tool, **arguments)
+        place = opened.at(arguments.pop("at")) if "at" in arguments else opened.end
+        return place.call(tool, **arguments)
 
 
 def _exit(result: dict[str, Any]) -> int:

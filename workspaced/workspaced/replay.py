@@ -1,0 +1,349 @@
+"""A recorded log in a program of one's own: fold it to a moment, ask a tool there, make recorded calls again.
+
+    with workspaced.replay.open("bug.wsb") as log:
+        assert log.end.state_json()["activeNote"]["id"] == "Home.md"
+        assert log.at(120).call("get_current_note")["success"]
+        assert all(each.outcome == "same" for each in log.verify())
+
+It needs no daemon and no vault. Nothing is withheld here by today's share policy: what was private when a call was
+made is in no recording, and whoever holds the file can read the rest of it anyway.
+"""
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from workspaced_events import moments
+from workspaced_events.catalogue import Event, ToolCalled
+from workspaced_events.clock import system_clock
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.find import find_first
+from workspaced_events.fold import fold_all
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.predicate import Expression
+from workspaced_events.slicing import Slice
+from workspaced_events.source import Source, feed_in_chunks, open_source
+from workspaced_events.state import WorkspaceState, to_json
+from workspaced_events.until import not_held, parse_until
+from workspaced_events.visits import Visit, VisitStream
+from workspaced_tools.called import kept_call
+from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.past import Past, Recordings
+from workspaced_tools.past_vault import PastVault, PastVersions
+from workspaced_tools.replaying import Notes
+from workspaced_tools.sharing import shared_view
+from workspaced_tools.tool import payload_of, run
+from workspaced_tools.verify import Moments, Outcome, TooLongAgo, Verified, make_again, verify
+from workspaced_tools.view import View
+
+from .errors import UnknownTool
+
+__all__ = ["Call", "Log", "Moment", "Outcome", "Verified", "open"]
+
+Json = dict[str, Any]
+
+_STRIDE_EVENTS: Final = 1_000
+"""Of so many events one state is kept."""
+_ECHO_CHARS_MAX: Final = 100
+
+
+@contextmanager
+def open(log: str | os.PathLike[str] | IO[bytes]) -> Iterator["Log"]:  # noqa: A001 (as gzip.open and others)
+    """The log of a data directory, an export or a bundle, read into memory as it is now.
+
+    A binary stream of an export or a bundle does as well.
+
+    Raises:
+        InvalidArgument: there is nothing, nothing that could be a log, or one of a newer version.
+        LogDamaged: it does not verify.
+        OSError: it cannot be read.
+    """
+    with open_source(Path(log) if isinstance(log, str | os.PathLike) else log) as source:
+        yield Log(source)
+
+
+class Log:
+    """What happened, and what agents were shown. Made by `open`; for one thread at a time."""
+
+    def __init__(self, source: Source) -> None:
+        """`source` stays open as long as the log is used."""
+        events: list[Event] = []
+        self.warnings: list[str] = source.feed(events.extend)
+        """What was found wanting in the file, for people."""
+        self._part = Slice(
+            source.log_id, source.start, msgspec.json.encode(source.start_visits()), events, source.blob
+        )
+        self._events = _Events(self._part)
+        self._recordings = Recordings(source.blob)
+
+    def events(self) -> Sequence[Event]:
+        """All events, in order."""
+        return self._part.events
+
+    def calls(self) -> list["Call"]:
+        """All calls of tools, in the order in which they were recorded."""
+        return [Call(self._part, event) for event in self.events() if isinstance(event.data, ToolCalled)]
+
+    def at(self, at: int | str) -> "Moment":
+        """The moment after an event, by its sequence, or at an ISO 8601 time (UTC unless it says otherwise).
+
+        That of a recorded call is when it was made: asked the same there, a tool answers what it answered then.
+
+        Raises:
+            InvalidArgument: the log does not hold it.
+        """
+        return self._moment(self._events.moment(at))
+
+    @property
+    def end(self) -> "Moment":
+        """The moment after the last event."""
+        return self._moment(self._events.end)
+
+    def find(self, expression: str, *, vault: str | None = None) -> Event:
+        """The first event after which a JMESPath expression over the state is true, as `workspaced log find`.
+
+        Args:
+            expression: reads the fields of `Moment.state_json`.
+            vault: whose state; default: of the vault that is the current one after the event.
+
+        Raises:
+            NeverTrue: after none.
+            AlreadyTrue: of the state that the log begins with.
+            InvalidArgument: it cannot be evaluated, or there is no such vault.
+        """
+        return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
+
+    def verify(self) -> list[Verified]:
+        """Every recorded call made again, as `workspaced replay --verify`. Those that asked about an older moment
+        come last."""
+        found: list[Verified] = []
+        verify(self._part, found.append)
+        return found
+
+    def _moment(self, place: moments.Moment) -> "Moment":
+        return Moment(place, self._events, self._recordings)
+
+
+class Moment:
+    """A place in a log: what the state was there, and what tools would have answered.
+
+    Attributes:
+        seq: the last event that counts.
+        time: what a clock said.
+    """
+
+    def __init__(self, place: moments.Moment, events: "_Events", recordings: Recordings) -> None:
+        self.seq = place.seq
+        self.time = place.time
+        self._place = place
+        self._events = events
+        self._recordings = recordings
+
+    @cached_property
+    def state(self) -> WorkspaceState:
+        """The fold of all events up to here."""
+        return self._events.state_at(self.seq)
+
+    def state_json(self, vault: str | None = None) -> Json:
+        """The state as `workspaced state --json` prints it, of the current vault or of another."""
+        shown = to_json(self.state, VaultId(vault) if vault is not None else None)
+        plain: Json = msgspec.to_builtins(shown)
+        return plain
+
+    def call(self, tool: str, /, **arguments: Any) -> Json:
+        """What the tool answers here: what a running daemon answers with `at`, for a client that is shown all.
+
+        It comes from the log and from what calls read. What none of them read gives a result with the code
+        NOT_RECORDED, or a note with that error, never a guess. Arguments are named as on the wire.
+
+        Raises:
+            UnknownTool: there is none of that name.
+            InvalidArgument: `at` is among the arguments.
+        """
+        if tool not in TOOLS:
+            raise UnknownTool(f"There is no tool {tool[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+        if "at" in arguments:
+            raise InvalidArgument("The moment is named twice.", hint="Leave `at` out: `Log.at` says the moment.")
+        answered: Json = msgspec.json.decode(payload_of(run(TOOLS[tool], self._view(), arguments)))
+        return answered
+
+    def _view(self) -> View:
+        vault = self.state.current
+        if vault is None:
+            return shared_view(self.state, self.time, None, level="all", withheld=_nothing)
+        past = Past(self._events, self._recordings, vault, self._place)
+        return shared_view(
+            self.state,
+            self.time,
+            PastVault(past, _nothing),
+            _History(self._events, vault, self.seq),
+            PastVersions(self._events, self._recordings, vault, self._place, _nothing),
+            level="all",
+            withheld=_nothing,
+        )
+
+
+def _nothing(_note: NoteId) -> bool:
+    """Whether a note is withheld."""
+    return False
+
+
+class Call:
+    """A call of a tool that was recorded.
+
+    Attributes:
+        event: its record in the log.
+        seq: of that event.
+        tool, caller, arguments: what was asked, by whom.
+        ok: whether it was answered with a success.
+    """
+
+    def __init__(self, part: Slice, event: Event) -> None:
+        self._part = part
+        self.event = event
+        called: ToolCalled = event.data
+        self.seq: int = event.seq
+        self.tool: str = called.tool
+        self.caller: str = called.caller
+        self.arguments: Json = called.arguments
+        self.ok: bool = called.ok
+
+    @property
+    def served(self) -> Json:
+        """What was answered then.
+
+        Raises:
+            NotRecorded: that is not kept.
+        """
+        answer: Json = msgspec.json.decode(kept_call(self.event, self._part.blob).answer())
+        return answer
+
+    def again(self) -> Json:
+        """What this program answers when it reads what was read then.
+
+        Raises:
+            NotRecorded: that is not kept.
+        """
+        made = self.verify()
+        if made.answered is None:
+            raise NotRecorded(f"What call {self.seq} was made from is not kept", hint=made.why)
+        answer: Json = msgspec.json.decode(made.answered)
+        return answer
+
+    def verify(self) -> Verified:
+        """The call made again, and whether both answers are the same to the byte."""
+        called: ToolCalled = self.event.data
+        then = Moments(self._part)
+        for event in self._part.events[: _count(self._part.events, called.tail)]:
+            then.take(event)
+        try:
+            return make_again(self._part.blob, Notes(self._part.blob), then, self.seq, called)
+        except TooLongAgo:
+            return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
+
+
+# -- the events around a moment --
+
+
+def _count(events: Sequence[Event], seq: int) -> int:
+    """How many of the events are not after `seq`."""
+    return bisect_right(events, seq, key=lambda event: event.seq)
+
+
+class _Events:
+    """Implements `PastEvents` in memory, for a log that may begin anywhere."""
+
+    def __init__(self, part: Slice) -> None:
+        self._part = part
+        self._events = part.events
+        self._states = [part.start]
+        """After every _STRIDE_EVENTS, as far as they were needed."""
+        # Before the first event there is only the state; of a whole log that is the empty one.
+        self._before = self._events[0].seq - 1 if self._events else part.start.seq
+
+    @property
+    def tail(self) -> int:
+        return self._events[-1].seq if self._events else self._before
+
+    def before(self, seq: int) -> Iterator[Event]:
+        return (self._events[at] for at in range(_count(self._events, seq) - 1, -1, -1))
+
+    def after(self, seq: int) -> Iterator[Event]:
+        return (self._events[at] for at in range(_count(self._events, seq), len(self._events)))
+
+    def moment(self, at: int | str) -> moments.Moment:
+        place = parse_until(at) if isinstance(at, str) else at
+        if isinstance(place, str):
+            return self._moment_at_time(place)
+        if type(place) is not int or not self._before <= place <= self.tail:
+            raise InvalidArgument(
+                f"Expected a sequence from {self._before} to {self.tail}, got {str(place)[:_ECHO_CHARS_MAX]}."
+            )
+        if place == self._before:
+            return self._beginning
+        event = self._events[_count(self._events, place) - 1]
+        return moments.moment_of(event)
+
+    @property
+    def end(self) -> moments.Moment:
+        """The moment at which all calls of the log count as made."""
+        if not self._events:
+            return self._beginning
+        return moments.Moment(self.tail, self._events[-1].time, lasts=True)
+
+    def state_at(self, seq: int) -> WorkspaceState:
+        """The fold up to `seq`; of what is before the first event, the state that the log begins with."""
+        count = _count(self._events, seq)
+        stride, rest = divmod(count, _STRIDE_EVENTS)
+        while len(self._states) <= stride:
+            first = (len(self._states) - 1) * _STRIDE_EVENTS
+            self._states.append(fold_all(self._events[first : first + _STRIDE_EVENTS], self._states[-1]))
+        return fold_all(self._events[count - rest : count], self._states[stride])
+
+    def visits(self, vault: VaultId, seq: int) -> Sequence[Visit]:
+        """The visits of a vault as they were known at `seq`.
+
+        Raises:
+            NotRecorded: the log does not reach back so far.
+        """
+        stream = VisitStream(start=self._part.start_visits())
+        feed_in_chunks(self._events[: _count(self._events, seq)], stream.feed)  # which forgets after each
+        found = stream.visits(vault, seq)
+        if found is None:
+            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.")
+        return found
+
+    def _moment_at_time(self, time: str) -> moments.Moment:
+        if time > (now := system_clock()):
+            raise InvalidArgument(f"Expected a time up to now, {now}, got {time}.")
+        count = bisect_right(self._events, time, key=lambda event: event.time)
+        if not count and self._before:
+            raise not_held(time, self._events[0], None)
+        return moments.Moment(self._events[count - 1].seq if count else self._before, time)
+
+    @property
+    def _beginning(self) -> moments.Moment:
+        time = self._events[0].time if self._events and self._before else _EPOCH
+        return moments.Moment(self._before, time, lasts=True)
+
+
+_EPOCH: Final = "1970-01-01T00:00:00.000000Z"
+
+
+class _History:
+    """Implements `HistoryPort` at one moment."""
+
+    def __init__(self, events: _Events, vault: VaultId, seq: int) -> None:
+        self._events = events
+        self._vault = vault
+        self._seq = seq
+
+    def visits(self) -> Sequence[Visit]:
+        return self._events.visits(self._vault, self._seq)
