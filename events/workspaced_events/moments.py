@@ -3,19 +3,24 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from .catalogue import Event, ToolCalled
+from .clock import Clock, system_clock
 from .errors import InvalidArgument
 from .fold import apply
+from .limits import READ_EVENTS_MAX
 from .state import EMPTY, WorkspaceState
 from .until import parse_until
-from .visits import ReadableLog
 
-_PAGE_EVENTS: Final = 512
-_STATES_KEPT: Final = 16
+_PAGE_EVENTS: Final = 256
+"""The first page that is read; each further one is twice as large, up to READ_EVENTS_MAX."""
+_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+_STRIDE_EVENTS: Final = 20_000
+"""Of so many events folded one state is kept."""
+_STATES_KEPT: Final = 64
 _BEGINNING: Final = "1970-01-01T00:00:00.000000Z"
 
 
@@ -26,15 +31,45 @@ class Moment(msgspec.Struct, frozen=True):
     time: str
     """In the form of an event's time."""
     lasts: bool = False
-    """Whether all that happened before the next event counts as well, and not only what did up to `time`."""
+    """Whether calls made before anything else happened count as well, and not only those made up to `time`."""
+    call: int = 0
+    """The recorded call whose moment this is; 0: none's."""
+
+
+def moment_of(event: Event) -> Moment:
+    """The moment that an event names: that which lasts from it to the next one; of a recorded call, when it was
+    made, a little before it was recorded; of one that asked about a moment itself, that one."""
+    data = event.data
+    if isinstance(data, ToolCalled):
+        return Moment(data.tail, data.now, lasts="at" in data.arguments, call=event.seq)
+    return Moment(event.seq, event.time, lasts=True)
+
+
+class PagedLog(Protocol):
+    """What is needed of a log (log/segments.SegmentLog)."""
+
+    @property
+    def tail(self) -> Any:
+        """Its `seq` is the last one that can be read."""
+
+    def read(self, first: int, limit: int, bytes_max: int) -> list[Event]:
+        """Some events from `first` on, at least one where there is one. Blocks.
+
+        Raises:
+            LogDamaged: they do not verify.
+        """
 
 
 class LogMoments:
     """Finds one's way in an open log. Safe from any thread; reads, so it blocks."""
 
-    def __init__(self, log: ReadableLog) -> None:
+    def __init__(self, log: PagedLog, state: WorkspaceState = EMPTY, clock: Clock = system_clock) -> None:
+        """`state`: the fold at the log's present tail; the empty one: all is folded from the start."""
         self._log = log
+        self._clock = clock
         self._folded: OrderedDict[int, WorkspaceState] = OrderedDict()
+        if state is not EMPTY:
+            self._folded[self.tail] = state
         self._folding = threading.Lock()
 
     @property
@@ -45,59 +80,70 @@ class LogMoments:
 
     def before(self, seq: int) -> Iterator[Event]:
         """The events from `seq` on back, newest first."""
+        size = _PAGE_EVENTS
         while seq > 0:
-            page = self._page(max(1, seq - _PAGE_EVENTS + 1), seq)
+            page = self._page(max(1, seq - size + 1), seq)
             yield from reversed(page)
             seq = page[0].seq - 1
+            size = min(2 * size, READ_EVENTS_MAX)
 
     def after(self, seq: int) -> Iterator[Event]:
         """The events after `seq`, oldest first."""
-        while events := self._log.read(seq + 1, _PAGE_EVENTS):
+        size = _PAGE_EVENTS
+        while events := self._log.read(seq + 1, size, _PAGE_BYTES_MAX):
             yield from events
             seq = events[-1].seq
+            size = min(2 * size, READ_EVENTS_MAX)
 
     def moment(self, at: int | str) -> Moment:
         """The moment that a sequence or an ISO 8601 time (UTC without an offset) names.
 
-        That of a recorded call is when it was made, a little before it was recorded: asked again at it, a tool sees
-        what it saw then.
+        Asked again at the sequence of a recorded call, a tool sees what it saw then (`moment_of`).
 
         Raises:
-            InvalidArgument: no time, or a sequence beyond the log's tail.
+            InvalidArgument: no time, one to come, or a sequence beyond the log's tail.
         """
         tail = self.tail
         if isinstance(at, str):
             at = parse_until(at)
         if isinstance(at, str):
+            if at > (now := self._clock()):
+                raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
             return Moment(self._last_until(at, tail), at)
         if not 0 <= at <= tail:
             raise InvalidArgument(f"Expected a sequence from 0 to {tail}, got {at}.")
         if at == 0:
             return Moment(0, _BEGINNING, lasts=True)
-        event = self._log.read(at, 1)[0]
-        if isinstance(event.data, ToolCalled):
-            return Moment(event.data.tail, event.data.now)
-        return Moment(at, event.time, lasts=True)
+        return moment_of(self._event(at))
 
     def state_at(self, seq: int) -> WorkspaceState:
-        """The fold up to `seq`. Folds from the nearest state that it was asked for before."""
+        """The fold up to `seq`. Folds from the nearest state before it that is kept."""
         with self._folding:
             start = max((known for known in self._folded if known <= seq), default=0)
             state = self._folded.get(start, EMPTY)
-            for event in self.after(start):
+            stride = max(_STRIDE_EVENTS, 2 * self.tail // _STATES_KEPT)
+            for event in self.after(start) if start < seq else ():
                 if event.seq > seq:
                     break
                 state = apply(state, event)
-            self._folded[seq] = state
-            self._folded.move_to_end(seq)
-            if len(self._folded) > _STATES_KEPT:
-                self._folded.popitem(last=False)
+                if event.seq % stride == 0:
+                    self._keep(event.seq, state)
+            self._keep(seq, state)
             return state
+
+    def _keep(self, seq: int, state: WorkspaceState) -> None:
+        self._folded[seq] = state
+        self._folded.move_to_end(seq)
+        if len(self._folded) > _STATES_KEPT:
+            self._folded.popitem(last=False)
+
+    def _event(self, seq: int) -> Event:
+        return self._log.read(seq, 1, _PAGE_BYTES_MAX)[0]
 
     def _page(self, first: int, last: int) -> list[Event]:
         events: list[Event] = []
         while first <= last:
-            events += self._log.read(first, last - first + 1)
+            events += self._log.read(first, last - first + 1, _PAGE_BYTES_MAX)
             first = events[-1].seq + 1
         return events
 
@@ -106,7 +152,7 @@ class LogMoments:
         low, high = 0, tail
         while low < high:
             middle = (low + high + 1) // 2
-            if self._log.read(middle, 1)[0].time <= time:
+            if self._event(middle).time <= time:
                 low = middle
             else:
                 high = middle - 1

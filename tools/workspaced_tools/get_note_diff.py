@@ -37,8 +37,7 @@ class Since(Model):
 
 class NoteDiff(NoteName):
     since: Since
-    sha256: str | None
-    """Null: the note is gone."""
+    sha256: str
     changed: bool
     added: int
     """Lines."""
@@ -82,6 +81,7 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     text, truncation = _page("".join(lines), arguments.max_content_length, arguments.offset)
+    changed = before is None or before.sha256 != note.sha256
     data: Json = {
         **name_of(ref),
         "since": {
@@ -91,12 +91,12 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
             "sha256": before.sha256 if before is not None else None,
         },
         "sha256": note.sha256,
-        "changed": before is None or before.sha256 != note.sha256,
+        "changed": changed,
         "added": added,
         "removed": removed,
         "diff": text,
     }
-    message = f"{added} lines added, {removed} removed." if lines else "Nothing changed."
+    message = f"{added} lines added, {removed} removed." if changed else "Nothing changed."
     return Answer(data, message, [], truncation)
 
 
@@ -142,11 +142,15 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:
         return []
     if max(len(old), len(new)) > COMPARED_LINES_MAX:
         return [(start, start + len(old), start, start + len(new))]
-    return [
-        (start + each.src_start, start + each.src_end, start + each.dest_start, start + each.dest_end)
-        for each in LCSseq.opcodes(old, new)
-        if each.tag != "equal"
-    ]
+    changes: list[Change] = []
+    for each in LCSseq.opcodes(old, new):
+        if each.tag == "equal":
+            continue
+        low, low_after = start + each.src_start, start + each.dest_start
+        if changes and changes[-1][1] == low and changes[-1][3] == low_after:
+            low, _, low_after, _ = changes.pop()  # one change: what goes stands before what comes
+        changes.append((low, start + each.src_end, low_after, start + each.dest_end))
+    return changes
 
 
 def _hunks(changes: Sequence[Change]) -> Iterator[list[Change]]:

@@ -1,0 +1,257 @@
+"""get_note_diff: applied to the text that was, the diff gives the text that is, in one page or in many."""
+
+import difflib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_events.state import VaultState
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.get_note_diff import COMPARED_LINES_MAX, TOOL, _page, unified
+from workspaced_tools.recording import Tape
+from workspaced_tools.sharing import shared_view
+from workspaced_tools.tool import run
+from workspaced_tools.vault.note import Note, NoteFailure, StatKey
+from workspaced_tools.vault.vault import Vault
+from workspaced_tools.view import VersionAt, View
+
+NOW = "2026-03-01T12:00:00.000000Z"
+THEN = "2026-02-01T12:00:00.000000Z"
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines end with LF and nothing else."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def applied(diff: str, text: str) -> str:
+    """What `patch` makes of `text`; each line that is to stay or to go must be there."""
+    old, new, at = lines_of(text), [], 0
+    left_old = left_new = 0
+    for line in lines_of(diff):
+        if line == NO_NEWLINE:
+            continue
+        if (hunk := HUNK.match(line)) and not left_old and not left_new:
+            first, left_old, first_new, left_new = (int(each) if each is not None else 1 for each in hunk.groups())
+            start = first - 1 if left_old else first
+            new += old[at:start]
+            assert len(new) == (first_new - 1 if left_new else first_new)
+            at = start
+            continue
+        sign, rest = line[0], line[1:]
+        if sign in " -":
+            was = old[at]
+            assert rest == (was if was.endswith("\n") else f"{was}\n")
+            at, left_old = at + 1, left_old - 1
+            rest = was
+        if sign in " +":
+            new.append(rest)
+            left_new -= 1
+    new += old[at:]
+    assert (left_old, left_new) == (0, 0)
+    made = "".join(new)
+    ends = [
+        line[0] for line, after in zip(lines_of(diff), lines_of(diff)[1:], strict=False) if after == NO_NEWLINE
+    ]
+    return made.removesuffix("\n") if ends and ends[-1] == "+" else made
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["a", "b", "c", "", "a\r", "\r", "x\u2028y", "\x00", "@@ -1 +1 @@", "+", "-", "\\ No newline"]
+    ),
+    max_size=25,
+)
+TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_from(["", "\n"])) | st.text(
+    max_size=60
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, TEXTS)
+def test_applied_to_the_old_text_the_diff_gives_the_new_one(old: str, new: str) -> None:
+    before, after = lines_of(old), lines_of(new)
+    items = list(unified(before, after))
+    assert applied("".join(items), old) == new
+    changed = sum(item[0] in "+-" for item in items)
+    opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    assert changed <= sum((b - a) + (d - c) for tag, a, b, c, d in opcodes if tag != "equal")
+    assert (items == []) is (old == new)
+
+
+def test_what_goes_stands_before_what_comes() -> None:
+    assert list(unified(["a\n", "b\n", "c\n"], ["a\n", "x\n", "c\n"])) == [
+        "@@ -1,3 +1,3 @@\n", " a\n", "-b\n", "+x\n", " c\n",
+    ]  # fmt: skip
+
+
+def test_hunks_are_apart_when_their_contexts_are() -> None:
+    old = [f"{n}\n" for n in range(30)]
+    assert [item for item in unified(old, ["x\n", *old[1:7], "y\n", *old[8:]]) if item.startswith("@@")] == [
+        "@@ -1,11 +1,11 @@\n"
+    ]
+    assert [item for item in unified(old, ["x\n", *old[1:8], "y\n", *old[9:]]) if item.startswith("@@")] == [
+        "@@ -1,4 +1,4 @@\n",
+        "@@ -6,7 +6,7 @@\n",
+    ]
+
+
+@pytest.mark.parametrize("count", [COMPARED_LINES_MAX, COMPARED_LINES_MAX + 1])
+def test_very_long_texts_with_nothing_in_common_are_replaced(count: int) -> None:
+    old, new = [f"a{n}\n" for n in range(count)], [f"b{n}\n" for n in range(count)]
+    same = ["same\n"] * 5
+    items = list(unified([*same, *old, *same], [*same, *new, *same]))
+    assert sum(item[0] in "+-" for item in items) == 2 * count
+    assert applied("".join(items), "".join([*same, *old, *same])) == "".join([*same, *new, *same])
+
+
+# -- the tool --
+
+
+class Then:
+    """A `PastPort` that has one version of every note, or none."""
+
+    def __init__(self, text: str | Exception | None) -> None:
+        self.text = text
+        self.asked: list[tuple[str, int | str | None, str]] = []
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        self.asked.append((note, since, current))
+        if isinstance(self.text, Exception):
+            raise self.text
+        if self.text is None:
+            return VersionAt(3, THEN, NoteFailure(note, "NOTE_NOT_FOUND", "There is no such note."))
+        source = self.text.encode()
+        sha256 = "0" * 64 if self.text != "same" else current
+        return VersionAt(3, THEN, Note(note, StatKey(1, 1, len(source), 1, 1), None, sha256, source))
+
+
+@pytest.fixture
+def diff(
+    make_vault: Callable[..., Vault], make_view: Callable[..., View], check_result: Callable[..., None]
+) -> Callable[..., Any]:
+    """diff(then, now, **arguments) -> the checked result for the note n.md."""
+    made: dict[str, Vault] = {}
+
+    def ask(then: Any, now: str | bytes, **arguments: Any) -> Any:
+        vault = made.setdefault(str(now), None) or make_vault({"n.md": now, "folder/Other.md": "x"})  # type: ignore[arg-type]
+        made[str(now)] = vault
+        view = make_view(vault, VaultState())
+        past = then if isinstance(then, Then) else Then(then)
+        shared = shared_view(view.state, NOW, vault, None, past, level="all", withheld=lambda _note: False)
+        result = run(TOOL, Tape(shared, view.state).view, {"reference": "n.md", **arguments})
+        check_result("get_note_diff", result)
+        return result
+
+    return ask
+
+
+def test_the_whole_file_is_compared_front_matter_included(diff: Callable[..., Any]) -> None:
+    result = diff("---\ntags: [a]\n---\n# N\n", "---\ntags: [b]\n---\n# N\n\nMore.\n")
+    data = result["data"]
+    assert data["diff"] == "@@ -1,4 +1,6 @@\n ---\n-tags: [a]\n+tags: [b]\n ---\n # N\n+\n+More.\n"
+    assert (data["added"], data["removed"], data["changed"]) == (3, 1, True)
+    assert data["since"] == {"seq": 3, "at": THEN, "exists": True, "sha256": "0" * 64}
+    assert result["truncation"]["nextOffset"] is None
+
+
+def test_a_note_made_since_is_new_as_a_whole(diff: Callable[..., Any]) -> None:
+    data = diff(None, "a\nb\n")["data"]
+    assert data["diff"] == "@@ -0,0 +1,2 @@\n+a\n+b\n"
+    assert (data["since"]["exists"], data["since"]["sha256"], data["changed"]) == (False, None, True)
+    assert diff(None, "")["data"]["changed"] is True
+
+
+def test_what_did_not_change_has_no_diff(diff: Callable[..., Any]) -> None:
+    result = diff("same", "same")
+    assert (result["data"]["diff"], result["data"]["changed"]) == ("", False)
+    assert result["message"] == "Nothing changed."
+
+
+def test_bytes_that_are_no_text_may_be_all_that_changed(diff: Callable[..., Any]) -> None:
+    result = diff("# N\n", b"\xef\xbb\xbf# N\n")
+    assert (result["data"]["diff"], result["data"]["changed"]) == ("", True)
+    assert result["message"] != "Nothing changed."
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_pages_join_to_the_whole_and_always_advance(data: st.DataObject) -> None:
+    lines = data.draw(st.lists(st.sampled_from(["x" * 30 + "\n", "y" * 450 + "\n", "\n", "🧑‍🚀é\n"]), max_size=40))
+    text = "".join(lines) + data.draw(st.sampled_from(["", "z"]))
+    limit = data.draw(st.integers(100, 500))
+    offset: int | None = 0
+    pages = []
+    while offset is not None:
+        page, truncation = _page(text, limit, offset)
+        assert len(page) == truncation["returnedLength"] <= limit
+        assert truncation["originalLength"] == len(text)
+        assert truncation["nextOffset"] is None or truncation["nextOffset"] > offset
+        pages.append(page)
+        offset = truncation["nextOffset"]
+    assert "".join(pages) == text
+
+
+def test_pages_end_with_whole_lines_where_they_fit(diff: Callable[..., Any]) -> None:
+    old, new = "".join(f"old {n}\n" for n in range(60)), "".join(f"new {n}\n" for n in range(60))
+    whole = diff(old, new)
+    pages, offset = [], 0
+    while offset is not None:
+        result = diff(old, new, maxContentLength=100, offset=offset)
+        assert result["data"]["added"] == 60
+        pages.append(result["data"]["diff"])
+        assert pages[-1].endswith("\n")
+        offset = result["truncation"]["nextOffset"]
+    assert len(pages) > 5
+    assert "".join(pages) == whole["data"]["diff"]
+    beyond = diff(old, new, offset=10**6)
+    assert beyond["data"]["diff"] == "" and beyond["truncation"]["truncated"] is True
+
+
+def test_a_moment_is_passed_on_as_it_was_given(diff: Callable[..., Any]) -> None:
+    past = Then("old")
+    for arguments in ({}, {"sinceSeq": 0}, {"sinceSeq": 7}, {"sinceTime": "2026-02-01"}):
+        assert diff(past, "new", **arguments)["success"]
+    assert [since for _note, since, _current in past.asked] == [None, 0, 7, "2026-02-01"]
+    assert len({current for _note, _since, current in past.asked}) == 1
+
+
+def test_both_moments_at_once_are_refused(diff: Callable[..., Any]) -> None:
+    assert diff("old", "new", sinceSeq=1, sinceTime="2026-02-01")["code"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ("no such", "NOTE_NOT_FOUND"),
+        ("../x.md", "OUTSIDE_VAULT"),
+        ("\0", "OUTSIDE_VAULT"),
+        ("gone.md", "NOTE_NOT_FOUND"),
+    ],
+)
+def test_references_are_those_of_get_note_by_reference(
+    diff: Callable[..., Any], reference: str, code: str
+) -> None:
+    assert diff("old", "new", reference=reference)["code"] == code
+
+
+def test_what_nobody_kept_is_said_to_be_not_recorded(diff: Callable[..., Any]) -> None:
+    result = diff(NotRecorded("Nobody kept it", hint="Switch it on."), "new")
+    assert (result["code"], result["message"]) == ("NOT_RECORDED", "Switch it on.")
+
+
+def test_a_client_that_is_shown_names_gets_no_text(make_vault: Callable[..., Vault], make_view: Any) -> None:
+    vault = make_vault({"n.md": "new text\n"})
+    past = Then("old text\n")
+    state = make_view(vault, VaultState()).state
+    view = shared_view(state, NOW, vault, None, past, level="names", withheld=lambda _note: False)
+    result = run(TOOL, view, {"reference": "n.md"})
+    assert result["code"] == "NOT_RECORDED"
+    assert "text" not in str(result.get("data", "")) and not past.asked
