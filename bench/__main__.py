@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import mcp_calls, peers, publish, recording, replay, scale, shrink, tools, vault
+from . import context, mcp_calls, peers, publish, recording, replay, scale, shrink, tools, vault
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -31,6 +31,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "index.first": vault.first_calls,
     "memory": vault.memory,
     "scale": scale.growth,
+    "context.assembly": context.assembly,
     "cli": vault.command_line,
 }
 """What measures the figures whose names begin so."""
@@ -38,6 +39,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
 ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "mcp": mcp_calls.calls,
     "peers": peers.side_by_side,
+    "context": context.tokens,
 }
 """The same, for what needs package registries and minutes: measured only when asked for by its name."""
 

@@ -36,8 +36,8 @@ class Action(msgspec.Struct, frozen=True):
     """The publisher's idempotency key, or None: the recorder makes one."""
     vault: VaultId | None = None
     """None: the vault current at the moment of appending."""
-    blob: bytes | None = None
-    """Long text that `data` names by its sha256; kept as a blob before the event is appended."""
+    blobs: tuple[bytes, ...] = ()
+    """Texts that `data` names by their sha256; kept as blobs, durably, before the event is appended."""
 
 
 def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> list[Action]:
@@ -82,16 +82,16 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
             hint=f"It takes {', '.join(sorted(entry.fields)) or 'no fields'}.",
         )
     data = _with_checked_paths(_convert(envelope.data, entry.data, f"the data of {entry.name}"))
-    blob = None
+    blobs: tuple[bytes, ...] = ()
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
     elif isinstance(data, c.SelectionChanged):
-        data, blob = _with_text_aside(data, keep_text)
+        data, blobs = _with_text_aside(data, keep_text)
     return Action(
         data,
         EventId(envelope.id) if envelope.id is not None else None,
         VaultId(envelope.vault) if envelope.vault is not None else None,
-        blob,
+        blobs,
     )
 
 
@@ -125,13 +125,13 @@ def _with_checked_paths(data: Data) -> Data:
 
 def _with_text_aside(
     data: c.SelectionChanged, keep_text: Callable[[bytes], str]
-) -> tuple[c.SelectionChanged, bytes | None]:
+) -> tuple[c.SelectionChanged, tuple[bytes, ...]]:
     if data.text_sha256 is not None:
         raise InvalidArgument("textSha256 is the daemon's to set.", hint="Send the selected text as `text`.")
     if data.text is None or len(data.text) <= SELECTION_INLINE_CHARS_MAX:
-        return data, None
+        return data, ()
     blob = data.text.encode()
-    return msgspec.structs.replace(data, text=None, text_sha256=keep_text(blob)), blob
+    return msgspec.structs.replace(data, text=None, text_sha256=keep_text(blob)), (blob,)
 
 
 def admit(state: WorkspaceState, action: Action) -> VaultId | None:

@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from . import catalogue as c
 from .catalogue import Event, UnknownEvent
+from .conversation import CONVERSATION_TYPES, apply_conversation
 from .ids import NoteId, TabId, VaultId
 from .limits import (
     FORMER_PATHS_MAX,
@@ -28,7 +29,7 @@ from .state import ANY_CLIENT, ActiveNote, Pin, Selection, Tab, Vault, VaultStat
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 2
+FOLD_VERSION: Final = 3
 """Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
 
 
@@ -45,10 +46,19 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             force_setattr(after, "last_updated", event.time)
             by_vault = {**by_vault, event.vault: after}
         return WorkspaceState(
-            event.seq, state.current, state.vaults, by_vault, state.unknown_events, state.sharing
+            event.seq,
+            state.current,
+            state.vaults,
+            by_vault,
+            state.unknown_events,
+            state.sharing,
+            state.conversations,
         )
     if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
         return replace(switch(state, data), seq=event.seq)
+    if type(data) in CONVERSATION_TYPES:
+        spoken = apply_conversation(state.conversations, event)
+        return state if spoken is state.conversations else replace(state, conversations=spoken)
     if type(event) is UnknownEvent:
         return replace(state, unknown_events=state.unknown_events + 1)
     return state

@@ -41,6 +41,7 @@ from .served import DIRECTORY as SERVED
 from .snapshot import DIRECTORY as SNAPSHOTS
 from .state import EMPTY, WorkspaceState
 from .tombstones import Forgetting, Trail
+from .unsaid import TALK_TYPES, Unsaid
 
 DIRECTORY: Final = "forgetting"
 READY: Final = "ready"
@@ -109,7 +110,7 @@ def prepare(
         raise NotInLog(f"The note that was {note!r} last is {trail.note!r} now.", hint="Forget it by that path.")
     try:
         recordings = _Recordings(disk, _pattern(note, trail))
-        forgetting = Forgetting(vault, trail, recordings.tells)
+        forgetting = Forgetting(vault, trail, recordings.tells, Unsaid(recordings.tells_of))
         import_events(aside, recordings.kept_of(_events(log), forgetting), version=version, now=now)
         if not forgetting.changed:
             raise NotInLog(
@@ -237,6 +238,10 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
+def _names_in(content: bytes) -> set[str]:
+    return {name.decode() for name in _HASH.findall(content)}
+
+
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -263,7 +268,9 @@ class _Recordings:
         self._disk = disk
         self._pattern = pattern
         self._known: dict[str, bool] = {}
-        """Whether a blob tells of the note."""
+        """Whether a blob tells of the note,"""
+        self._known_deeply: dict[str, bool] = {}
+        """or one that it names."""
         self.kept: set[str] = set()
         self.calls = 0
 
@@ -278,6 +285,11 @@ class _Recordings:
             return True
         return False
 
+    def tells_of(self, said: Any) -> bool:
+        """Whether what was said in a conversation does, or a blob that it names, or one that such a blob names."""
+        content = msgspec.json.encode(said)
+        return self._tells_json(content) or any(map(self._tells_deeply, _names_in(content)))
+
     def kept_of(self, events: Iterable[Event], forgetting: Callable[[Event], Event]) -> Iterator[Event]:
         """The events with the note taken out; takes note of the blobs that these name."""
         has_changed = False
@@ -290,6 +302,8 @@ class _Recordings:
                 self.kept.add(kept.data.text_sha256)
             elif type(kept.data) is c.ToolCalled:
                 kept = self._call(kept, has_changed)
+            elif type(kept.data) in TALK_TYPES:
+                self._keep_said(kept.data)
             yield kept
 
     def tells_after_damage(self) -> bool:
@@ -317,8 +331,13 @@ class _Recordings:
         self._keep_named_in(recording)
         return event
 
+    def _keep_said(self, data: Any) -> None:
+        self._keep_named_in(msgspec.json.encode(data))
+        if type(data) is c.PromptAssembled and (inputs := self._blob(data.inputs_sha256)) is not None:
+            self._keep_named_in(inputs)
+
     def _keep_named_in(self, content: bytes) -> None:
-        self.kept.update(name.decode() for name in _HASH.findall(content))
+        self.kept.update(_names_in(content))
 
     def _blob(self, name: str) -> bytes | None:
         for store in (SERVED, BLOBS):
@@ -332,6 +351,13 @@ class _Recordings:
         if known is None:
             content = self._blob(name)
             known = self._known[name] = content is not None and self._tells_json(content)
+        return known
+
+    def _tells_deeply(self, name: str) -> bool:
+        known = self._known_deeply.get(name)
+        if known is None:
+            named = _names_in(self._blob(name) or b"")
+            known = self._known_deeply[name] = any(map(self._tells_blob, {name, *named}))
         return known
 
     def _tells_json(self, content: bytes) -> bool:

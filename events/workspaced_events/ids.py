@@ -14,6 +14,8 @@ NoteId = NewType("NoteId", str)
 VaultId = NewType("VaultId", str)
 TabId = NewType("TabId", str)
 EventId = NewType("EventId", str)
+ConversationId = NewType("ConversationId", str)
+MessageId = NewType("MessageId", str)
 
 COMPONENT_BYTES_MAX = 255
 _ECHO_CHARS_MAX = 200

@@ -11,7 +11,7 @@ import msgspec
 
 from . import catalogue as c
 from .catalogue import ENTRY_OF, Data, Event
-from .ids import EventId, VaultId
+from .ids import EventId, NoteId, VaultId
 from .state import VaultState, WorkspaceState
 
 _SOURCE: Final = "prelude"
@@ -60,10 +60,16 @@ def _event(number: int, step: _Step) -> Event:
 
 def _told(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
     """What the times in a vault's state tell."""
-    for note, at in sub.recents.items():
-        yield _Step(at, vault, c.ActiveNoteSet(note))
-    if sub.active is not None:
-        yield _Step(sub.active.since, vault, c.ActiveNoteSet(sub.active.id))
+    looked_at = [*sub.recents.items(), *([(sub.active.id, sub.active.since)] if sub.active is not None else [])]
+    for number, (note, at) in enumerate(looked_at):
+        tab = sub.tabs.get(note)
+        if tab is None or at <= tab.last_accessed:
+            yield _Step(at, vault, c.ActiveNoteSet(note))
+            continue
+        # Looking at it would have touched its tab: it had another name then.
+        former = NoteId(f"{_SOURCE}/{number} {note}")
+        yield _Step(at, vault, c.ActiveNoteSet(former))
+        yield _Step(at, vault, c.NoteRenamed(former, note))
     for pin in sub.pins.values():
         yield _Step(pin.pinned_at, vault, c.NotePinned(pin.id), pin.publisher)
     for tab in sub.tabs.values():

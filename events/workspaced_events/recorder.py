@@ -325,8 +325,8 @@ class Recorder:
                 vault = admit(state, action)
             except ActionError as error:
                 raise error.at_index(index) from None
-            if action.blob is not None:
-                self._keep(action.blob)
+            for blob in action.blobs:
+                self._keep(blob)
             seq += 1
             entry = ENTRY_OF[type(action.data)]
             event = entry.event(seq, event_id, draft.time, submission.source, vault, action.data)

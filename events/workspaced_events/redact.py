@@ -9,14 +9,14 @@ that this version does not know keeps the structure of its data alone.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import replace
 
-from .catalogue import CATALOGUE, Data, Event, Redact, UnknownEvent
-from .ids import EventId, NoteId, TabId, VaultId
+from .catalogue import CATALOGUE, Event, Redact, UnknownEvent
+from .ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
 from .limits import SHARING_CLIENT_CHARS_MAX
 from .pseudonyms import Pseudonyms
 
@@ -25,6 +25,8 @@ TAG_OF_TYPE: Final[dict[Any, Redact]] = {
     VaultId: Redact.CONTENT,  # made of the folder's name
     TabId: Redact.ID,
     EventId: Redact.ID,
+    ConversationId: Redact.ID,
+    MessageId: Redact.ID,
     bool: Redact.PUBLIC,
 }
 """Of types that are the same wherever they stand; a `Literal` is public too, being one of our words."""
@@ -56,12 +58,26 @@ def _tags_in(hint: Any) -> set[Redact]:
         return {Redact.PUBLIC}
     if hint in TAG_OF_TYPE:
         return {TAG_OF_TYPE[hint]}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return {Redact.FIELDS}
     given = {each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Redact)}
     return given or {tag for part in get_args(hint) for tag in _tags_in(part)}
 
 
+def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
+    """The structs that a value of that type is made of."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+        parts: Iterable[Any] = get_type_hints(hint).values()
+    else:
+        parts = get_args(hint)
+    for part in parts:
+        yield from _structs_in(part)
+
+
 _ENVELOPE: Final = tags(Event)
-_DATA: Final[dict[type[Data], dict[str, Redact]]] = {entry.data: tags(entry.data) for entry in CATALOGUE.values()}
+TAGS: Final = {struct: tags(struct) for entry in CATALOGUE.values() for struct in _structs_in(entry.data)}
+"""Of the fields of each type's data, and of the structs in it."""
 
 
 class Redactor:
@@ -76,13 +92,14 @@ class Redactor:
         """
         self._text = pseudonyms.text
         self._argument_names = argument_names
-        self._treatments: dict[Redact, Callable[[str], str]] = {
+        self._treatments: dict[Redact, Callable[[Any], Any]] = {
             Redact.PATH: self._text,
             Redact.CONTENT: self._text,
             Redact.CLIENT: self._client,
             Redact.ID: self._id,
             Redact.HASH: pseudonyms.digest,
             Redact.SECRET: pseudonyms.secret,
+            Redact.FIELDS: self._part,
         }
 
     def event(self, event: Event) -> Event:
@@ -90,7 +107,7 @@ class Redactor:
         if isinstance(event, UnknownEvent):
             data: Any = msgspec.Raw(msgspec.json.encode(self._unknown_data(event.data)))
         else:
-            data = replace(event.data, **self._fields(event.data, _DATA[type(event.data)]))
+            data = replace(event.data, **self._fields(event.data, TAGS[type(event.data)]))
         return replace(event, data=data, **self._fields(event, _ENVELOPE))
 
     def _fields(self, struct: msgspec.Struct, tagged: dict[str, Redact]) -> dict[str, Any]:
@@ -100,10 +117,13 @@ class Redactor:
             if tag is not Redact.PUBLIC
         }
 
-    def _value(self, treat: Callable[[str], str], value: Any) -> Any:
+    def _part(self, struct: msgspec.Struct) -> msgspec.Struct:
+        return replace(struct, **self._fields(struct, TAGS[type(struct)]))
+
+    def _value(self, treat: Callable[[Any], Any], value: Any) -> Any:
         if value is None:
             return None
-        if isinstance(value, str):
+        if isinstance(value, str | msgspec.Struct):
             return treat(value)
         if isinstance(value, tuple):
             return tuple(treat(each) for each in value)

@@ -1,17 +1,17 @@
 """A part of a log with all that it rests on: the state and the visits before its first event.
 
-A recorded call saw the state of a moment before its event. So a part begins a little earlier than was asked for
-where one of its calls would else rest on a state that is over when the part begins.
+A recorded call saw the state of a moment before its event, and a prompt its conversation. So a part begins a
+little earlier than was asked for where one of them would else rest on what is over when the part begins.
 """
 
 from bisect import bisect_right
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Final, Self
 
 import msgspec
 
-from .catalogue import Event, ToolCalled
+from .catalogue import Event, PromptAssembled, ToolCalled
 from .errors import InvalidArgument
 from .fold import apply, fold_all
 from .source import Progress, Sink, Source, feed_in_chunks
@@ -138,24 +138,36 @@ class _Window:
 
 
 def _first_needed(state: WorkspaceState, events: Sequence[Event], first: int) -> int:
-    """Where a part must begin so that from `first` on every call has its state, as far as `events` go back.
+    """Where a part must begin so that from `first` on every call has its state, and every prompt its conversation,
+    as far as `events` go back.
 
     Args:
         state: the one before `events`.
     """
     seqs = [state.seq]
+    talks = state.conversations
+    said = defaultdict(lambda: [0], {name: [each.seq] for name, each in talks.by_id.items()})
     for event in events:
         state = apply(state, event)
         if state.seq > seqs[-1]:
             seqs.append(state.seq)
+        if state.conversations is not talks:
+            talks = state.conversations
+            said[event.data.conversation].append(event.seq)
     for event in reversed(events):
         if event.seq < first:
             break
-        if type(event.data) is ToolCalled and event.data.as_of_seq >= seqs[0]:
-            over = bisect_right(seqs, event.data.as_of_seq)
-            if over < len(seqs):
-                first = min(first, seqs[over])
+        if type(event.data) is ToolCalled:
+            first = min(first, _over(seqs, event.data.as_of_seq) or first)
+        elif type(event.data) is PromptAssembled:
+            first = min(first, _over(said[event.data.conversation], event.data.as_of_seq) or first)
     return first
+
+
+def _over(seqs: list[int], as_of: int) -> int | None:
+    """Where what was there at `as_of` is over; None if nowhere, or if that was before all of `seqs`."""
+    over = bisect_right(seqs, as_of)
+    return seqs[over] if 0 < over < len(seqs) else None
 
 
 def _is_before(event: Event, since: Until) -> bool:

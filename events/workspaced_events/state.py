@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from .catalogue import Sharing, TabSource
+from .conversation import NO_CONVERSATIONS, Conversations
 from .ids import NoteId, TabId, VaultId
 
 
@@ -84,6 +85,9 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     unknown_events: int = 0
     sharing: dict[str, Sharing] = {}
     """Client name, case-folded, to how much it is shown; ANY_CLIENT is for all that are not named. Empty: all."""
+
+    conversations: Conversations = NO_CONVERSATIONS
+    """They do not move `seq`: no tool that answers from the workspace sees them."""
 
     def sharing_of(self, client: str) -> Sharing:
         """How much the client of that name is shown."""

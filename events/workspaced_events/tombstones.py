@@ -5,6 +5,7 @@ note becomes a tombstone with the same sequence, time, source and vault; one tha
 that note. What such events did to *other* notes goes on: the active note was left, an order was changed. So the
 fold of what remains is the fold of all with the note's entries taken out. With one exception: what the note had
 pushed over a limit (ten tabs, fifty recent notes, former paths) is as if it had not been pushed.
+What is left of conversations says unsaid.py.
 
 A note is not a path: most notes were called `Untitled.md` once. `Trail` follows the one note through its renames,
 so that what other notes did under the same name stays.
@@ -21,6 +22,7 @@ from .catalogue import ENTRY_OF, Event, UnknownEvent
 from .fold import apply
 from .ids import EventId, NoteId, VaultId, uuid7
 from .state import EMPTY, VaultState, WorkspaceState
+from .unsaid import TALK_TYPES, Unsaid, notes_named
 
 _ONE_NOTE: Final = frozenset(data for data in ENTRY_OF if "note" in data.__struct_fields__)
 """Types that tell of one note alone."""
@@ -54,9 +56,16 @@ class Trail:
                 self._follow(data.from_, data.to)
             elif type(data) in _ONE_NOTE and data.note is not None:
                 if data.note == self._asked:
-                    self.note, self.mentioned = self._asked, True
-                if (title := getattr(data, "title", None)) is not None:
-                    self._titles[data.note, title, len(self._renames)] = event.seq
+                    self.note = self._asked
+                self._named(event.seq, data.note, getattr(data, "title", None))
+            elif type(data) in TALK_TYPES:
+                for path, title in notes_named(data):
+                    self._named(event.seq, NoteId(path), title)
+
+    def _named(self, seq: int, path: NoteId, title: str | None) -> None:
+        self.mentioned = self.mentioned or path == self._asked
+        if title is not None:
+            self._titles[path, title, len(self._renames)] = seq
 
     def _follow(self, old: NoteId, new: NoteId) -> None:
         self.mentioned = self.mentioned or self._asked in (old, new)
@@ -99,11 +108,12 @@ class Forgetting:
         changed: how many events were changed or replaced.
     """
 
-    def __init__(self, vault: VaultId, trail: Trail, tells: Callable[[Event], bool]) -> None:
+    def __init__(self, vault: VaultId, trail: Trail, tells: Callable[[Event], bool], unsaid: Unsaid) -> None:
         """`tells` says whether the call of a tool, or an event of an unknown type, tells of the note."""
         self._vault = vault
         self._trail = trail
         self._tells = tells
+        self._unsaid = unsaid
         self.state: WorkspaceState = EMPTY
         self.rest: WorkspaceState = EMPTY
         self.changed = 0
@@ -122,6 +132,9 @@ class Forgetting:
         data = event.data
         if type(event) is UnknownEvent or type(data) is c.ToolCalled:
             return _tombstone(event, c.RecordForgotten()) if self._tells(event) else event
+        if type(data) in TALK_TYPES:
+            rest = self._unsaid(data)
+            return _tombstone(event, rest) if rest is not data else event
         if event.vault != self._vault:
             return event
         names = self._trail.at(event.seq)

@@ -65,6 +65,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "durationUs": 1,
         "ok": True,
     },
+    "event_forgotten": {},
+    "record_forgotten": {},
+    "conversation_started": {},
+    "conversation_ended": {},
+    "message_added": {},
+    "message_replaced": {},
+    "message_removed": {},
+    "summary_set": {},
+    "context_pinned": {},
+    "context_unpinned": {},
+    "artifact_recorded": {},
+    "prompt_assembled": {},
+    "library_rebased": {},
+    "usage_reported": {},
     "log_recovered": {"segment": "s", "offset": 1, "bytes": 1, "lastSeq": 1, "quarantined": "q"},
     "daemon_started": {"version": "1", "pid": 1, "vaults": ["v"]},
     "daemon_stopped": {"reason": "r"},
@@ -221,13 +235,13 @@ class TestData:
     @pytest.mark.parametrize("size", [0, 1, SELECTION_INLINE_CHARS_MAX])
     def test_keeps_a_short_selection_inline(self, size: int) -> None:
         action = parse_one("selection_changed", {"note": "a.md", "startLine": 1, "endLine": 1, "text": "é" * size})
-        assert (action.data.text, action.data.text_sha256, action.blob) == ("é" * size, None, None)
+        assert (action.data.text, action.data.text_sha256, action.blobs) == ("é" * size, None, ())
 
     @pytest.mark.parametrize("size", [SELECTION_INLINE_CHARS_MAX + 1, SELECTION_CHARS_MAX])
     def test_names_a_long_selection_by_its_sha256(self, size: int) -> None:
         text = "é" * size
         action = parse_one("selection_changed", {"note": "a.md", "startLine": 1, "endLine": 1, "text": text})
-        assert action.blob == text.encode()
+        assert action.blobs == (text.encode(),)
         assert (action.data.text, action.data.text_sha256) == (None, sha256(text.encode()).hexdigest())
 
 

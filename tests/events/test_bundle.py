@@ -22,7 +22,7 @@ from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.export import export_lines
 from workspaced_events.fold import FOLD_VERSION, fold_all
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
 from workspaced_events.record import encode_event
 from workspaced_events.replay import replay
 from workspaced_events.slicing import LEAD_EVENTS_MAX, Slice, cut
@@ -34,6 +34,8 @@ V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "folder/日記"))
 TEXT = "a long selection, é\n".encode() * 300
 NAME = sha256(TEXT).hexdigest()
+TALK = ConversationId("talk")
+STARTED = c.ConversationStarted(conversation=TALK, provider="p", model="m", context_window=9, output_reserve=1)
 
 
 def event(seq: int, data: c.Data, vault: VaultId | None = V, source: str = "ui") -> Event:
@@ -53,6 +55,22 @@ def log_of(*data: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
 
 def called(as_of: int, **fields: Any) -> c.ToolCalled:
     return c.ToolCalled("t", "agent", {}, as_of, "0" * 64, 1, 1, True, "2026-03-01T12:00:00.000000Z", **fields)
+
+
+def prompt(as_of: int, talk: ConversationId = TALK) -> c.PromptAssembled:
+    return c.PromptAssembled(
+        conversation=talk,
+        message=MessageId("m"),
+        as_of_seq=as_of,
+        inputs_sha256=NAME,
+        manifest_sha256=NAME,
+        layer_hashes=c.LayerHashes(*[NAME] * 5),
+        combined_hash=NAME,
+        prefix_tokens=5,
+        estimate=9,
+        seed_estimate=9,
+        limit=99,
+    )
 
 
 class Held:
@@ -122,6 +140,9 @@ anything = st.one_of(
     st.builds(c.DaemonStarted, st.just("1"), st.just(1), st.just((V, W))),
     st.just(c.DaemonStopped("SIGTERM")),
     st.builds(called, st.integers(0, 40)),
+    st.just(STARTED),
+    st.just(c.MessageAdded(TALK, MessageId("m"), "user", NAME)),
+    st.builds(prompt, st.integers(0, 40)),
 )
 logs = st.lists(st.one_of(anything, st.tuples(st.sampled_from([V, W]), anything)), min_size=1, max_size=40).map(
     lambda data: log_of(*data)
@@ -187,6 +208,27 @@ def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: p
     monkeypatch.setattr(slicing, "LEAD_EVENTS_MAX", 5)
     events = log_of(*[c.ActiveNoteSet(NOTES[n % 2]) for n in range(30)], called(3), called(29))
     assert cut(Held(events).source, last=2).first == 30
+
+
+def test_a_part_begins_earlier_where_a_prompt_rests_on_a_conversation_that_was_over() -> None:
+    said, rebased = (
+        c.MessageAdded(TALK, MessageId("m"), "user"),
+        c.LibraryRebased(conversation=TALK, reason="asked", library=()),
+    )
+    read, other = (
+        c.ArtifactRecorded("a.md", "note", NAME, 9),
+        c.MessageAdded(ConversationId("x"), MessageId("m"), "user"),
+    )
+    events = log_of(STARTED, said, read, other, rebased, prompt(4), other)  # 3 to 9; the prompt is 8
+    assert cut(Held(events).source, last=1).first == 9
+    assert cut(Held(events).source, last=2).first == 7
+    part = cut(Held(events).source, last=2)
+    assert part.start.conversations.by_id[TALK] == fold_all(events[:4], EMPTY).conversations.by_id[TALK]
+
+
+def test_a_prompt_of_a_conversation_that_did_not_change_makes_no_part_longer() -> None:
+    events = log_of(c.ActiveNoteSet(NOTES[0]), *[prompt(3, ConversationId(f"talk {n}")) for n in range(20)])
+    assert cut(Held(events).source, last=5).first == len(events) - 4
 
 
 @pytest.mark.parametrize("bounds", [{"since": 99}, {"since": "2099"}, {"until": 0}, {"until": 99}])

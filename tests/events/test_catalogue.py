@@ -34,6 +34,31 @@ U, D, UD = Publisher.UI, Publisher.DAEMON, Publisher.BOTH
 NOTES = VaultId("notes")
 TIME = "2026-03-01T12:00:00.000000Z"
 
+TALK = {"conversation": "chat-1"}
+ENTRY = {
+    "id": "a.md",
+    "kind": "note",
+    "revision": SHA256,
+    "blockSha256": SHA256,
+    "tokens": 9,
+    "message": "m1",
+}
+MESSAGE = {
+    **TALK,
+    "message": "m1",
+    "role": "user",
+    "textSha256": SHA256,
+    "attachments": [
+        {"kind": "note", "id": "a.md", "title": "A"},
+        {"kind": "selected_text", "id": "a.md#L1-L2", "textSha256": SHA256},
+        {"kind": "folder", "id": "work"},
+    ],
+    "toolCalls": [{"id": "call-1", "name": "get_note", "argumentsSha256": SHA256}],
+    "toolResults": [{"id": "call-1", "name": "get_note", "textSha256": SHA256, "isError": True}],
+    "thinking": [{"textSha256": SHA256, "signature": "c2ln"}, {"textSha256": SHA256}],
+}
+LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), SHA256)
+
 # The spec's table: type, who may publish it, whether it can change the state, and its data in full.
 ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "vault_opened": (D, True, {"vaultId": "notes", "name": "Notes", "path": "/home/me/notes"}),
@@ -59,6 +84,62 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "sharing_set": (D, True, {"client": "agent", "level": "names"}),
     "event_forgotten": (D, True, {"effect": "left"}),
     "record_forgotten": (D, False, {}),
+    "conversation_started": (
+        D,
+        False,
+        {
+            **TALK,
+            "provider": "p",
+            "model": "m",
+            "contextWindow": 128_000,
+            "outputReserve": 4_096,
+            "sections": [{"name": "system", "textSha256": SHA256}],
+            "toolsSha256": SHA256,
+            "cachedInInput": False,
+        },
+    ),
+    "conversation_ended": (D, False, TALK),
+    "message_added": (D, False, MESSAGE),
+    "message_replaced": (D, False, MESSAGE),
+    "message_removed": (D, False, {**TALK, "message": "m1", "following": True}),
+    "summary_set": (D, False, {**TALK, "textSha256": SHA256, "upTo": "m1"}),
+    "context_pinned": (D, False, {**TALK, "id": "p1", "kind": "note", "path": "a.md"}),
+    "context_unpinned": (D, False, {**TALK, "id": "p1"}),
+    "artifact_recorded": (D, False, {"id": "a.md", "kind": "note", "revision": SHA256, "bytes": 10}),
+    "prompt_assembled": (
+        D,
+        False,
+        {
+            **TALK,
+            "message": "m1",
+            "asOfSeq": 41,
+            "inputsSha256": SHA256,
+            "manifestSha256": SHA256,
+            "layerHashes": LAYERS,
+            "combinedHash": SHA256,
+            "prefixTokens": 7,
+            "estimate": 12,
+            "seedEstimate": 10,
+            "limit": 99,
+            "elided": 2,
+            "promoted": [ENTRY],
+            "elidedUntil": "m0",
+        },
+    ),
+    "library_rebased": (D, False, {**TALK, "reason": "budget", "library": [ENTRY]}),
+    "usage_reported": (
+        D,
+        False,
+        {
+            **TALK,
+            "message": "m1",
+            "provider": "p",
+            "model": "m",
+            "inputTokens": 900,
+            "cachedTokens": 300,
+            "outputTokens": 20,
+        },
+    ),
     "tool_called": (
         D,
         False,
@@ -96,6 +177,11 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("temporary_tabs_expired", {"tabIds": []}),
     ("selection_changed", {"note": "a.md", "startLine": 1, "endLine": 1}),
     ("selection_changed", {"note": "a.md", "startLine": 1, "endLine": 900, "textSha256": SHA256}),
+    ("message_added", {**TALK, "message": "m1", "role": "assistant"}),
+    ("message_removed", {**TALK, "message": "m1"}),
+    ("context_pinned", {**TALK, "id": "p1", "kind": "text", "textSha256": SHA256}),
+    ("context_pinned", {**TALK, "id": "p1", "kind": "folder", "folder": "work"}),
+    ("context_pinned", {**TALK, "id": "p1", "kind": "recent-changes"}),
     *(
         ("temporary_tab_opened", {"note": "a.md", "source": source})
         for source in ("search", "navigation", "history")
@@ -120,9 +206,9 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_three_has_every_row_of_the_table() -> None:
-    assert CATALOGUE_VERSION == 3
-    assert set(ROWS) <= set(CATALOGUE)
+def test_version_four_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 4
+    assert set(ROWS) == set(CATALOGUE)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -304,6 +390,15 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("note_renamed", {"from": "a.md", "to": None}),
     ("note_deleted", {}),
     ("tool_called", {"tool": "x", "caller": "y", "arguments": []}),
+    ("message_added", {**TALK, "message": "m1"}),
+    ("message_added", {**MESSAGE, "role": "tool"}),
+    ("message_added", {**MESSAGE, "textSha256": "what was said"}),
+    ("message_added", {**MESSAGE, "attachments": [{"kind": "mood", "id": "a.md"}]}),
+    ("message_added", {**MESSAGE, "toolResults": [{"id": "call-1", "name": "get_note"}]}),
+    ("library_rebased", {**TALK, "reason": "whim", "library": []}),
+    ("library_rebased", {**TALK, "reason": "asked", "library": [{"id": "a.md"}]}),
+    ("context_pinned", {**TALK, "id": "p1", "kind": "weather"}),
+    ("artifact_recorded", {"id": "a", "kind": "folder", "revision": SHA256, "bytes": 1}),
 ]
 
 

@@ -17,10 +17,11 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
 from workspaced_events.blobs import unpacked
 from workspaced_events.catalogue import ENTRY_OF, STATE_TYPES, Data, Event, UnknownEvent
+from workspaced_events.conversation import Conversation
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
 from workspaced_events.fold import apply, fold_all
 from workspaced_events.forget import DIRECTORY, READY, Prepared, carry_out, finish_forgetting, prepare
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
 from workspaced_events.journal import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.log.disk import RealDisk
@@ -29,12 +30,13 @@ from workspaced_events.log.segments import Batch
 from workspaced_events.served import ServedBlobs
 from workspaced_events.state import EMPTY, VaultState, WorkspaceState
 from workspaced_events.tombstones import Forgetting, Trail
+from workspaced_events.unsaid import FORGOTTEN, Unsaid
 from workspaced_events.visits import visits_of
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記", "Untitled"))
 A, B, C, D = NOTES[:4]
-HASH = "0" * 64
+HASH, HASH_1 = "0" * 64, "1" * 64
 
 
 def time_at(seq: int) -> str:
@@ -58,7 +60,7 @@ def trail_of(events: list[Event], note: NoteId, vault: VaultId = V) -> Trail:
 
 
 def without(events: list[Event], note: NoteId) -> list[Event]:
-    forgetting = Forgetting(V, trail_of(events, note), lambda _event: False)
+    forgetting = Forgetting(V, trail_of(events, note), lambda _event: False, Unsaid(lambda _said: False))
     return [forgetting(event) for event in events]
 
 
@@ -516,3 +518,229 @@ class TestADataDirectory:
         assert before
         desk.forget(OTHER)
         assert [event for event in desk.events() if type(event) is UnknownEvent] == before
+
+
+# -- conversations --
+
+TALK = ConversationId("talk")
+FALCON = "What does the Geheimplan-Falke say?"
+PLAIN = "And what is for lunch?"
+
+
+def named(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+class Talk:
+    """A conversation in a desk's log, about the note and about another one."""
+
+    def __init__(self, desk: Desk, talk: ConversationId = TALK) -> None:
+        self.desk = desk
+        self.talk = talk
+        self.journal = desk.journal = desk.open()
+
+    def say(self, data: Data, *texts: str) -> None:
+        self.desk._submit([Action(data, blobs=tuple(text.encode() for text in texts))])
+
+    def start(self, *sections: str, tools: str | None = None) -> None:
+        parts = tuple(c.Section("project", named(text)) for text in sections)
+        used = {"provider": "p", "model": "m", "context_window": 9, "output_reserve": 1, "sections": parts}
+        data = c.ConversationStarted(
+            conversation=self.talk, tools_sha256=named(tools) if tools is not None else None, **used
+        )
+        self.say(data, *sections, *([tools] if tools is not None else []))
+
+    def message(self, name: str, text: str, *attached: c.Attachment, role: c.Role = "user", **more: Any) -> None:
+        texts = [text, *more.pop("texts", ())]
+        self.say(c.MessageAdded(self.talk, MessageId(name), role, named(text), attached, **more), *texts)
+
+    def pin(self, name: str, text: str | None = None, **more: Any) -> None:
+        kind = "text" if text is not None else "note"
+        data = c.ContextPinned(
+            conversation=self.talk, id=name, kind=kind, text_sha256=text and named(text), **more
+        )
+        self.say(data, *([text] if text is not None else []))
+
+    def assembled(self, message: str, **read: str) -> None:
+        """A prompt for which these artifacts were read; all are promoted."""
+        artifacts = [{"kind": "note", "id": each, "revision": named(text)} for each, text in read.items()]
+        inputs = json.dumps({"version": 1, "conversation": self.talk, "message": message, "artifacts": artifacts})
+        manifest = json.dumps({"entries": [{"id": each} for each in read]})
+        blocks = {each: f"<note_context>{text}</note_context>" for each, text in read.items()}
+        for each, text in read.items():
+            self.say(c.ArtifactRecorded(each, "note", named(text), len(text)), text)
+        promoted = tuple(
+            c.LibraryEntry(each, "note", named(text), named(blocks[each]), 9, MessageId(message))
+            for each, text in read.items()
+        )
+        data = c.PromptAssembled(
+            conversation=self.talk,
+            message=MessageId(message),
+            as_of_seq=1,
+            estimate=900,
+            inputs_sha256=named(inputs),
+            manifest_sha256=named(manifest),
+            combined_hash=HASH_1,
+            layer_hashes=c.LayerHashes(*[HASH_1] * 5),
+            prefix_tokens=5,
+            seed_estimate=900,
+            limit=9_000,
+            promoted=promoted,
+        )
+        self.say(data, inputs, manifest, *blocks.values())
+
+    def after(self, note: NoteId = MOVED) -> list[Event]:
+        """The events of this conversation once the note is forgotten."""
+        first = self.journal.log.tail.seq
+        self.journal.recorder.close()
+        self.desk.forget(note)
+        return [event for event in self.desk.events() if event.seq <= first]
+
+    def folded(self, note: NoteId = MOVED) -> Conversation:
+        return fold_all(self.after(note), EMPTY).conversations.by_id[self.talk]
+
+
+@pytest.fixture
+def talk(desk: Desk) -> Talk:
+    return Talk(desk)
+
+
+def prompts_of(events: list[Event]) -> list[c.PromptAssembled]:
+    return [event.data for event in events if type(event.data) is c.PromptAssembled]
+
+
+class TestAConversation:
+    def fill(self, talk: Talk) -> None:
+        """Everything that a conversation may tell of the note."""
+        asks, knows, found, marked = (
+            *('{"reference": "[[Falkennest-77]]"}', "The Falkennest-77, hm."),
+            *("Deckname Zugvogel: x", "Flugroute, markiert"),
+        )
+        talk.start("Project Geheimplan-Falke", "Project Alltag", tools='["zugvogel_tool", "deckname zugvogel"]')
+        talk.message("m1", FALCON, c.Attachment("note", MOVED, title="Deckname Zugvogel"))
+        talk.assembled("m1", **{MOVED: "Flugroute im Text", OTHER: "Alltag im Text"})
+        talk.message(
+            *("m2", "Let me look."),
+            role="assistant",
+            tool_calls=(c.ToolCall("1", "get", named(asks)), c.ToolCall("2", "get", named("{}"))),
+            thinking=(c.Thinking(named(knows), "sig"), c.Thinking(named("Hm."))),
+            texts=[asks, "{}", knows, "Hm."],
+        )
+        results = (c.ToolResult("1", "get", named(found)), c.ToolResult("2", "get", named("[]")))
+        talk.message("m3", "", tool_results=results, texts=[found, "[]"])
+        selected = c.Attachment("selected_text", f"{MOVED}#L1-L2", named(marked))
+        talk.message("m4", PLAIN, c.Attachment("note", OTHER), selected, texts=[marked])
+        talk.pin("tone", "Speak of the Geheimplan-Falke")
+        talk.pin("about", path=MOVED)
+        talk.pin("lunch", "Speak of lunch")
+        talk.assembled("m4", **{"third.md": "A third text"})
+        told, again = "On Falkennest-77", "Flugroute neu"
+        talk.say(c.SummarySet(conversation=TALK, text_sha256=named(told), up_to=MessageId("m1")), told)
+        entry = c.LibraryEntry(MOVED, "note", named(again), named(f"<{again}>"), 9, MessageId("m1"))
+        rebased = c.LibraryRebased(conversation=TALK, reason="asked", library=(entry,))
+        talk.say(rebased, again, f"<{again}>")
+
+    def test_holds_no_trace_of_the_note_afterwards(self, talk: Talk) -> None:
+        before = len(telling(talk.desk.files()))
+        self.fill(talk)
+        assert len(telling(talk.desk.files())) > before + 14
+        events = talk.after()
+        assert telling(talk.desk.files()) == []
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+    def test_keeps_its_messages_in_their_places_with_what_does_not_tell(self, talk: Talk) -> None:
+        self.fill(talk)
+        left = talk.folded()
+        assert list(left.messages) == ["m1", "m2", "m3", "m4"]
+        first, second, third, fourth = left.messages.values()
+        assert (first.text_sha256, first.attachments) == (None, ())
+        assert (second.text_sha256, [each.id for each in second.tool_calls]) == (named("Let me look."), ["2"])
+        assert [each.text_sha256 for each in second.thinking] == [named("Hm.")]
+        assert [each.id for each in third.tool_results] == ["2"]
+        assert (fourth.text_sha256, [each.id for each in fourth.attachments]) == (named(PLAIN), [OTHER])
+        assert [each.text_sha256 for each in left.settings.sections] == [named("Project Alltag")]
+        assert left.settings.tools_sha256 is None
+        assert list(left.pins) == ["lunch"]
+        assert left.summary is None
+        assert left.library == ()  # as it was rebased, without the note
+
+    def test_keeps_the_texts_that_are_still_named(self, talk: Talk) -> None:
+        self.fill(talk)
+        talk.after()
+        blobs = {unpacked(data).decode() for name, data in talk.desk.files().items() if name.startswith("blobs")}
+        assert {
+            PLAIN,
+            "Let me look.",
+            "Hm.",
+            "Alltag im Text",
+            "<note_context>Alltag im Text</note_context>",
+        } <= blobs
+        assert not any("artifacts" in each for each in blobs)
+
+    def test_has_prompts_that_cannot_be_made_again_from_there_on(self, talk: Talk) -> None:
+        talk.start()
+        talk.message("m0", PLAIN)
+        talk.assembled("m0", **{OTHER: "Alltag im Text"})
+        talk.message("m1", "What of this?", c.Attachment("note", MOVED))
+        talk.assembled("m1", **{MOVED: "Flugroute im Text", "third.md": "A third text"})
+        talk.message("m2", PLAIN)
+        talk.assembled("m2")
+        events = talk.after()
+        before, with_it, later = prompts_of(events)
+        assert FORGOTTEN not in (before.inputs_sha256, before.manifest_sha256, before.combined_hash)
+        assert talk.desk.open().blobs.get(before.inputs_sha256) is not None
+        for each in (with_it, later):
+            hashes = {each.inputs_sha256, each.manifest_sha256, each.combined_hash}
+            assert {*hashes, *msgspec.structs.astuple(each.layer_hashes)} == {FORGOTTEN}
+            assert each.estimate == 900
+        left = fold_all(events, EMPTY).conversations.by_id[TALK]
+        assert [each.id for each in left.library] == [OTHER, "third.md"]
+
+    def test_of_which_a_prompt_alone_tells_goes_on_as_it_was(self, talk: Talk) -> None:
+        """As where a list of open notes was part of it, and nothing else."""
+        talk.start()
+        for name, opened in (("m1", "- Falkennest-77"), ("m2", "- other")):
+            talk.message(name, PLAIN)
+            inputs = json.dumps({"version": 1, "provided": [{"id": "workspace", "textSha256": named(opened)}]})
+            talk.assembled(name)
+            *_others, last = prompts_of(talk.journal.log.read(1, 9_999))
+            data = msgspec.structs.replace(last, inputs_sha256=named(inputs))
+            talk.say(data, inputs, opened)
+        first, telling_one, second, other = prompts_of(talk.after())
+        told = [each.inputs_sha256 == FORGOTTEN for each in (first, telling_one, second, other)]
+        assert told == [False, True, False, False]
+        assert telling(talk.desk.files()) == []
+
+    def test_about_a_note_that_only_conversations_name_is_found(self, talk: Talk) -> None:
+        path = NoteId("chat/Seeadler-Plan.md")
+        talk.start()
+        talk.message("m1", "What of Seeadler-Plan?", c.Attachment("note", path, title="Horst am See"))
+        talk.assembled("m1", **{path: "Wegbeschreibung"})
+        talk.message("m2", "The Horst am See is far.", role="assistant")
+        left = talk.folded(path)
+        assert [each.text_sha256 for each in left.messages.values()] == [None, None]
+        words = ("seeadler", "horst am see", "wegbeschreibung")
+        texts = [unpacked(data) + data for data in talk.desk.files().values()]
+        assert not [text for text in texts if any(word.encode() in text.lower() for word in words)]
+
+    def test_called_like_the_note_is_forgotten_whole(self, talk: Talk) -> None:
+        talk.talk = ConversationId("About Falkennest-77")
+        talk.start()
+        talk.message("m1", PLAIN)
+        talk.assembled("m1")
+        events = talk.after()
+        assert [event.type for event in events[-3:]] == ["record_forgotten"] * 3
+        assert telling(talk.desk.files()) == []
+
+    def test_about_others_stays_to_the_byte(self, talk: Talk) -> None:
+        talk.start("Project Alltag", tools="[]")
+        talk.message("m1", PLAIN, c.Attachment("note", OTHER))
+        talk.assembled("m1", **{OTHER: "Alltag im Text"})
+        talk.pin("lunch", "Speak of lunch")
+        first = talk.journal.log.read(1, 9_999)
+        start = next(event.seq for event in first if event.type == "conversation_started")
+        blobs = {name: data for name, data in talk.desk.files().items() if name.startswith("blobs")}
+        after = talk.after()
+        assert after[start - 1 :] == first[start - 1 :]
+        gone = blobs.keys() - talk.desk.files().keys()
+        assert [name for name in gone if b"Flugroute" not in unpacked(blobs[name])] == []

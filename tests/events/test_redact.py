@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from workspaced_events import catalogue as c
 from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Data, Event, Redact, UnknownEvent
+from workspaced_events.conversation import CONVERSATION_TYPES, Conversations
 from workspaced_events.export import export_lines, import_events, read_export
 from workspaced_events.fold import fold_all
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
 from workspaced_events.log.simdisk import SimDisk
 from workspaced_events.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
 from workspaced_events.record import decode_event, encode_event
-from workspaced_events.redact import Redactor, tags
+from workspaced_events.redact import TAGS, Redactor, tags
 from workspaced_events.replay import replay
 from workspaced_events.state import EMPTY, Selection, Vault, VaultState, WorkspaceState, client_key
 
@@ -189,10 +190,10 @@ class TestTheTags:
 
     def test_let_these_texts_stay_and_no_others(self) -> None:
         stay = {
-            f"{name}.{field}"
-            for name, entry in CATALOGUE.items()
-            for field, tag in tags(entry.data).items()
-            if tag is Redact.PUBLIC and is_free_text(get_type_hints(entry.data)[field])
+            f"{ENTRY_OF[struct].name if issubclass(struct, Data) else struct.__name__}.{field}"
+            for struct, tagged in TAGS.items()
+            for field, tag in tagged.items()
+            if tag is Redact.PUBLIC and is_free_text(get_type_hints(struct)[field])
         }
         assert stay == {
             "note_created.mtime_ns",
@@ -206,10 +207,15 @@ class TestTheTags:
         }
 
     def test_that_are_not_public_are_on_texts_which_are_what_can_be_redacted(self) -> None:
-        for entry in CATALOGUE.values():
-            for field, tag in tags(entry.data).items():
-                hint = get_type_hints(entry.data)[field]
-                assert tag is Redact.PUBLIC or is_free_text(hint) or typing.get_origin(hint) is dict
+        for struct, tagged in TAGS.items():
+            for field, tag in tagged.items():
+                hint = get_type_hints(struct)[field]
+                redactable = is_free_text(hint) or typing.get_origin(hint) is dict
+                assert tag is Redact.PUBLIC or (redactable != (tag is Redact.FIELDS))
+
+    def test_are_demanded_of_the_fields_of_structs_in_structs(self) -> None:
+        inner = {c.Section, c.Attachment, c.ToolCall, c.ToolResult, c.Thinking, c.LibraryEntry, c.LayerHashes}
+        assert {struct for struct in TAGS if not issubclass(struct, Data)} == inner
 
 
 def is_free_text(hint: Any) -> bool:
@@ -246,6 +252,8 @@ def planted(hint: Any, canary: str, tag: Redact, field: str) -> Any:
     if origin is dict:
         nested = {"deep": [canary, {canary: [canary]}], f"{canary} of": 1}
         return {"reference": f"[[{canary}]]", "limit": 5, canary: canary, "tags": nested}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return planted_in(hint, canary)
     if hint in (int, bool):
         return hint(1)
     if tag is Redact.PUBLIC:
@@ -257,12 +265,21 @@ def planted(hint: Any, canary: str, tag: Redact, field: str) -> Any:
     )
 
 
-def planted_data(entry: c.Entry, canary: str) -> Data:
-    hints, tagged = get_type_hints(entry.data, include_extras=True), tags(entry.data)
-    values = {name: planted(hints[name], canary, tag, name) for name, tag in tagged.items()}
-    if entry.data is c.TemporaryTabClosed:
+def planted_in(struct: Any, canary: str) -> Any:
+    hints = get_type_hints(struct, include_extras=True)
+    values = {name: planted(hints[name], canary, tag, name) for name, tag in TAGS[struct].items()}
+    if struct is c.TemporaryTabClosed:
         values["note"] = None
-    return entry.data(**values)
+    return struct(**values)
+
+
+def textual_fields(struct: Any) -> int:
+    """How many fields hold text of people, those of structs within included."""
+    hints = get_type_hints(struct)
+    return sum(
+        tag in TEXTUAL or (tag is Redact.FIELDS and textual_fields((*get_args(hints[name]), hints[name])[0]))
+        for name, tag in TAGS[struct].items()
+    )
 
 
 def shows(data: bytes, canary: str) -> bool:
@@ -288,9 +305,11 @@ class TestNoCanary:
     @pytest.mark.parametrize("name", CATALOGUE)
     def test_of_any_field_of_any_type_shows(self, name: str, canary: str) -> None:
         entry = CATALOGUE[name]
-        event = event_of(planted_data(entry, canary), id=canary, source=f"{canary}-app", vault=f"{canary}-2")
+        data = planted_in(entry.data, canary)
+        assert decode_event(encode_event(event_of(data))).data == data
+        event = event_of(data, id=canary, source=f"{canary}-app", vault=f"{canary}-2")
         plain = b"".join(export_lines("x", [event]))
-        assert plain.count(canary.encode()) >= 3 + len([t for t in tags(entry.data).values() if t in TEXTUAL])
+        assert plain.count(canary.encode()) >= 3 + textual_fields(entry.data)
         assert SHA256 not in redacted([event]).decode()
         assert not shows(redacted([event]), canary)
         assert decode_event(redacted([event]).splitlines()[1]).type == name
@@ -385,6 +404,8 @@ NOTES = [
     )
 ]
 VAULTS = [VaultId(each) for each in ("notes", "notes-2", "ノート")]
+TALKS = [ConversationId(each) for each in (UUID4, "Über Müller")]
+MESSAGES = [MessageId(each) for each in (UUID7, "first", "zweite", "tab-7")]
 CLIENTS = ["*", "Agent", "agent", " agent ", "Straße", "STRASSE", "  ", "ΐ"]
 PUBLIC_TEXT = {**PLAIN, "tool": "get_current_note"}
 
@@ -394,53 +415,67 @@ def a_value(hint: Any, field: str) -> st.SearchStrategy[Any]:
     if origin is Literal:
         return st.sampled_from(parts)
     if origin is Annotated:
-        return a_value(parts[0], field)
+        return st.just(SHA256) if Redact.HASH in hint.__metadata__ else a_value(parts[0], field)
     if type(None) in parts:
         return st.none() | a_value(parts[0], field)
     if origin is tuple:
         return st.lists(a_value(parts[0], field), max_size=4).map(tuple)
     if origin is dict:
         return st.dictionaries(st.sampled_from(["reference", "limit", "x"]), some_text | st.integers(0, 9))
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return fields_of(hint).map(lambda values: hint(**values))
     if hint is int:
-        return st.integers(1, 9)
-    if field in PUBLIC_TEXT or field.endswith("sha256"):
-        return st.just(PUBLIC_TEXT.get(field, SHA256))
+        return st.integers(1, 9) | st.just(700)
+    if field in PUBLIC_TEXT:
+        return st.just(PUBLIC_TEXT[field])
     by_type: dict[Any, st.SearchStrategy[Any]] = {
         NoteId: st.sampled_from(NOTES),
         VaultId: st.sampled_from(VAULTS),
         TabId: st.integers(1, 30).map(lambda seq: f"tab-{seq}") | st.just("other"),
+        ConversationId: st.sampled_from(TALKS),
+        MessageId: st.sampled_from(MESSAGES),
         bool: st.booleans(),
     }
     return by_type.get(hint, st.sampled_from(CLIENTS) if field in ("client", "caller") else some_text)
 
 
-def some_data(entry: c.Entry) -> st.SearchStrategy[Data]:
-    hints = get_type_hints(entry.data, include_extras=True)
+def fields_of(struct: Any) -> st.SearchStrategy[dict[str, Any]]:
+    hints = get_type_hints(struct, include_extras=True)
+    return st.fixed_dictionaries({name: a_value(hints[name], name) for name in struct.__struct_fields__})
 
+
+def some_data(entry: c.Entry) -> st.SearchStrategy[Data]:
     def build(values: dict[str, Any]) -> Data | None:
         try:
             return entry.data(**values)
         except ValueError:  # what __post_init__ refuses
             return None
 
-    values = {name: a_value(hints[name], name) for name in entry.data.__struct_fields__}
-    return st.fixed_dictionaries(values).map(build).filter(lambda data: data is not None)  # type: ignore[return-value]
+    return fields_of(entry.data).map(build).filter(lambda data: data is not None)  # type: ignore[return-value]
 
 
 a_step = st.tuples(
-    st.one_of(*map(some_data, CATALOGUE.values()), st.none()),
+    st.one_of(
+        st.one_of(*map(some_data, CATALOGUE.values()), st.none()),
+        st.one_of(*(some_data(ENTRY_OF[data]) for data in CONVERSATION_TYPES)),
+    ),
     st.sampled_from(VAULTS),
     st.sampled_from(["ui", "workspaced", "Straße", UUID4]),
 )
 
 
 def log_of(steps: list[Any]) -> list[Event]:
-    opened = [event_of(c.VaultOpened(VAULTS[0], "Notes", "/home/me/notes"), 1, vault=VAULTS[0])]
-    return opened + [
+    started = [
+        c.ConversationStarted(conversation=talk, provider="p", model="Größe/1", context_window=9, output_reserve=1)
+        for talk in TALKS
+    ]
+    said = [c.MessageAdded(talk, message, "user") for talk in TALKS for message in MESSAGES[:2]]
+    opened = [c.VaultOpened(VAULTS[0], "Notes", "/home/me/notes"), *started, *said]
+    return [event_of(data, seq, vault=VAULTS[0]) for seq, data in enumerate(opened, start=1)] + [
         unknown_event(b'{"note":"a.md"}', seq)
         if data is None
         else event_of(data, seq, vault=vault, source=source, id=f"{source}/{seq}")
-        for seq, (data, vault, source) in enumerate(steps, start=2)
+        for seq, (data, vault, source) in enumerate(steps, start=len(opened) + 1)
     ]
 
 
@@ -455,7 +490,32 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         },
         by_vault={VaultId(p.text(vault)): renamed_vault(sub, p) for vault, sub in state.by_vault.items()},
         sharing={client_key(p.text(client)): level for client, level in state.sharing.items()},
+        conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),
     )
+
+
+def plain(struct: msgspec.Struct) -> Any:
+    return json.loads(msgspec.json.encode(struct))
+
+
+WORDS_OF_OURS = {"role", "kind", "at", "reason", "section"}
+KEYED_BY_NAMES = {"by_id", "messages", "pins", "calibrations"}
+
+
+def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
+    """Conversations as plain values: every text has its pseudonym, but for times and words of ours."""
+    if isinstance(value, list):
+        return [renamed_values(each, p, of) for each in value]
+    if isinstance(value, dict) and of in KEYED_BY_NAMES:
+        return {renamed_values(name, p): renamed_values(each, p) for name, each in value.items()}
+    if isinstance(value, dict):
+        fields = {name: "section" if (of, name) == ("sections", "name") else name for name in value}
+        return {name: renamed_values(each, p, fields[name]) for name, each in value.items()}
+    if not isinstance(value, str) or of in WORDS_OF_OURS or value in (UUID4, UUID7, "tab-7"):
+        return value
+    if of == "signature":
+        return REMOVED
+    return p.digest(value) if value == SHA256 else p.text(value)
 
 
 def renamed_vault(sub: VaultState, p: Pseudonyms) -> VaultState:

@@ -17,7 +17,7 @@ from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.errors import LogDamaged
 from workspaced_events.fold import fold_all
 from workspaced_events.id_window import IdWindow, fingerprint, seen_in
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
 from workspaced_events.journal import Journal, open_journal
 from workspaced_events.limits import SNAPSHOT_EVENTS
 from workspaced_events.log.scan import resume_scan, scan_log
@@ -29,6 +29,7 @@ from workspaced_events.state import EMPTY, WorkspaceState, to_json
 
 EVERYTHING = 1 << 40
 NEVER = 1 << 60
+HASH = "0123456789abcdef" * 4
 NOTES = tuple(NoteId(f"{letter}.md") for letter in string.ascii_lowercase)
 
 
@@ -66,8 +67,50 @@ def session(seed: int, count: int) -> list[Action]:
                 c.VaultOpened(VaultId("w"), "w", "/w"),
             ]
         )
+        if number % 5 == 4:
+            data = said(chance, number)
         actions.append(Action(data, id=EventId(f"id{seed}-{number}")))
     return actions
+
+
+TALKS = tuple(ConversationId(name) for name in ("one", "two"))
+
+
+def said(chance: random.Random, number: int) -> c.Data:
+    """Something about a conversation."""
+    talk, message = chance.choice(TALKS), MessageId(f"m{number % 25}")
+    start = c.ConversationStarted(
+        conversation=talk, provider="p", model="m", context_window=9, output_reserve=1, cached_in_input=False
+    )
+    entry = c.LibraryEntry(chance.choice(NOTES), "note", HASH, HASH, 5, message)
+    assembled = c.PromptAssembled(
+        conversation=talk,
+        message=message,
+        as_of_seq=number,
+        inputs_sha256=HASH,
+        manifest_sha256=HASH,
+        layer_hashes=c.LayerHashes(*[HASH] * 5),
+        combined_hash=HASH,
+        prefix_tokens=5,
+        estimate=900,
+        seed_estimate=900,
+        limit=9_000,
+        promoted=(entry,),
+    )
+    used = {"provider": "p", "model": "m", "input_tokens": 700 + number}
+    said = c.MessageAdded(talk, message, "user", HASH, (c.Attachment("note", "a.md"),))
+    return chance.choice(
+        [
+            start,
+            *[said] * 3,
+            *[assembled] * 3,
+            c.UsageReported(conversation=talk, message=message, **used),
+            c.ContextPinned(conversation=talk, id="p", kind="workspace"),
+            c.SummarySet(conversation=talk, text_sha256=HASH, up_to=message),
+            c.LibraryRebased(conversation=talk, reason="asked", library=(entry,)),
+            c.MessageRemoved(conversation=talk, message=message, following=number % 2 == 0),
+        ]
+    )
 
 
 def closed(actions: list[Action], **options: Any) -> SimDisk:
@@ -381,5 +424,5 @@ def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
 
     journal = opened(closed(session(99, 600)))
     digest = blake2b(msgspec.json.encode(journal.recorder.state), digest_size=8).hexdigest()
-    assert (FOLD_VERSION, digest) == (2, "92dcf34b5ddc030e")
+    assert (FOLD_VERSION, digest) == (3, "2f9b99d19273a98e")
     assert journal.recorder.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)

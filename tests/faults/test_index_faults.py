@@ -87,6 +87,7 @@ def asked(vault: Vault) -> dict[str, Any]:
         "names": vault.names([note, NoteId("private.md"), NoteId("missing.md")]),
         "similar": [each.note.id for each in vault.similar(note, 9)],
         "tags": [each.note.id for each in vault.sharing_tags(note, 50)],
+        "members": vault.members("d1", None, 9),
         "overview": vault.overview(50),
         "state": (vault.index_state(), vault.note_count(), vault.statistics().withheld),
         "read": [type(each) for each in vault.read([note, NoteId("private.md")])],

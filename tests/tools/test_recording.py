@@ -77,6 +77,7 @@ QUESTIONS: dict[str, list[Question]] = {
         (Search("zebra", 10, among=(NoteId("a.md"),), tags=("x",), folder="one", names_only=True),),
         (Search("\0 * AND", 10),),
     ],
+    "members": [("one", None, 9), ("", "X", 1), (None, "rare", 9), ("two", "x", 9), ("none", None, 9)],
     "similar": [(NoteId("a.md"), 5), (NoteId("gone.md"), 5)],
     "sharing_tags": [(NoteId("a.md"), 5), (NoteId("gone.md"), 5)],
     "overview": [(0,), (10,)],

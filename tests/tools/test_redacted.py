@@ -200,6 +200,7 @@ def play(session: Any, canary: Canaries, space: str = "%20") -> None:
         "get_workspace_summary": [{}],
         "get_navigation_history": [{}, {"sinceTime": "2026-01-01"}, {"sinceTime": canary()}],
         "get_note_diff": [{"reference": path}],
+        "get_context_manifest": [{}, {"conversation": canary()}],
     }
     assert arguments.keys() == sessions.TOOLS.keys()
     for caller in ("agent", canary(), f"{canary()} client"):

@@ -57,6 +57,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_summary", {}),
     ("get_navigation_history", {"limit": 3}),
     ("get_navigation_history", {"sinceTime": "yesterday"}),
+    ("get_context_manifest", {}),
 ]
 VISITS = [
     Visit(NoteId("a.md"), 1, EARLIER, "2026-03-01T11:00:00.000000Z"),

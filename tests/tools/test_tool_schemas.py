@@ -19,7 +19,11 @@ from workspaced_tools.tool import Answer, Arguments, Model, Tool, run
 from workspaced_tools.view import View
 
 NOWHERE = View(EMPTY, "2026-03-01T12:00:00.000000Z", None)
-REQUIRED = {"get_note_by_reference": {"reference": "x"}, "search_workspace": {"query": "x"}}
+REQUIRED = {
+    "get_note_by_reference": {"reference": "x"},
+    "get_note_diff": {"reference": "x"},
+    "search_workspace": {"query": "x"},
+}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "get_workspace_context": {
         "includeContent": False,
@@ -34,16 +38,19 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "maxContentLength": 3000,
         "offset": 0,
     },
+    "get_note_diff": {"maxContentLength": 10_000, "offset": 0},
     "search_workspace": {"limit": 10, "scope": "vault"},
     "get_related_notes": {"limit": 10},
     "get_workspace_summary": {},
     "get_navigation_history": {"limit": 20},
+    "get_context_manifest": {},
 }
 RANGES = {
     ("get_workspace_context", "maxContentLength"): (100, 10_000),
     ("get_workspace_context", "maxTotalLength"): (100, 50_000),
     ("get_current_note", "maxContentLength"): (100, 50_000),
     ("get_note_by_reference", "maxContentLength"): (100, 10_000),
+    ("get_note_diff", "maxContentLength"): (100, 50_000),
     ("search_workspace", "limit"): (1, 50),
     ("get_related_notes", "limit"): (1, 50),
     ("get_navigation_history", "limit"): (1, 200),
@@ -58,10 +65,11 @@ every_tool = pytest.mark.parametrize("name", TOOLS)
 
 
 def test_tools_come_in_a_fixed_order() -> None:
-    assert list(TOOLS)[:7] == [
+    assert list(TOOLS)[:8] == [
         "get_workspace_context",
         "get_current_note",
         "get_note_by_reference",
+        "get_note_diff",
         "search_workspace",
         "get_related_notes",
         "get_workspace_summary",
@@ -87,11 +95,8 @@ def test_schemas_are_valid_and_tidy(name: str) -> None:
         for field in part.get("properties", ()):
             assert field.isalnum()
             assert field[0].islower()
-    assert all(words.get("description") for words in _without(tool.input_schema["properties"], "minSeq"))
-
-
-def _without(properties: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [value for key, value in properties.items() if key != name]
+    own = [schema for key, schema in tool.input_schema["properties"].items() if key not in ("at", "minSeq")]
+    assert all(schema.get("description") for schema in own)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -119,6 +124,16 @@ def test_integers_are_taken_within_their_range_only(name: str, argument: str) ->
             TOOLS[name].check({**base, argument: value})
         assert argument in caught.value.message
         assert f"from {low} to {high}" in caught.value.message
+
+
+@every_tool
+def test_a_moment_is_taken_everywhere_by_sequence_or_time(name: str) -> None:
+    base = REQUIRED.get(name, {})
+    for at in (0, 9, "2026-03-01T12:00:00Z"):
+        assert TOOLS[name].check({**base, "at": at}).at == at
+    for at in (True, 1.5, None, [1]):
+        with pytest.raises(ArgumentInvalid, match="'at': expected a sequence or an ISO 8601 time"):
+            TOOLS[name].check({**base, "at": at})
 
 
 @every_tool
@@ -193,11 +208,11 @@ def test_any_arguments_at_all_give_a_result_that_can_be_sent(check_result: Calla
             assert result["message"]
 
 
-def test_without_a_vault_every_tool_says_so(check_result: Callable[..., None]) -> None:
+def test_without_a_vault_every_tool_that_needs_one_says_so(check_result: Callable[..., None]) -> None:
     for name, tool in TOOLS.items():
         result = run(tool, NOWHERE, REQUIRED.get(name, {}))
         check_result(name, result)
-        assert result["code"] == "NO_ACTIVE_VAULT"
+        assert result["code"] == ("NOT_RECORDED" if name == "get_context_manifest" else "NO_ACTIVE_VAULT")
 
 
 class Nothing(Model):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ import pytest
 
 from workspaced.bundling import COUNTED, TOLD, told
 from workspaced.config import Settings
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.log.disk import RealDisk
 from workspaced_events.source import open_source
 from workspaced_tools.verify import Outcome, Verified, verify
 
@@ -178,3 +184,85 @@ def test_what_is_no_whole_bundle_is_refused_by_whoever_reads_it(shared: Any) -> 
         done = shared.cli(*command, "cut.wsb")
         assert done.returncode == 4
         assert "cut.wsb" in done.stderr
+
+
+# -- conversations --
+
+
+def put(name: str) -> str:
+    return sha256(name.encode()).hexdigest()
+
+
+def say(data: Path) -> None:
+    """Two conversations, one of which goes on at the end of the log: a prompt, and all that was read for it."""
+    journal = open_journal(RealDisk(data), version="t")
+    artifact = f'{{"kind":"note","id":"a.md","title":"A","revision":"{put("a note")}"}}'
+    provided = f'{{"id":"tabs","kind":"workspace","textSha256":"{put("the tabs")}"}}'
+    inputs = (
+        f'{{"version":1,"conversation":"talk","message":"m1","artifacts":[{artifact}],"provided":[{provided}]}}'
+    )
+    for name in ("silent", "talk"):
+        settings = {"provider": "p", "model": "m", "context_window": 9, "output_reserve": 1}
+        sections = (c.Section("system", put(f"you are {name}")),)
+        started = c.ConversationStarted(conversation=ConversationId(name), sections=sections, **settings)
+        asked = c.MessageAdded(ConversationId(name), MessageId("m1"), "user", put(f"{SECRET} {name}"))
+        append(journal, started, f"you are {name}")
+        append(journal, asked, f"{SECRET} {name}")
+    append(journal, c.MessageAdded(ConversationId("talk"), MessageId("m2"), "assistant", put("answer")), "answer")
+    entry = c.LibraryEntry("a.md", "note", put("a note"), put("a block"), 9, MessageId("m1"))
+    prompt = c.PromptAssembled(
+        conversation=ConversationId("talk"),
+        message=MessageId("m1"),
+        inputs_sha256=put(inputs),
+        manifest_sha256=put("manifest"),
+        layer_hashes=c.LayerHashes(*[put("layer")] * 5),
+        combined_hash=put("all"),
+        prefix_tokens=5,
+        estimate=9,
+        seed_estimate=9,
+        limit=99,
+        as_of_seq=journal.log.tail.seq,
+        promoted=(entry,),
+    )
+    append(journal, prompt, inputs, "manifest", "a note", "the tabs", "a block")
+    journal.recorder.close()
+
+
+def append(journal: Journal, data: c.Data, *texts: str) -> None:
+    done: list[Any] = []
+    journal.recorder.submit([Action(data, blobs=tuple(map(str.encode, texts)))], "agent", done.append)
+    for tell, outcome in journal.recorder.commit().outcomes:
+        tell(outcome)
+    assert isinstance(done[0], list), done
+
+
+def test_a_bundle_holds_what_the_prompts_in_it_were_made_from(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    running.stop()
+    say(running.data)
+    assert running.cli("bundle", "-o", "bug.wsb", "--last", "2", "--data-dir", str(running.data)).returncode == 0
+    held = {content.decode() for name, content in contents(running.root / "bug.wsb").items() if "blobs/" in name}
+    said = {"you are talk", f"{SECRET} talk", "answer", "manifest", "a note", "the tabs", "a block"}
+    assert {each for each in held if not each.startswith("{")} == said
+    assert len(held) == len(said) + 1  # and the inputs
+    manifest = json.loads(contents(running.root / "bug.wsb")["manifest.json"])
+    assert manifest["missing"] == []
+
+
+def test_a_redacted_bundle_holds_no_text_of_conversations(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    running.stop()
+    say(running.data)
+    done = running.cli("bundle", "-o", "bug.wsb", "--last", "2", "--redact", "--data-dir", str(running.data))
+    assert done.returncode == 0
+    held = contents(running.root / "bug.wsb")
+    assert [name for name in held if "blobs/" in name] == []
+    assert json.loads(held["manifest.json"])["missing"] == []
+    assert json.loads(held["state.json"])["conversations"] == {}
+    for content in held.values():
+        assert SECRET.casefold().encode() not in content.lower()
+        assert put(f"{SECRET} talk").encode() not in content
+    types = [json.loads(line).get("type") for line in held["log.jsonl"].splitlines()]
+    assert types == [None, "message_added", "prompt_assembled"]
+    replayed = running.cli("replay", "bug.wsb", "--verify")
+    assert replayed.returncode == 0, replayed.stderr

@@ -15,14 +15,16 @@ CLIENT = "io.modelcontextprotocol/clientInfo"
 SUPPORTED = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 META = {VERSION: "2026-07-28", CAPABILITIES: {}}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
-CALLS = {
+CALLS: dict[str, dict[str, Any]] = {
     "get_workspace_context": {"includeContent": True},
     "get_current_note": {"includeLinks": True, "includeOutline": True},
     "get_note_by_reference": {"reference": "Plan"},
+    "get_note_diff": {"reference": "Plan"},
     "search_workspace": {"query": "note"},
     "get_related_notes": {"reference": "a.md"},
     "get_workspace_summary": {},
     "get_navigation_history": {},
+    "get_context_manifest": {},
 }
 
 
@@ -30,13 +32,18 @@ CALLS = {
 def open_note(shared: Any) -> None:
     with shared.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": "work/plan.md"}}])
+        client.tool("get_current_note")
+        CALLS["get_note_diff"]["sinceSeq"] = client.call("workspaced/calls")["calls"][-1]["seq"]
+        client.context.start(
+            conversation="talk", provider="p", model="m", context_window=10_000, output_reserve=1_000
+        )
+        client.context.message("talk", {"role": "user", "text": "Hello"})
+        client.context.assemble("talk")
 
 
 def callers(client: Any) -> list[str]:
     """Who called tools so far."""
-    client.publish(
-        [{"type": "note_pinned", "data": {"note": "a.md"}}]
-    )  # what was recorded before is synced with it
+    client.call("workspaced/calls")  # waits until all that were answered are in the log
     events = client.call("workspaced/log", {"from": 1, "limit": 10_000, "types": ["tool_called"]})["events"]
     return [event["data"]["caller"] for event in events]
 

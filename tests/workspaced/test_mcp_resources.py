@@ -78,7 +78,7 @@ def test_the_lists_name_what_can_be_read(peer: Any) -> None:
     resources = peer.result("resources/list")["resources"]
     assert [each["uri"] for each in resources] == [CONTEXT, CURRENT]
     (template,) = peer.result("resources/templates/list")["resourceTemplates"]
-    assert template["uriTemplate"] == "workspace://note/{+reference}"
+    assert template["uriTemplate"] == "workspace://note/{+reference}{?at}"
     assert peer.error("resources/list", cursor="x")["code"] == -32602
 
 
@@ -149,9 +149,10 @@ def test_without_an_active_note_there_is_no_current_one(shared: Any, peer: Any) 
 
 def test_reading_is_recorded_as_the_call_it_is(shared: Any, peer: Any) -> None:
     with shared.connect() as client:
+        client.call("workspaced/calls")  # whatever was asked before is in the log
         (before,) = client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
         peer.result("resources/read", uri="workspace://note/b.md")
-        client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+        client.call("workspaced/calls")  # waits until it is in the log
         events = client.call("workspaced/log", {"from": before["seq"], "types": ["tool_called"]})["events"]
     (call,) = [event["data"] for event in events]
     assert (call["tool"], call["caller"]) == ("get_note_by_reference", "modern" if peer.meta else "handshake")

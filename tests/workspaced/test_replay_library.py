@@ -36,6 +36,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "get_related_notes": {},
     "get_workspace_summary": {},
     "get_navigation_history": {},
+    "get_context_manifest": {},
     "get_note_diff": {"reference": "a.md"},
 }
 """Every tool, asked something."""

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from . import (
+    get_context_manifest,
     get_current_note,
     get_navigation_history,
     get_note_by_reference,
@@ -25,5 +26,6 @@ TOOLS: Final[dict[str, Tool[Any]]] = {
         get_related_notes.TOOL,
         get_workspace_summary.TOOL,
         get_navigation_history.TOOL,
+        get_context_manifest.TOOL,
     )
 }

@@ -11,6 +11,7 @@
         ReadFailed                 READ_ERROR
         SharingOff                 SHARING_OFF
         NotRecorded                NOT_RECORDED: of the past, and not kept
+      BudgetExceeded               BUDGET_EXCEEDED: a prompt needs more tokens than it may have
 
 An error's `details` become the failed result's `data`: candidates, near titles.
 
@@ -58,3 +59,13 @@ class SharingOff(ToolError):
 
 class NotRecorded(ToolError):
     code = "NOT_RECORDED"
+
+
+class BudgetExceeded(WorkspacedError):
+    """A prompt cannot be made to fit: what must be in it is too much, even without the library and old rounds.
+
+    `details`, in tokens: `needed`, the `limit`; what is needed for `system`, `tools`, `turn`, `summary` and
+    `history`; the `library`, which is not.
+    """
+
+    code = "BUDGET_EXCEEDED"

@@ -18,7 +18,7 @@ from .visits_view import Names, Room, dwell_s
 
 class GetNavigationHistory(Arguments):
     limit: int = Field(20, ge=1, le=200, description="Visits.")
-    since_time: str | None = Field(None, max_length=64, description="ISO 8601; UTC without offset.")
+    since_time: str | None = Field(None, max_length=64, description="ISO 8601.")
 
 
 class ShownVisit(Model):

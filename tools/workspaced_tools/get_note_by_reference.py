@@ -19,12 +19,12 @@ class GetNoteByReference(Arguments):
     reference: str = Field(
         min_length=1,
         max_length=REFERENCE_CHARS_MAX,
-        description="Path, id, title, alias, file name or [[wikilink]], with or without #heading.",
+        description="Path, title, alias, id, file name or [[wikilink]]; #heading or not.",
     )
     include_content: bool = Field(True, description="Text.")
     include_metadata: bool = Field(False, description="Tags, dates, counts, front matter.")
-    max_content_length: int = Field(3000, ge=100, le=10_000, description="Characters of text.")
-    offset: int = Field(0, ge=0, le=2**31, description="Begin at a former nextOffset.")
+    max_content_length: int = Field(3000, ge=100, le=10_000, description="Characters.")
+    offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
 
 class FoundHeading(OutlineHeading):

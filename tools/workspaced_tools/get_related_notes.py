@@ -279,10 +279,7 @@ def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> Json:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_related_notes",
-    description=(
-        "Notes that have to do with a note, and why: links both ways, rare tags shared, visited together, "
-        "similar text."
-    ),
+    description=("Notes related to one, and why: links, rare tags shared, visited together, similar text."),
     arguments=GetRelatedNotes,
     data=RelatedNotes | Suggestions,
     function=get_related_notes,

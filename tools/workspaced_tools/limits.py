@@ -69,6 +69,8 @@ TAGGED_NOTES_MAX: Final = 500
 # What the two tools over visits show.
 HISTORY_CHARS_MAX: Final = 48_000
 """Of all visits of one answer, as JSON; the rest of it is a frame of a few hundred."""
+MANIFEST_CHARS_MAX: Final = 24_000
+"""Of all entries of one prompt's manifest, as JSON."""
 SUMMARY_CHARS_MAX: Final = 20_000
 """Of the lists of notes as JSON, and as much again of open questions; tags and warnings come on top."""
 SUMMARY_LISTED_MAX: Final = 10
@@ -99,3 +101,17 @@ VISITED_TOGETHER_VISITS: Final = 3
 """So many visits before and after one of a note are close to it,"""
 VISITED_TOGETHER_S: Final = 1_800
 """if no more than this lies between the end of the one and the beginning of the other."""
+
+# What is read for one prompt.
+ATTACHED_CHARS_MAX: Final = 400_000
+"""A longer text is not attached."""
+ATTACHED_IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024
+MEMBERS_ATTACHED_MAX: Final = 200
+"""Notes of one attached folder or tag."""
+ATTACHED_AT_ONCE: Final = 16
+"""Of those so many are read, and held, at a time."""
+IMAGES_NAMED_MAX: Final = 20
+"""Images of the active note."""
+PROVIDED_NOTES_MAX: Final = 100
+"""Notes that one pinned provider lists."""
+PROVIDED_CHANGES_MAX: Final = 10

@@ -33,8 +33,10 @@ from .view import (
     NoteRef,
     Overview,
     PastPort,
+    PromptsPort,
     Resolution,
     Search,
+    ShownManifest,
     SimilarNote,
     TaggedNote,
     VaultPort,
@@ -145,6 +147,7 @@ class Tape:
             vault=TapedVault(vault, self) if vault is not None else None,
             history=TapedHistory(history, self) if isinstance(history, SharedHistory) else history,
             past=TapedPast(view.past, self),
+            prompts=TapedPrompts(view.prompts, self),
             sharing=view.sharing,
             withheld=view.withheld,
         )
@@ -247,6 +250,18 @@ class TapedPast:
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         return self._tape.ask(VERSION_AT, (note, since, current), lambda: self._past.version(note, since, current))
+
+
+class TapedPrompts:
+    """Implements `PromptsPort` over another one."""
+
+    def __init__(self, prompts: PromptsPort, tape: Tape) -> None:
+        self._prompts = prompts
+        self._tape = tape
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
+        question = (conversation, message)
+        return self._tape.ask("manifest", question, lambda: self._prompts.manifest(*question))
 
 
 class TapedHistory:

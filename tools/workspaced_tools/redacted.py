@@ -5,6 +5,9 @@ questions, answers) every text gets its pseudonym unless it is listed here as a 
 new field is hidden until somebody lists it. Sentences of this program, such as errors, go altogether: everybody
 knows them, so their pseudonyms would tell what their words became elsewhere.
 
+Of conversations the events alone are given, under pseudonyms: no text that they name, and nothing of what was
+said before the part. So no prompt can be made again from it.
+
 Results are not redacted but made again: each tool runs over its redacted recording. So a result holds nothing that
 its inputs do not hold, and verifies to the byte. A tool may ask a little otherwise over pseudonyms (for the links
 of a redacted text, say): what it asks then is what is recorded. A call that cannot be made again loses its
@@ -22,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.catalogue import Event, SelectionChanged, ToolCalled
+from workspaced_events.conversation import NO_CONVERSATIONS
 from workspaced_events.errors import LogDamaged
 from workspaced_events.pseudonyms import Pseudonyms
 from workspaced_events.redact import Redactor
@@ -31,6 +35,7 @@ from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, Vaul
 from workspaced_events.visits import Stay, Visit, VisitFold
 
 from .catalogue import TOOLS
+from .context.model import Manifest, ManifestEntry, ManifestLayer
 from .errors import NotRecorded
 from .recording import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
 from .rephrased import Rephrased
@@ -51,6 +56,9 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     Resolution: frozenset({"resolved_by"}),
     KeptFailure: frozenset({"code"}),
     KeptVersion: frozenset({"at"}),
+    Manifest: frozenset({"estimator"}),
+    ManifestLayer: frozenset({"id"}),
+    ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
 """Fields that hold times and words of this program, and so stay."""
 _PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
@@ -82,7 +90,8 @@ def redact(part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> Redacted:
     redaction = _Redaction(part, pseudonyms, store)
     visits = redaction.value(part.start_visits())
     # The log's id is left out: what agents were told names it.
-    made = Slice("", redaction.value(part.start), msgspec.json.encode(visits), [], store.get, part.warnings)
+    start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS))
+    made = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
     moments = Moments(made)
     events = [redaction.event(event, moments) for event in part.events]
     made.events = events

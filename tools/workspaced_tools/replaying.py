@@ -49,6 +49,7 @@ from .view import (
     NoteRef,
     Overview,
     Resolution,
+    ShownManifest,
     SimilarNote,
     TaggedNote,
     VersionAt,
@@ -168,6 +169,7 @@ def answer_from(
         vault=RecordedVault(answers) if recording.served else None,
         history=_history(recording, answers, state, visits),
         past=RecordedPast(answers),
+        prompts=RecordedPrompts(answers),
         sharing=recording.level,
         withheld=recording.withheld,
     )
@@ -200,6 +202,10 @@ class Answers:
         for exchange in asked:
             answer = answer_of(exchange, notes)
             self._left.setdefault((exchange.ask, bytes(exchange.question)), []).append(answer)
+
+    def has(self, name: str, *question: Any) -> bool:
+        """Whether that was asked."""
+        return (name, question_json(question)) in self._left
 
     def to(self, name: str, *question: Any) -> Any:
         """The answer.
@@ -237,6 +243,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     "overview": Overview,
     "note_count": int | None,
     "index_state": str,
+    "manifest": ShownManifest,
     VISITS: tuple[int, ...],
     VERSION_AT: KeptVersion,
 }
@@ -325,6 +332,17 @@ class RecordedPast:
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         found: VersionAt = self._to(VERSION_AT, note, since, current)
+        return found
+
+
+class RecordedPrompts:
+    """Implements `PromptsPort`: answers what was answered."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._to = answers.to
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
+        found: ShownManifest = self._to("manifest", conversation, message)
         return found
 
 

@@ -34,11 +34,9 @@ class SearchWorkspace(Arguments):
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
     scope: Literal["vault", "workspace"] = Field("vault", description="workspace: active, pins, tabs, recents.")
     tags: list[Annotated[str, StringConstraints(min_length=1, max_length=TAG_CHARS_MAX)]] | None = Field(
-        None, max_length=SEARCH_TAGS_MAX, description="Only notes with all of them."
+        None, max_length=SEARCH_TAGS_MAX, description="Only notes with all."
     )
-    folder: str | None = Field(
-        None, max_length=NOTE_ID_CHARS_MAX, description="Only notes below it; a path such as work/plans."
-    )
+    folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only notes below this path.")
 
 
 class SearchResult(Model):

@@ -18,6 +18,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 
+from .context.kept import PromptSource, SharedPrompts
 from .errors import ReadFailed, SharingOff, ToolError
 from .vault.names import fold, key, slug, stem, without_ending
 from .vault.note import Note, NoteFailure, StatKey
@@ -27,8 +28,10 @@ from .view import (
     Incoming,
     LinkName,
     LinkTarget,
+    Members,
     NoHistory,
     NoPast,
+    NoPrompts,
     NoteRef,
     Overview,
     PastPort,
@@ -83,6 +86,7 @@ def shared_view(
     vault: VaultPort | None,
     history: HistoryPort | None = None,
     past: PastPort | None = None,
+    prompts: PromptSource | None = None,
     *,
     level: Sharing,
     withheld: IsWithheld,
@@ -93,7 +97,7 @@ def shared_view(
     Args:
         vault: gives no withheld note itself.
         history: of the current vault; None: nothing is remembered.
-        past: likewise.
+        past, prompts: likewise.
         withheld: whether a note of the current vault is withheld; touches no file.
         lists: remembers for this vault from call to call.
 
@@ -103,12 +107,14 @@ def shared_view(
     if level == "none":
         raise sharing_off("CLIENT")
     shared, count = _shared_state(state, level, withheld, lists or KnownLists())
+    former = state.of(state.current).former
     return View(
         state=shared,
         now=now,
         vault=NamesOnly(vault) if vault is not None and level == "names" else vault,
         history=NoHistory() if history is None else SharedHistory(history, withheld),
         past=past if past is not None and level == "all" else NoPast(),
+        prompts=NoPrompts() if prompts is None else SharedPrompts(prompts, former, level=level, withheld=withheld),
         sharing=level,
         withheld=count,
     )
@@ -118,6 +124,8 @@ def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
     """Whether `view`, made of `state`, would be made the same way now: no note was found to be private since."""
     history = view.history
     if isinstance(history, SharedHistory) and not history.is_current():
+        return False
+    if isinstance(view.prompts, SharedPrompts) and not view.prompts.is_current():
         return False
     shared, count = _shared_state(state, view.sharing, withheld, KnownLists())
     return count == view.withheld and (shared is view.state or shared == view.state)
@@ -287,6 +295,10 @@ class NamesOnly:
         found = self._vault.search(msgspec.structs.replace(search, names_only=True))
         hits = tuple(msgspec.structs.replace(hit, line=1, snippet="") for hit in found.hits)
         return Found(hits, found.total, found.complete)
+
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        """Of a folder only."""
+        return self._vault.members(folder, None, limit) if tag is None else Members((), 0)
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
         return []

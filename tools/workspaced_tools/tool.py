@@ -36,7 +36,7 @@ shared with other results: a caller does not change it."""
 _PUBLISHED_LEVELS: Final = 2
 """Levels of objects whose fields an output schema tells: the result, and what is in it. Lists are no level: what
 is in a list of `data` is told as well."""
-_UNSAID: Final = frozenset({"error", "code", "warnings"})
+_UNSAID: Final = frozenset({"error", "code", "warnings", "truncation"})
 """What only failures have, and what says itself what it means."""
 _log = logging.getLogger(__name__)
 
@@ -321,12 +321,11 @@ def _published(schema: Json) -> Json:
     Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects and lists
     within that only the kind. Definitions stand where they are used, unless used often; `null` is one more type.
     Left unsaid, and allowed, as no object is closed to further fields: what failures have besides, warnings,
-    descriptions, and which fields of `data` are always there. Tests hold results against the full schema as well.
+    truncation, descriptions, and which fields of `data` are always there. Tests hold results against the full
+    schema as well.
     """
     told = {name: value for name, value in schema["properties"].items() if name not in _UNSAID}
     told["data"] = told["data"].get("anyOf", [told["data"]])[0]
-    if "truncation" in told:
-        told["truncation"] = {"type": "object"}
     definitions: Json = schema.get("$defs", {})
     text = json.dumps(definitions.get(_name_of(told["data"]), told["data"]))
     often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}

@@ -1,4 +1,5 @@
-"""Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte.
+"""Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte;
+every prompt is assembled again and compared by its hashes.
 
 A call is recorded a moment after it was answered, so its state is one of the latest that were folded: these are
 kept while the log streams by. A call about an older moment (`at`) waits for a second reading.
@@ -15,15 +16,18 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event, ToolCalled
-from workspaced_events.errors import LogDamaged
+from workspaced_events.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.conversation import Conversation
+from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.fold import apply
-from workspaced_events.ids import VaultId
+from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.source import Progress, Source
 from workspaced_events.state import WorkspaceState
 from workspaced_events.until import Until, feed_until
 from workspaced_events.visits import Visit, VisitStream
 
+from .context.model import Envelope, Texts
+from .context.rebuild import Versions, checked, first_difference, rebuild, texts_in
 from .errors import NotRecorded
 from .replaying import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
 
@@ -53,13 +57,29 @@ class Verified(msgspec.Struct, frozen=True):
     """What is answered now."""
 
 
+class Rebuilt(msgspec.Struct, frozen=True):
+    """One prompt, assembled again."""
+
+    seq: int
+    prompt: PromptAssembled
+    outcome: Outcome
+    why: str = ""
+    """Why there is nothing to compare, or why no prompt came of it."""
+    differs: str | None = None
+    """The first layer that is another one than was sent, or `manifest`."""
+    envelope: Envelope | None = None
+    """What is assembled now."""
+
+
 class Moments:
-    """A sink that folds, and keeps what is needed to make calls again: the latest states, and the visits."""
+    """A sink that folds, and keeps what is needed to make calls and prompts again: the latest states, what
+    conversations were lately, and the visits."""
 
     def __init__(self, source: Source) -> None:
         self.state = source.start
         self._visits = VisitStream(start=source.start_visits())
         self._latest: deque[WorkspaceState] = deque([source.start], maxlen=_STATES_KEPT)
+        self._versions = Versions(source.start.conversations)
 
     def take(self, event: Event) -> None:
         """Folds the next event."""
@@ -67,12 +87,17 @@ class Moments:
         self._visits.feed((event,))
         if state.seq != self.state.seq:
             self._latest.append(state)
+        self._versions.take(state.conversations)
         self.state = state
 
     def state_at(self, as_of_seq: int) -> WorkspaceState | None:
         """The state as of a sequence that has just passed; None where that is too long ago."""
         at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
         return self._latest[at - 1] if at else None
+
+    def conversation_at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
+        """What a conversation was as of a sequence that has just passed; None where that is not known."""
+        return self._versions.at(conversation, as_of_seq)
 
     def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
         """The visits as of a sequence that has just passed.
@@ -94,16 +119,17 @@ def verify(
     source: Source,
     each: Callable[[Verified], None],
     *,
+    each_prompt: Callable[[Rebuilt], None] | None = None,
     until: Until | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
-    older moment come last. Returns warnings for people.
+    older moment come last. With `each_prompt` every prompt is assembled again, too. Returns warnings for people.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
     """
-    notes = Notes(source.blob)
+    notes, texts = Notes(source.blob), texts_in(source.blob)
     moments = Moments(source)
     later: dict[int, list[tuple[int, ToolCalled]]] = {}
 
@@ -115,6 +141,8 @@ def verify(
                     each(make_again(source.blob, notes, moments, event.seq, event.data))
                 except TooLongAgo:
                     later.setdefault(event.data.tail, []).append((event.seq, event.data))
+            elif type(event.data) is PromptAssembled and each_prompt is not None:
+                each_prompt(rebuild_again(texts, moments, event.seq, event.data))
 
     warnings = feed_until(source, until, first, progress)
     if later:
@@ -152,7 +180,24 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
         visits = partial(moments.visits_at, called.tail)
         answered = answer_again(whole, read_recording(inputs, called.inputs_sha256 or ""), state, visits, notes)
     except (NotRecorded, LogDamaged) as error:
-        why = f"{error.message.rstrip('.')}. {error.hint}".strip()
-        return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
+        return Verified(seq, called, Outcome.NOT_RECORDED, _said(error), served)
     same = sha256(answered).hexdigest() == called.result_sha256
     return Verified(seq, called, Outcome.SAME if same else Outcome.DIFFERENT, "", served, answered)
+
+
+def rebuild_again(texts: Texts, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+    """One prompt, assembled again from what its conversation was."""
+    conversation = moments.conversation_at(prompt.conversation, prompt.as_of_seq)
+    try:
+        made = rebuild(prompt, checked(conversation), texts)
+    except (NotRecorded, LogDamaged) as error:
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _said(error))
+    except WorkspacedError as error:
+        return Rebuilt(seq, prompt, Outcome.DIFFERENT, _said(error))
+    differs = first_difference(prompt, made)
+    outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
+    return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
+
+
+def _said(error: WorkspacedError) -> str:
+    return f"{error.message.rstrip('.')}. {error.hint}".strip()

@@ -17,6 +17,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import Vault, VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 
+from .context.model import Manifest
 from .errors import NotRecorded
 from .vault.note import Note, NoteFailure
 
@@ -132,6 +133,13 @@ class TaggedNote(msgspec.Struct, frozen=True, rename="camel"):
     """Sum over the shared tags of ln(notes / notes with the tag)."""
 
 
+class Members(msgspec.Struct, frozen=True, rename="camel"):
+    """Notes of a folder, or with a tag: the first by path, and how many there are in all."""
+
+    notes: tuple[NoteRef, ...]
+    total: int
+
+
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """A vault in numbers."""
 
@@ -179,6 +187,10 @@ class VaultPort(Protocol):
 
     def search(self, search: Search) -> Found:
         """The notes that hold all the words, ranked by BM25; names count more than text."""
+        ...
+
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        """The notes below `folder` that have `tag`, sorted by path; both as in a `Search`, None: any."""
         ...
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
@@ -252,6 +264,42 @@ class NoHistory:
         return ()
 
 
+class ShownManifest(msgspec.Struct, frozen=True, rename="camel"):
+    """What a prompt of a runtime was made of, as far as a client is shown it."""
+
+    seq: int
+    """Of the prompt."""
+    manifest: Manifest
+    withheld: int = 0
+    """How many entries are left out because they tell of notes that are withheld by now."""
+    sized: bool = True
+    """Whether sizes are told; else they are 0."""
+
+
+class PromptsPort(Protocol):
+    """The prompts that were assembled for runtimes. Safe from any thread; may block."""
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
+        """The manifest of a conversation's last prompt, or of the last one for `message`; with None of the
+        conversation of the current vault that was spoken of last.
+
+        Raises:
+            ArgumentInvalid: there is no such conversation, or no prompt of it for that message.
+            NotRecorded: no prompt was assembled, or its manifest is not kept.
+        """
+        ...
+
+
+NO_PROMPT_HINT: Final = "A runtime asks for one with workspaced/context/assemble."
+
+
+class NoPrompts:
+    """None was assembled."""
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:  # noqa: ARG002
+        raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
+
+
 class View(msgspec.Struct, frozen=True):
     """The world at one moment, as one client may see it."""
 
@@ -263,6 +311,7 @@ class View(msgspec.Struct, frozen=True):
     """The current vault; None when there is none or its folder is not served."""
     history: HistoryPort = NoHistory()
     past: PastPort = NoPast()
+    prompts: PromptsPort = NoPrompts()
     sharing: Sharing = "all"
     """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
     withheld: int = 0
@@ -291,12 +340,15 @@ __all__ = [
     "IncomingLink",
     "LinkName",
     "LinkTarget",
+    "Members",
     "NoteRef",
     "Overview",
     "PastPort",
+    "PromptsPort",
     "Resolution",
     "Search",
     "SearchHit",
+    "ShownManifest",
     "SimilarNote",
     "TaggedNote",
     "VaultId",

@@ -9,13 +9,23 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.bundle import Manifest, Versions, write_bundle
-from workspaced_events.catalogue import SelectionChanged, ToolCalled
+from workspaced_events.catalogue import (
+    ArtifactRecorded,
+    ConversationData,
+    MessageData,
+    PromptAssembled,
+    SelectionChanged,
+    ToolCalled,
+)
+from workspaced_events.conversation import blobs_named
 from workspaced_events.errors import LogDamaged
 from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.served import ServedBlobs
 from workspaced_events.slicing import Slice
+from workspaced_tools.context.model import Turn
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
 from workspaced_tools.redacted import Redacted, redact
@@ -61,7 +71,8 @@ def make_bundle(
         ),
         settings=told(settings) if settings is not None else {},
     )
-    return write_bundle(file, part, named_blobs(part), manifest)
+    said = () if redacted else said_in(part)
+    return write_bundle(file, part, [*named_blobs(part), *said], manifest)
 
 
 @contextmanager
@@ -97,6 +108,29 @@ def named_blobs(part: Slice) -> Iterator[str]:
             if data.arguments_sha256 is not None:
                 yield data.arguments_sha256
             yield from _texts_read(part, data.inputs_sha256)
+
+
+def said_in(part: Slice) -> Iterator[str]:
+    """The texts that prompts of the part can be made from again, and all else that its conversations name."""
+    spoken_of = set()
+    for event in part.events:
+        if isinstance(event.data, ArtifactRecorded | MessageData | ConversationData):
+            yield from blobs_named(event.data)
+            spoken_of.add(getattr(event.data, "conversation", None))
+        if isinstance(event.data, PromptAssembled):
+            yield from _texts_given(part, event.data.inputs_sha256)
+    for name, conversation in part.start.conversations.by_id.items():
+        if name in spoken_of:
+            yield from blobs_named(replace(conversation, prompts=()))
+
+
+def _texts_given(part: Slice, inputs: str) -> Iterator[str]:
+    try:
+        content = part.blob(inputs)
+        if content is not None:
+            yield from blobs_named(msgspec.json.decode(content, type=Turn))
+    except (LogDamaged, msgspec.MsgspecError):
+        return
 
 
 def _texts_read(part: Slice, inputs: str) -> Iterator[str]:

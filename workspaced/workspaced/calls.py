@@ -8,10 +8,11 @@ known to be private when it left.
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from workspaced_events.catalogue import Sharing
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
@@ -19,18 +20,29 @@ from workspaced_events.moments import LogMoments, Moment
 from workspaced_events.state import WorkspaceState
 from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.context.kept import KeptPrompts
+from workspaced_tools.context.model import Texts
 from workspaced_tools.errors import ArgumentInvalid, ToolError
 from workspaced_tools.past import Past, Recordings
 from workspaced_tools.past_vault import PastVault, PastVersions
 from workspaced_tools.recording import Tape
-from workspaced_tools.sharing import KnownLists, is_current, refusal, shared_view, sharing_off, unsettled
+from workspaced_tools.sharing import (
+    IsWithheld,
+    KnownLists,
+    is_current,
+    refusal,
+    shared_view,
+    sharing_off,
+    unsettled,
+)
 from workspaced_tools.tool import Tool, payload_of, run
-from workspaced_tools.vault.warm import NotWarm, WarmPast
-from workspaced_tools.view import VersionAt
+from workspaced_tools.vault.warm import NotWarm, WarmPast, WarmPrompts
+from workspaced_tools.view import VersionAt, View
 
 from .limits import LATENCY_SAMPLES
 from .vaults import ServedVault
 
+R = TypeVar("R")
 ATTEMPTS_MAX: Final = 4
 """How often a call is made while notes keep being found private; then it fails."""
 
@@ -54,16 +66,27 @@ class RulesMoved(Exception):
     """The vault's rules of sharing are others than those its index was last compared by: compare it first."""
 
 
+class FoundPrivate(Exception):
+    """What was made tells of a note that is withheld by now."""
+
+
 class Calls:
     """One for each daemon."""
 
     def __init__(
-        self, visits: VisitLog, moments: LogMoments, recordings: Recordings, settle: Callable[[], None]
+        self,
+        visits: VisitLog,
+        moments: LogMoments,
+        recordings: Recordings,
+        texts: Texts,
+        settle: Callable[[], None],
     ) -> None:
-        """`settle` waits until the log holds all calls that were answered: the past goes up to now."""
+        """`texts`: those that the log names. `settle` waits until the log holds all calls that were answered: the
+        past goes up to now."""
         self._visits = visits
         self._moments = moments
         self._recordings = recordings
+        self._texts = texts
         self._settle = settle
         self._lists: dict[VaultId, KnownLists] = {}
         self._digests: dict[VaultId, str] = {}
@@ -100,28 +123,76 @@ class Calls:
             return _refused(sharing_off(caller), state, seq, now)
         for _ in range(ATTEMPTS_MAX):
             if served is None:
-                tape = Tape(shared_view(state, now, None, level=level, withheld=lambda _note: True), state)
+                prompts = WarmPrompts() if warm else self._prompts(state)
+                view = shared_view(state, now, None, prompts=prompts, level=level, withheld=lambda _note: True)
+                tape = Tape(view, state)
                 return _answered(run(tool, tape.view, arguments), tape, seq)
-            vault = served.vault
             self._check_rules(served, NotWarm if warm else RulesMoved)
             version = _version(served)
-            view = shared_view(
-                state,
-                now,
-                served.warm if warm else vault,
-                _History(self._visits, served.id, seq, warm=warm),
-                WarmPast() if warm else _Versions(self._settle, partial(self._versions, served, state)),
-                level=level,
-                withheld=vault.is_withheld,
-                lists=self._lists_of(served),
-            )
+            view = self._view(state, seq, now, served, level, warm=warm)
             tape = Tape(view, state)
             result = run(tool, tape.view, arguments)
-            if _version(served) == version or is_current(view, state, vault.is_withheld):
+            if _version(served) == version or is_current(view, state, served.vault.is_withheld):
                 return _answered(result, tape, seq)
             if warm:
                 raise NotWarm
         return _refused(unsettled(), state, seq, now)
+
+    def _view(
+        self, state: WorkspaceState, seq: int, now: str, served: ServedVault, level: Sharing, *, warm: bool
+    ) -> View:
+        return shared_view(
+            state,
+            now,
+            served.warm if warm else served.vault,
+            _History(self._visits, served.id, seq, warm=warm),
+            WarmPast() if warm else _Versions(self._settle, partial(self._versions, served, state)),
+            WarmPrompts() if warm else self._prompts(state, served.vault.names),
+            level=level,
+            withheld=served.vault.is_withheld,
+            lists=self._lists_of(served),
+        )
+
+    def _prompts(self, state: WorkspaceState, look: Callable[[list[NoteId]], object] | None = None) -> KeptPrompts:
+        return KeptPrompts(state.conversations, state.current, self._texts, look)
+
+    def look(
+        self,
+        make: Callable[[View, IsWithheld], R],
+        caller: str,
+        state: WorkspaceState,
+        seq: int,
+        served: ServedVault | None,
+    ) -> R:
+        """What `make` makes of the world as `caller` may see it; it is also told which notes are withheld. Blocks.
+
+        Where notes were found private meanwhile, or it raises FoundPrivate, it is made again, until none was or it
+        comes out the same.
+
+        Raises:
+            SharingOff: the caller is shown nothing.
+            ReadFailed: notes kept being found private.
+            RulesMoved: the vault was not compared by its present rules yet.
+        """
+        now = system_clock()
+        level = state.sharing_of(caller)
+        if level == "none":
+            raise sharing_off(caller)
+        if served is None:
+            nothing = shared_view(state, now, None, level=level, withheld=lambda _note: True)
+            return make(nothing, lambda _note: True)
+        last: R | None = None
+        for _ in range(ATTEMPTS_MAX):
+            self._check_rules(served, RulesMoved)
+            version = _version(served)
+            try:
+                made = make(self._view(state, seq, now, served, level, warm=False), served.vault.is_withheld)
+            except FoundPrivate:
+                continue
+            if _version(served) == version or made == last:
+                return made
+            last = made
+        raise unsettled()
 
     def vault_at(self, at: Any) -> VaultId | None:
         """The vault that was the current one at a moment; None too where that is none."""
@@ -160,7 +231,8 @@ class Calls:
             return _refused(error, present, present.seq, now)
         state = self._moments.state_at(moment.seq)
         if served is None:
-            view = shared_view(state, moment.time, None, level=level, withheld=lambda _note: True)
+            prompts = self._prompts(state)
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=lambda _note: True)
         else:
             self._check_rules(served, RulesMoved)
             withheld = _Withheld(served, present)
@@ -171,6 +243,7 @@ class Calls:
                 PastVault(past, withheld, some_withheld=served.vault.withholds_some),
                 _History(self._visits, served.id, moment.seq, warm=False),
                 self._versions(served, present, moment),
+                self._prompts(state),
                 level=level,
                 withheld=withheld,
             )

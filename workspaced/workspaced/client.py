@@ -9,7 +9,7 @@ The pattern that works in real editors: on any editor event recompute the whole 
 
 import itertools
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
 
+from .context_client import ContextMethods
 from .errors import NoDaemon, RemoteError, TimedOut
 from .ipc.framing import LineSplitter
 from .limits import ANSWER_BYTES_MAX
@@ -42,11 +43,13 @@ class Client:
 
     Attributes:
         server: the daemon's answer to hello, of the present connection.
+        context: conversations, and prompts made for them.
     """
 
     def __init__(self, path: Path, name: str, timeout_s: float) -> None:
         self.path = path
         self.server: dict[str, Any] = {}
+        self.context: ContextMethods[Awaitable[dict[str, Any]]] = ContextMethods(self.call)
         self._name = name
         self._timeout_s = timeout_s
         self._ids = itertools.count(1)

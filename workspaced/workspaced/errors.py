@@ -8,6 +8,9 @@ WorkspacedError            (workspaced_events.errors)
   RequestError             a request that is none: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
   RemoteError              what the daemon answered; `code` is the daemon's
   TimedOut                 TIMEOUT
+  UnknownTool              UNKNOWN_TOOL
+  UnknownConversation      UNKNOWN_CONVERSATION: there is none of that id, or it has ended
+  UnknownMessage           UNKNOWN_MESSAGE: the conversation has none of that id
 """
 
 from typing import Any, Final, NamedTuple
@@ -29,6 +32,9 @@ CODES: Final[dict[str, Wire]] = {
     "OUTSIDE_VAULT": Wire(-32602, 2),
     "BATCH_TOO_LARGE": Wire(-32602, 2),
     "UNKNOWN_TOOL": Wire(-32602, 2),
+    "UNKNOWN_CONVERSATION": Wire(-32602, 2),
+    "UNKNOWN_MESSAGE": Wire(-32602, 2),
+    "SHARING_OFF": Wire(-32602, 1),
     "CONFLICT": Wire(4001, 1),
     "BUSY": Wire(4002, 5),
     "DISK_FULL": Wire(4003, 4),
@@ -44,6 +50,9 @@ CODES: Final[dict[str, Wire]] = {
     "NO_DAEMON": Wire(4005, 3),
     "SOCKET_UNUSABLE": Wire(4005, 3),
     "ALREADY_RUNNING": Wire(4005, 3),
+    "BUDGET_EXCEEDED": Wire(4006, 1),
+    "NOT_RECORDED": Wire(-32602, 1),
+    "READ_ERROR": Wire(-32603, 1),
     "PREDICATE_FAILED": Wire(-32603, 1),
     "NEVER_TRUE": Wire(-32603, 1),
     "ALREADY_TRUE": Wire(-32603, 1),
@@ -79,6 +88,14 @@ class TimedOut(WorkspacedError):
 
 class UnknownTool(WorkspacedError):
     code = "UNKNOWN_TOOL"
+
+
+class UnknownConversation(WorkspacedError):
+    code = "UNKNOWN_CONVERSATION"
+
+
+class UnknownMessage(WorkspacedError):
+    code = "UNKNOWN_MESSAGE"
 
 
 class RequestError(WorkspacedError):

@@ -91,5 +91,5 @@ CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 SIGNATURE_CHARS_MAX: Final = 100_000
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """How often a prompt is made while its conversation keeps moving; then it fails."""
-CONTEXT_TEXTS_CHARS_MAX: Final = 32 * 1024 * 1024
+CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
 """Of the log's texts that are kept in memory for the next prompt."""

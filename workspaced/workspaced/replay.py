@@ -34,18 +34,21 @@ from workspaced_events.until import not_held, parse_until
 from workspaced_events.visits import Visit, VisitStream
 from workspaced_tools.called import kept_call
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.context.kept import KeptPrompts
+from workspaced_tools.context.model import Texts
+from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.past import Past, Recordings
 from workspaced_tools.past_vault import PastVault, PastVersions
 from workspaced_tools.replaying import Notes
 from workspaced_tools.sharing import shared_view
 from workspaced_tools.tool import payload_of, run
-from workspaced_tools.verify import Moments, Outcome, TooLongAgo, Verified, make_again, verify
+from workspaced_tools.verify import Moments, Outcome, Rebuilt, TooLongAgo, Verified, make_again, verify
 from workspaced_tools.view import View
 
 from .errors import UnknownTool
 
-__all__ = ["Call", "Log", "Moment", "Outcome", "Verified", "open"]
+__all__ = ["Call", "Log", "Moment", "Outcome", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
 
@@ -82,6 +85,7 @@ class Log:
         )
         self._events = _Events(self._part)
         self._recordings = Recordings(source.blob)
+        self._texts = texts_in(source.blob)
 
     def events(self) -> Sequence[Event]:
         """All events, in order."""
@@ -120,15 +124,15 @@ class Log:
         """
         return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
 
-    def verify(self) -> list[Verified]:
-        """Every recorded call made again, as `workspaced replay --verify`. Those that asked about an older moment
-        come last."""
-        found: list[Verified] = []
-        verify(self._part, found.append)
+    def verify(self) -> list[Verified | Rebuilt]:
+        """Every recorded call and every prompt made again, as `workspaced replay --verify`. Calls that asked about
+        an older moment come last."""
+        found: list[Verified | Rebuilt] = []
+        verify(self._part, found.append, each_prompt=found.append)
         return found
 
     def _moment(self, place: moments.Moment) -> "Moment":
-        return Moment(place, self._events, self._recordings)
+        return Moment(place, self._events, self._recordings, self._texts)
 
 
 class Moment:
@@ -139,12 +143,13 @@ class Moment:
         time: what a clock said.
     """
 
-    def __init__(self, place: moments.Moment, events: "_Events", recordings: Recordings) -> None:
+    def __init__(self, place: moments.Moment, events: "_Events", recordings: Recordings, texts: Texts) -> None:
         self.seq = place.seq
         self.time = place.time
         self._place = place
         self._events = events
         self._recordings = recordings
+        self._texts = texts
 
     @cached_property
     def state(self) -> WorkspaceState:
@@ -176,8 +181,9 @@ class Moment:
 
     def _view(self) -> View:
         vault = self.state.current
+        prompts = KeptPrompts(self.state.conversations, vault, self._texts)
         if vault is None:
-            return shared_view(self.state, self.time, None, level="all", withheld=_nothing)
+            return shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
         past = Past(self._events, self._recordings, vault, self._place)
         return shared_view(
             self.state,
@@ -185,6 +191,7 @@ class Moment:
             PastVault(past, _nothing),
             _History(self._events, vault, self.seq),
             PastVersions(self._events, self._recordings, vault, self._place, _nothing),
+            prompts,
             level="all",
             withheld=_nothing,
         )

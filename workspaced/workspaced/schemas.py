@@ -11,6 +11,7 @@ from workspaced_events.export import ExportHeader
 from workspaced_events.state import StateJson
 from workspaced_tools.catalogue import TOOLS
 
+from .context import Prompted
 from .errors import CODES
 from .ipc.methods import METHODS
 
@@ -20,7 +21,12 @@ Schema = dict[str, Any]
 
 def all_schemas() -> dict[str, Schema]:
     """Every schema by its name, which is its path in `schemas/` without `.json`."""
-    made: dict[str, Schema] = {"state": _of(StateJson), "error": _error(), "export": _of(ExportHeader)}
+    made: dict[str, Schema] = {
+        "state": _of(StateJson),
+        "error": _error(),
+        "export": _of(ExportHeader),
+        "prompt": _of(Prompted),
+    }
     for entry in CATALOGUE.values():
         made[f"events/{entry.name}"] = _of(entry.event)
         if Publisher.UI.value in entry.publisher.value:
@@ -35,7 +41,8 @@ def all_schemas() -> dict[str, Schema]:
 
 
 def _of(type_: Any) -> Schema:
-    return {"$schema": DIALECT, **_inlined(msgspec.json.schema(type_))}
+    plain = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(type_)))  # a default may be a tuple
+    return {"$schema": DIALECT, **_inlined(plain)}
 
 
 def _action(name: str, data: Any) -> Schema:

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 from pyee import EventEmitter
 
 from workspaced_events import catalogue as c
@@ -35,18 +36,24 @@ from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.state import StateJson, WorkspaceState, to_json
 from workspaced_events.visits import VisitLog
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.context.accounting import conversations_status
+from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.past import Recordings
+from workspaced_tools.sharing import IsWithheld
 from workspaced_tools.tool import Tool
 from workspaced_tools.vault.warm import NotWarm
+from workspaced_tools.view import View
 
 from .__about__ import __version__
 from .calls import Calls, RulesMoved, ToolAnswer
+from .context import Contexts
 from .errors import TimedOut, UnknownTool
-from .limits import MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
+from .limits import CONTEXT_TEXTS_CHARS_MAX, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
 from .scribe import Call, Scribe
 from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
 from .sweeping import Sweeper
+from .texts import KeptTexts
 from .vaults import ServedVault
 
 if TYPE_CHECKING:
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+R = TypeVar("R")
 OWN_SOURCE = "workspaced"
 COMMITTED = "committed"
 """The tail moved. Like every signal it carries nothing; who needs the events reads them."""
@@ -91,13 +99,17 @@ class Service:
         self.stop_reason = "requested"
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
-        self._moments = LogMoments(self.log)
-        self._calls = Calls(self._visits, self._moments, Recordings(sweeper.blobs.get), self.settle)
+        self._moments = LogMoments(self.log, self.recorder.state)
+        self.texts = KeptTexts(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
+        """What the log names by its sha256."""
+        recordings = Recordings(sweeper.blobs.get)
+        self._calls = Calls(self._visits, self._moments, recordings, self.texts, self.settle)
         self.sweeper = sweeper
         self._record = record
         self.scribe = Scribe(sweeper.blobs if record else None, self._submit_call)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
+        self.contexts = Contexts(self)
 
     # -- recording --
 
@@ -138,8 +150,8 @@ class Service:
         wanted = checked(snapshot)
         self.recorder.submit(lambda state, seq: differences(state, seq, wanted), snapshot.source, done)
 
-    async def record(self, actions: list[Action] | Plan) -> list[Receipt]:
-        """Appends the daemon's own actions, or what a plan makes of the state, and waits until they are synced.
+    async def record(self, actions: list[Action] | Plan, source: str = OWN_SOURCE) -> list[Receipt]:
+        """Appends actions, or what a plan makes of the state, and waits until they are synced.
 
         Raises:
             WorkspacedError: what became of them.
@@ -151,7 +163,7 @@ class Service:
             outcomes.append(outcome)
             finished.set()
 
-        self.recorder.submit(actions, OWN_SOURCE, done)
+        self.recorder.submit(actions, source, done)
         await finished.wait()
         if isinstance(outcomes[0], WorkspacedError):
             raise outcomes[0]
@@ -300,10 +312,29 @@ class Service:
                     answer = partial(self._calls.answer, tool, arguments, caller, state, seq, served, warm=False)
                 return cast(ToolAnswer, await self.in_thread(answer))
             except RulesMoved:
-                assert served is not None
-                digest = served.vault.policy.digest
-                await served.reconcile(lambda: self.state, self.note)
-                self._calls.compared(served, digest)
+                await self._compare(served)
+
+    async def look(self, make: Callable[[View, IsWithheld], R], caller: str, vault: VaultId | None) -> R:
+        """What `make` makes of the present as `caller` may see it, `vault` being the current one (`Calls.look`).
+
+        Raises:
+            SharingOff: the caller is shown nothing.
+            ReadFailed: notes kept being found private.
+        """
+        while True:
+            state = self.state if vault == self.state.current else replace(self.state, current=vault)
+            served = self.served.get(vault) if vault is not None else None
+            try:
+                return cast(R, await self.in_thread(self._calls.look, make, caller, state, self.seq, served))
+            except RulesMoved:
+                await self._compare(served)
+
+    async def _compare(self, served: ServedVault | None) -> None:
+        """Compares a vault by the rules it has now."""
+        assert served is not None, "rules are a vault's"
+        digest = served.vault.policy.digest
+        await served.reconcile(lambda: self.state, self.note)
+        self._calls.compared(served, digest)
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the service's threads."""
@@ -378,6 +409,7 @@ class Service:
             "vaults": [self._vault_status(served) for served in self.served.values()],
             "tools": self._calls.status(),
             "recording": recording,
+            "conversations": conversations_status(self.state.conversations),
             "sharing": sharing_status(self.state, self.client_names()),
             "degraded": degraded,
             "warnings": self.warnings,

@@ -13,6 +13,7 @@ from typing import Any
 
 from workspaced_events.ids import uuid7
 
+from .context_client import ContextMethods
 from .errors import NoDaemon, TimedOut
 from .ipc.address import default_socket
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
@@ -59,6 +60,8 @@ class SyncClient:
         self._last_id = 0
         self.server: dict[str, Any] = {}
         """The daemon's answer to hello."""
+        self.context: ContextMethods[dict[str, Any]] = ContextMethods(self.call)
+        """Conversations, and prompts made for them."""
         self._connect()
 
     # -- calls --

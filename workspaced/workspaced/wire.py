@@ -49,7 +49,7 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
         raise RequestError(
             "LINE_TOO_LARGE",
             f"The request is {len(line)} bytes long; the daemon takes {REQUEST_BYTES_MAX}.",
-            hint="Publish in smaller batches.",
+            hint="Send it in parts; attach a large file of the vault as a note: the daemon reads it itself.",
         )
     return line + b"\n"
 

@@ -42,15 +42,15 @@ function pascal(text) {
 
 /** The name of a schema's type; that of an inner definition begins with it. */
 function typeName(name) {
-  const [kind, rest] = name.split("/");
-  if (rest === undefined) {
-    return { state: "WorkspaceState", error: "WireError", export: "ExportHeader" }[kind] ?? pascal(kind);
+  const [kind, ...rest] = name.split("/");
+  if (rest.length === 0) {
+    return { state: "WorkspaceState", error: "WireError", export: "ExportHeader", prompt: "Prompt" }[kind] ?? pascal(kind);
   }
   const suffix = { actions: "Action", events: "Event", methods: "Params", tools: "" }[kind];
   if (suffix === undefined) {
     throw new Error(`${name}: an unknown folder of schemas`);
   }
-  return pascal(rest) + suffix;
+  return pascal(rest.join("/")) + suffix;
 }
 
 /** The declarations of one schema: the type itself, and one for each definition that it uses more than once. */

@@ -3,6 +3,7 @@
 import type { WorkspacedError } from "./errors.js";
 import type {
   MethodParams,
+  Prompt,
   ShareParams,
   SnapshotParams,
   ToolArguments,
@@ -76,8 +77,24 @@ export interface ServerInfo {
   readonly clock: Clock;
 }
 
+/** What a method answers that only records. */
+export interface Recorded {
+  readonly clock: Clock;
+}
+
 /** What the methods answer, by their names. */
 export interface MethodResults {
+  "workspaced/context/assemble": Prompt;
+  "workspaced/context/end": Recorded;
+  /** Ids of the messages, in their order. */
+  "workspaced/context/message": Recorded & { readonly messages: readonly string[] };
+  "workspaced/context/pin": Recorded;
+  /** How many entries of the library are others now. */
+  "workspaced/context/rebase": Recorded & { readonly refreshed: number };
+  "workspaced/context/start": Recorded & { readonly conversation: string };
+  "workspaced/context/summary": Recorded;
+  "workspaced/context/unpin": Recorded;
+  "workspaced/context/usage": Recorded;
   "workspaced/hello": ServerInfo;
   "workspaced/log": { readonly events: readonly WorkspaceEvent[]; readonly clock: Clock };
   "workspaced/publish": {

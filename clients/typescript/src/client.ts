@@ -21,6 +21,7 @@ import type {
   ToolName,
   View,
 } from "./api.js";
+import { Context } from "./context.js";
 import { locate } from "./discovery.js";
 import { ClientClosed, InvalidArgument, NoDaemon, WorkspacedError } from "./errors.js";
 import { newId } from "./ids.js";
@@ -44,6 +45,8 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 }
 
 export class Client {
+  /** Conversations, and prompts made for them. */
+  readonly context: Context = new Context((method, params) => this.request(method, params));
   readonly #options: ConnectOptions;
   readonly #name: string;
   readonly #timeoutMs: number;

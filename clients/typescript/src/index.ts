@@ -1,6 +1,7 @@
 /** Tells the workspaced daemon what an editor shows, follows its events and calls its tools. */
 
 export { type Client, connect } from "./client.js";
+export { type Context, type ContextMessage } from "./context.js";
 export { type DaemonRecord, findDaemon, runningDaemons } from "./discovery.js";
 export {
   ClientClosed,
@@ -24,6 +25,7 @@ export type {
   MethodResults,
   Notice,
   Receipt,
+  Recorded,
   ServerInfo,
   SubscribeOptions,
   Target,

@@ -209,10 +209,10 @@ export interface VaultSwitchedAction {
 
 /** The `error` of a JSON-RPC response. */
 export interface WireError {
-  readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005;
+  readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "BATCH_TOO_LARGE" | "BUSY" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "NOT_ALLOWED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "SOCKET_UNUSABLE" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_METHOD" | "UNKNOWN_TOOL";
+    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "NEVER_TRUE" | "NOT_ALLOWED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_TOOL";
     readonly hint: string;
   };
 }
@@ -238,6 +238,90 @@ export interface ActiveNoteSetEvent {
     readonly note: string | null;
     /** (maxLength 512) */
     readonly title?: string | null;
+  };
+}
+
+export interface ArtifactRecordedEvent {
+  readonly type: "artifact_recorded";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly id: string;
+    readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly revision: string;
+    readonly bytes: number;
+  };
+}
+
+export interface ContextPinnedEvent {
+  readonly type: "context_pinned";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly id: string;
+    readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+    readonly path?: string | null;
+    readonly folder?: string | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
+    readonly conversation: string;
+  };
+}
+
+export interface ContextUnpinnedEvent {
+  readonly type: "context_unpinned";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly id: string;
+    readonly conversation: string;
+  };
+}
+
+export interface ConversationEndedEvent {
+  readonly type: "conversation_ended";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly conversation: string;
+  };
+}
+
+export interface ConversationStartedEvent {
+  readonly type: "conversation_started";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly provider: string;
+    readonly model: string;
+    readonly contextWindow: number;
+    readonly outputReserve: number;
+    readonly sections?: ReadonlyArray<{
+      readonly name: "environment" | "memory" | "project" | "skills" | "system";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256: string;
+    }>;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly toolsSha256?: string | null;
+    /** (default true) */
+    readonly cachedInInput?: boolean;
+    readonly conversation: string;
   };
 }
 
@@ -267,6 +351,42 @@ export interface DaemonStoppedEvent {
   };
 }
 
+export interface EventForgottenEvent {
+  readonly type: "event_forgotten";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    /** (default "none") */
+    readonly effect?: "left" | "none" | "updated";
+  };
+}
+
+export interface LibraryRebasedEvent {
+  readonly type: "library_rebased";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly reason: "asked" | "budget" | "replaced" | "withheld";
+    readonly library: ReadonlyArray<{
+      readonly id: string;
+      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly revision: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly blockSha256: string;
+      readonly tokens: number;
+      readonly message: string;
+    }>;
+    readonly conversation: string;
+  };
+}
+
 export interface LogRecoveredEvent {
   readonly type: "log_recovered";
   readonly seq: number;
@@ -280,6 +400,105 @@ export interface LogRecoveredEvent {
     readonly bytes: number;
     readonly lastSeq: number;
     readonly quarantined: string;
+  };
+}
+
+export interface MessageAddedEvent {
+  readonly type: "message_added";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly conversation: string;
+    readonly message: string;
+    readonly role: "assistant" | "system" | "user";
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
+    readonly attachments?: ReadonlyArray<{
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      readonly id: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256?: string | null;
+      readonly title?: string | null;
+    }>;
+    readonly toolCalls?: ReadonlyArray<{
+      readonly id: string;
+      readonly name: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly argumentsSha256: string;
+    }>;
+    readonly toolResults?: ReadonlyArray<{
+      readonly id: string;
+      readonly name: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256: string;
+      /** (default false) */
+      readonly isError?: boolean;
+    }>;
+    readonly thinking?: ReadonlyArray<{
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256: string;
+      readonly signature?: string | null;
+    }>;
+  };
+}
+
+export interface MessageRemovedEvent {
+  readonly type: "message_removed";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly message: string;
+    /** (default false) */
+    readonly following?: boolean;
+    readonly conversation: string;
+  };
+}
+
+export interface MessageReplacedEvent {
+  readonly type: "message_replaced";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly conversation: string;
+    readonly message: string;
+    readonly role: "assistant" | "system" | "user";
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
+    readonly attachments?: ReadonlyArray<{
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      readonly id: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256?: string | null;
+      readonly title?: string | null;
+    }>;
+    readonly toolCalls?: ReadonlyArray<{
+      readonly id: string;
+      readonly name: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly argumentsSha256: string;
+    }>;
+    readonly toolResults?: ReadonlyArray<{
+      readonly id: string;
+      readonly name: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256: string;
+      /** (default false) */
+      readonly isError?: boolean;
+    }>;
+    readonly thinking?: ReadonlyArray<{
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256: string;
+      readonly signature?: string | null;
+    }>;
   };
 }
 
@@ -421,6 +640,65 @@ export interface PinnedNotesReorderedEvent {
   };
 }
 
+export interface PromptAssembledEvent {
+  readonly type: "prompt_assembled";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly message: string;
+    readonly asOfSeq: number;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly inputsSha256: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly manifestSha256: string;
+    readonly layerHashes: {
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly L1_SYSTEM: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly L2_PREVIOUS: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly L3_TURN: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly L4_STRIP: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly L5_USER: string;
+    };
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly combinedHash: string;
+    readonly prefixTokens: number;
+    readonly estimate: number;
+    readonly seedEstimate: number;
+    readonly limit: number;
+    /** (default 0) */
+    readonly elided?: number;
+    readonly promoted?: ReadonlyArray<{
+      readonly id: string;
+      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly revision: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly blockSha256: string;
+      readonly tokens: number;
+      readonly message: string;
+    }>;
+    readonly elidedUntil?: string | null;
+    readonly conversation: string;
+  };
+}
+
+export interface RecordForgottenEvent {
+  readonly type: "record_forgotten";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: Record<string, never>;
+}
+
 export interface SelectionChangedEvent {
   readonly type: "selection_changed";
   readonly seq: number;
@@ -454,6 +732,21 @@ export interface SharingSetEvent {
     /** (minLength 1, maxLength 200) */
     readonly client: string;
     readonly level: "all" | "names" | "none";
+  };
+}
+
+export interface SummarySetEvent {
+  readonly type: "summary_set";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256: string;
+    readonly upTo: string;
+    readonly conversation: string;
   };
 }
 
@@ -536,7 +829,30 @@ export interface ToolCalledEvent {
     readonly bytes: number;
     readonly durationUs: number;
     readonly ok: boolean;
+    readonly now: string;
+    readonly tailSeq?: number | null;
     readonly inputsSha256?: string | null;
+    readonly argumentsSha256?: string | null;
+  };
+}
+
+export interface UsageReportedEvent {
+  readonly type: "usage_reported";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly message: string;
+    readonly provider: string;
+    readonly model: string;
+    readonly inputTokens: number;
+    /** (default 0) */
+    readonly cachedTokens?: number;
+    /** (default 0) */
+    readonly outputTokens?: number;
+    readonly conversation: string;
   };
 }
 
@@ -584,8 +900,172 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 2) */
+  /** (default 4) */
   readonly catalogue?: number;
+  readonly redacted?: boolean;
+}
+
+export interface CallParams {
+  /** (minimum 1) */
+  readonly seq: number;
+}
+
+export interface CallsParams {
+  /** (minimum 1, maximum 1000, default 20) */
+  readonly limit?: number;
+  /** (minimum 1) */
+  readonly before?: number | null;
+  readonly tool?: string | null;
+  readonly caller?: string | null;
+}
+
+export interface ContextAssembleParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (minLength 1, maxLength 128) */
+  readonly message?: string | null;
+  /** (default false) */
+  readonly rebase?: boolean;
+  /** (default true) */
+  readonly layers?: boolean;
+}
+
+export interface ContextEndParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+}
+
+export interface ContextMessageParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (maxItems 200) */
+  readonly messages?: ReadonlyArray<{
+    readonly role: "assistant" | "system" | "user";
+    /** (minLength 1, maxLength 128) */
+    readonly id?: string | null;
+    readonly text?: string | null;
+    /** (maxItems 200) */
+    readonly attachments?: ReadonlyArray<{
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      /** (maxLength 1024, default "") */
+      readonly id?: string;
+      readonly text?: string | null;
+      /** (maxLength 512) */
+      readonly title?: string | null;
+    }>;
+    /** (maxItems 200) */
+    readonly toolCalls?: ReadonlyArray<{
+      /** (minLength 1, maxLength 128) */
+      readonly id: string;
+      /** (minLength 1, maxLength 200) */
+      readonly name: string;
+      readonly arguments?: Readonly<Record<string, unknown>> | string;
+    }>;
+    /** (maxItems 200) */
+    readonly toolResults?: ReadonlyArray<{
+      /** (minLength 1, maxLength 128) */
+      readonly id: string;
+      /** (minLength 1, maxLength 200) */
+      readonly name: string;
+      readonly text: string;
+      /** (default false) */
+      readonly isError?: boolean;
+    }>;
+    /** (maxItems 200) */
+    readonly thinking?: ReadonlyArray<{
+      readonly text: string;
+      /** (maxLength 100000) */
+      readonly signature?: string | null;
+    }>;
+    /** (minLength 1, maxLength 128) */
+    readonly replaces?: string | null;
+  }>;
+  readonly remove?: {
+    /** (minLength 1, maxLength 128) */
+    readonly message: string;
+    /** (default false) */
+    readonly following?: boolean;
+  } | null;
+}
+
+export interface ContextPinParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (minLength 1, maxLength 128) */
+  readonly id: string;
+  readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+  /** (minLength 1, maxLength 1024) */
+  readonly path?: string | null;
+  /** (maxLength 1024) */
+  readonly folder?: string | null;
+  readonly text?: string | null;
+}
+
+export interface ContextRebaseParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+}
+
+export interface ContextStartParams {
+  /** (minLength 1, maxLength 200) */
+  readonly provider: string;
+  /** (minLength 1, maxLength 200) */
+  readonly model: string;
+  /** (minimum 1, maximum 1000000000) */
+  readonly contextWindow: number;
+  /** (minimum 0, maximum 1000000000) */
+  readonly outputReserve: number;
+  /** (minLength 1, maxLength 128) */
+  readonly conversation?: string | null;
+  /** (default "") */
+  readonly system?: string;
+  /** (default "") */
+  readonly memory?: string;
+  /** (default "") */
+  readonly project?: string;
+  /** (default true) */
+  readonly environment?: boolean;
+  /** (maxItems 500) */
+  readonly skills?: ReadonlyArray<{
+    /** (minLength 1, maxLength 200) */
+    readonly name: string;
+    /** (default "") */
+    readonly description?: string;
+  }>;
+  readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
+  readonly cachedInInput?: boolean | null;
+}
+
+export interface ContextSummaryParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  readonly text: string;
+  /** (minLength 1, maxLength 128) */
+  readonly upTo: string;
+}
+
+export interface ContextUnpinParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (minLength 1, maxLength 128) */
+  readonly id: string;
+}
+
+export interface ContextUsageParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (minimum 0, maximum 1000000000) */
+  readonly inputTokens: number;
+  /** (minLength 1, maxLength 128) */
+  readonly message?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly provider?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly model?: string | null;
+  /** (minimum 0, maximum 1000000000, default 0) */
+  readonly cachedTokens?: number;
+  /** (minimum 0, maximum 1000000000, default 0) */
+  readonly outputTokens?: number;
 }
 
 /** Unknown fields are ignored: a newer client may say more about itself. */
@@ -641,7 +1121,7 @@ export interface SnapshotParams {
 
 export interface StateParams {
   /** (minimum 0) */
-  readonly at?: number | null;
+  readonly at?: number | string | null;
   /** (minimum 0) */
   readonly minSeq?: number | null;
   readonly vault?: string | null;
@@ -651,7 +1131,7 @@ export type StatusParams = Record<string, never>;
 
 export interface SubscribeParams {
   /** (minimum 0) */
-  readonly since?: string | number | null;
+  readonly since?: number | string | null;
   readonly types?: readonly string[] | null;
   /** (default false) */
   readonly coalesce?: boolean;
@@ -659,6 +1139,92 @@ export interface SubscribeParams {
 
 export interface UnsubscribeParams {
   readonly subscription: string;
+}
+
+/** An envelope as it is answered. */
+export interface Prompt {
+  readonly version: number;
+  readonly conversationId: string;
+  readonly messageId: string;
+  readonly layers: ReadonlyArray<{
+    readonly id: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+    readonly text: string;
+    readonly hash: string;
+    readonly stable: boolean;
+    readonly segments?: ReadonlyArray<{
+      readonly id: string;
+      readonly kind: string;
+      readonly text: string;
+      readonly tokens: number;
+    }>;
+  }>;
+  readonly messages: ReadonlyArray<{
+    readonly role: "assistant" | "system" | "user";
+    readonly content: ReadonlyArray<{
+      readonly type: "image" | "text" | "thinking" | "toolCall" | "toolResult";
+      readonly text?: string | null;
+      readonly id?: string | null;
+      readonly name?: string | null;
+      /** (default false) */
+      readonly isError?: boolean;
+      readonly signature?: string | null;
+      readonly blob?: string | null;
+      readonly mediaType?: string | null;
+    }>;
+    readonly id?: string | null;
+  }>;
+  readonly hashes: {
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly L1_SYSTEM: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly L2_PREVIOUS: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly L3_TURN: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly L4_STRIP: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly L5_USER: string;
+  };
+  readonly combinedHash: string;
+  readonly manifest: {
+    readonly conversation: string;
+    readonly message: string;
+    readonly layers: ReadonlyArray<{
+      readonly id: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+      readonly hash: string;
+      readonly tokens: number;
+      readonly bytes: number;
+      readonly stable: boolean;
+    }>;
+    readonly entries: ReadonlyArray<{
+      readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+      readonly id: string;
+      readonly kind: string;
+      readonly state: "dropped" | "elided" | "empty" | "failed" | "full" | "reference" | "shortened";
+      readonly why: string;
+      /** (default 0) */
+      readonly tokens?: number;
+      /** (default 0) */
+      readonly bytes?: number;
+      readonly revision?: string | null;
+      /** (default false) */
+      readonly cached?: boolean;
+      readonly detail?: string | null;
+    }>;
+    readonly estimate: number;
+    readonly limit: number;
+    readonly toolTokens: number;
+    readonly estimator: string;
+    readonly factor: number;
+    readonly warnings?: readonly string[];
+  };
+  readonly cacheHints: ReadonlyArray<{
+    readonly after: "L1_SYSTEM" | "L2_PREVIOUS" | "history" | "last";
+    readonly tokens: number;
+  }>;
+  readonly estimate: number;
+  readonly seq: number;
+  readonly clock: string;
 }
 
 /** The state of one vault as `workspaced/state` and `workspaced replay --json` give it. */
@@ -703,6 +1269,33 @@ export interface WorkspaceState {
   readonly sharing?: Readonly<Record<string, "all" | "names" | "none">>;
 }
 
+export interface GetContextManifestInput {
+  /** Default: latest. */
+  readonly conversation?: string;
+  /** Default: last. */
+  readonly message?: string;
+  readonly at?: number | string;
+  /** (minimum 0) */
+  readonly minSeq?: number;
+}
+
+export interface GetContextManifestOutput {
+  readonly success: boolean;
+  readonly message: string;
+  readonly asOfSeq: number;
+  readonly data?: {
+    readonly conversation?: string;
+    readonly message?: string;
+    readonly estimate?: number;
+    readonly layers?: ReadonlyArray<{
+      readonly id?: string;
+      readonly tokens?: number;
+      readonly stable?: boolean;
+      readonly entries?: readonly unknown[];
+    }>;
+  };
+}
+
 export interface GetCurrentNoteInput {
   /** Tags, dates, counts, front matter. (default true) */
   readonly includeMetadata?: boolean;
@@ -710,10 +1303,11 @@ export interface GetCurrentNoteInput {
   readonly includeLinks?: boolean;
   /** Headings. (default false) */
   readonly includeOutline?: boolean;
-  /** Characters of text. (minimum 100, maximum 50000) */
+  /** Characters. (minimum 100, maximum 50000) */
   readonly maxContentLength?: number;
-  /** Begin at a former nextOffset. (minimum 0, maximum 2147483648, default 0) */
+  /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
   readonly offset?: number;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -739,20 +1333,14 @@ export interface GetCurrentNoteOutput {
       readonly line?: number;
     }>;
   };
-  readonly warnings?: readonly string[];
-  readonly truncation?: {
-    readonly truncated?: boolean;
-    readonly originalLength?: number;
-    readonly returnedLength?: number;
-    readonly nextOffset?: number | null;
-  };
 }
 
 export interface GetNavigationHistoryInput {
   /** Visits. (minimum 1, maximum 200, default 20) */
   readonly limit?: number;
-  /** ISO 8601; UTC without offset. (maxLength 64) */
+  /** ISO 8601. (maxLength 64) */
   readonly sinceTime?: string;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -772,20 +1360,20 @@ export interface GetNavigationHistoryOutput {
     }>;
     readonly total?: number;
   };
-  readonly warnings?: readonly string[];
 }
 
 export interface GetNoteByReferenceInput {
-  /** Path, id, title, alias, file name or [[wikilink]], with or without #heading. (minLength 1, maxLength 2048) */
+  /** Path, title, alias, id, file name or [[wikilink]]; #heading or not. (minLength 1, maxLength 2048) */
   readonly reference: string;
   /** Text. (default true) */
   readonly includeContent?: boolean;
   /** Tags, dates, counts, front matter. (default false) */
   readonly includeMetadata?: boolean;
-  /** Characters of text. (minimum 100, maximum 10000, default 3000) */
+  /** Characters. (minimum 100, maximum 10000, default 3000) */
   readonly maxContentLength?: number;
-  /** Begin at a former nextOffset. (minimum 0, maximum 2147483648, default 0) */
+  /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
   readonly offset?: number;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -808,12 +1396,38 @@ export interface GetNoteByReferenceOutput {
     readonly heading?: Readonly<Record<string, unknown>>;
     readonly block?: Readonly<Record<string, unknown>>;
   };
-  readonly warnings?: readonly string[];
-  readonly truncation?: {
-    readonly truncated?: boolean;
-    readonly originalLength?: number;
-    readonly returnedLength?: number;
-    readonly nextOffset?: number | null;
+}
+
+export interface GetNoteDiffInput {
+  /** Path, title, alias or id. (minLength 1, maxLength 2048) */
+  readonly reference: string;
+  /** A former asOfSeq. (minimum 0) */
+  readonly sinceSeq?: number;
+  /** ISO 8601. (maxLength 64) */
+  readonly sinceTime?: string;
+  /** Characters. (minimum 100, maximum 50000, default 10000) */
+  readonly maxContentLength?: number;
+  /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
+  readonly offset?: number;
+  readonly at?: number | string;
+  /** (minimum 0) */
+  readonly minSeq?: number;
+}
+
+export interface GetNoteDiffOutput {
+  readonly success: boolean;
+  readonly message: string;
+  readonly asOfSeq: number;
+  readonly data?: {
+    readonly id?: string;
+    readonly title?: string;
+    readonly path?: string;
+    readonly since?: Readonly<Record<string, unknown>>;
+    readonly sha256?: string;
+    readonly changed?: boolean;
+    readonly added?: number;
+    readonly removed?: number;
+    readonly diff?: string;
   };
 }
 
@@ -822,6 +1436,7 @@ export interface GetRelatedNotesInput {
   readonly reference?: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -831,38 +1446,29 @@ export interface GetRelatedNotesOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly note?: {
-      readonly id?: string;
-      readonly title?: string;
-      readonly path?: string;
-    };
+    readonly note?: Readonly<Record<string, unknown>>;
     readonly related?: ReadonlyArray<{
       readonly id?: string;
       readonly title?: string;
       readonly path?: string;
       readonly score?: number;
-      readonly reasons?: ReadonlyArray<{
-        readonly kind?: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "similarText";
-        readonly count?: number;
-        readonly tags?: readonly string[];
-        readonly words?: readonly string[];
-      }>;
+      readonly reasons?: readonly unknown[];
       readonly archived?: boolean;
     }>;
     readonly total?: number;
   };
-  readonly warnings?: readonly string[];
 }
 
 export interface GetWorkspaceContextInput {
-  /** Include the notes' text. (default false) */
+  /** The notes' text. (default false) */
   readonly includeContent?: boolean;
   /** Characters per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
   /** Tags, dates, counts, front matter. (default true) */
   readonly includeMetadata?: boolean;
-  /** Characters of all text. (minimum 100, maximum 50000, default 20000) */
+  /** Characters in all. (minimum 100, maximum 50000, default 20000) */
   readonly maxTotalLength?: number;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -894,7 +1500,6 @@ export interface GetWorkspaceContextOutput {
     readonly withheld?: number;
     readonly lastUpdated?: string | null;
   };
-  readonly warnings?: readonly string[];
 }
 
 export interface GetWorkspaceContextOutputContextNote {
@@ -919,6 +1524,7 @@ export interface GetWorkspaceContextOutputContextNote {
 }
 
 export interface GetWorkspaceSummaryInput {
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -934,7 +1540,6 @@ export interface GetWorkspaceSummaryOutput {
     readonly topTags?: Readonly<Record<string, unknown>>;
     readonly openQuestions?: Readonly<Record<string, unknown>>;
   };
-  readonly warnings?: readonly string[];
 }
 
 export interface SearchWorkspaceInput {
@@ -944,10 +1549,11 @@ export interface SearchWorkspaceInput {
   readonly limit?: number;
   /** workspace: active, pins, tabs, recents. (default "vault") */
   readonly scope?: "vault" | "workspace";
-  /** Only notes with all of them. (maxItems 10) */
+  /** Only notes with all. (maxItems 10) */
   readonly tags?: readonly string[];
-  /** Only notes below it; a path such as work/plans. (maxLength 1024) */
+  /** Only notes below this path. (maxLength 1024) */
   readonly folder?: string;
+  readonly at?: number | string;
   /** (minimum 0) */
   readonly minSeq?: number;
 }
@@ -968,7 +1574,6 @@ export interface SearchWorkspaceOutput {
     readonly total?: number;
     readonly indexState?: string;
   };
-  readonly warnings?: readonly string[];
 }
 
 /** What a UI may publish. */
@@ -993,9 +1598,19 @@ export type Action =
 export type WorkspaceEvent =
   | ActiveNoteClearedEvent
   | ActiveNoteSetEvent
+  | ArtifactRecordedEvent
+  | ContextPinnedEvent
+  | ContextUnpinnedEvent
+  | ConversationEndedEvent
+  | ConversationStartedEvent
   | DaemonStartedEvent
   | DaemonStoppedEvent
+  | EventForgottenEvent
+  | LibraryRebasedEvent
   | LogRecoveredEvent
+  | MessageAddedEvent
+  | MessageRemovedEvent
+  | MessageReplacedEvent
   | NoteArchivedEvent
   | NoteChangedEvent
   | NoteCreatedEvent
@@ -1005,20 +1620,35 @@ export type WorkspaceEvent =
   | NoteUnarchivedEvent
   | NoteUnpinnedEvent
   | PinnedNotesReorderedEvent
+  | PromptAssembledEvent
+  | RecordForgottenEvent
   | SelectionChangedEvent
   | SharingSetEvent
+  | SummarySetEvent
   | TemporaryTabClosedEvent
   | TemporaryTabOpenedEvent
   | TemporaryTabsClearedEvent
   | TemporaryTabsExpiredEvent
   | TemporaryTabsReorderedEvent
   | ToolCalledEvent
+  | UsageReportedEvent
   | VaultClosedEvent
   | VaultOpenedEvent
   | VaultSwitchedEvent;
 
 /** Parameters by the name of the method. */
 export interface MethodParams {
+  "workspaced/call": CallParams;
+  "workspaced/calls": CallsParams;
+  "workspaced/context/assemble": ContextAssembleParams;
+  "workspaced/context/end": ContextEndParams;
+  "workspaced/context/message": ContextMessageParams;
+  "workspaced/context/pin": ContextPinParams;
+  "workspaced/context/rebase": ContextRebaseParams;
+  "workspaced/context/start": ContextStartParams;
+  "workspaced/context/summary": ContextSummaryParams;
+  "workspaced/context/unpin": ContextUnpinParams;
+  "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;
   "workspaced/log": LogParams;
   "workspaced/publish": PublishParams;
@@ -1034,9 +1664,11 @@ export interface MethodParams {
 
 /** Arguments by the name of the tool. */
 export interface ToolArguments {
+  get_context_manifest: GetContextManifestInput;
   get_current_note: GetCurrentNoteInput;
   get_navigation_history: GetNavigationHistoryInput;
   get_note_by_reference: GetNoteByReferenceInput;
+  get_note_diff: GetNoteDiffInput;
   get_related_notes: GetRelatedNotesInput;
   get_workspace_context: GetWorkspaceContextInput;
   get_workspace_summary: GetWorkspaceSummaryInput;
@@ -1045,9 +1677,11 @@ export interface ToolArguments {
 
 /** Answers by the name of the tool. */
 export interface ToolOutputs {
+  get_context_manifest: GetContextManifestOutput;
   get_current_note: GetCurrentNoteOutput;
   get_navigation_history: GetNavigationHistoryOutput;
   get_note_by_reference: GetNoteByReferenceOutput;
+  get_note_diff: GetNoteDiffOutput;
   get_related_notes: GetRelatedNotesOutput;
   get_workspace_context: GetWorkspaceContextOutput;
   get_workspace_summary: GetWorkspaceSummaryOutput;

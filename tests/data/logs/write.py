@@ -5,13 +5,14 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6. Run it anew only for a version that was never released.
+version 2 of 273e9a6, version 3 of ebda4f1. Run it anew only for a version that was never released.
 """
 
 import itertools
 import json
 import shutil
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,113 @@ from workspaced_events.state import to_json
 
 HASH = "0123456789abcdef" * 4
 LONG = "A long selection lies in a blob. " * 200
+C = {"conversation": "chat-1"}
+SAID = {
+    "system": "You help with notes.",
+    "tools": "[]",
+    "ask": "What is in the plan?",
+    "again": "What is in the plan, in short?",
+    "arguments": '{"reference": "plan"}',
+    "found": "# The plan",
+    "thought": "Let me look.",
+    "answer": "Two things: März und 日記.",
+    "summary": "They spoke of the plan.",
+    "pinned": "Answer in German.",
+    "block": "<note_context>\n<path>plan.md</path>\n</note_context>",
+    "inputs": "{}",
+    "manifest": "{}",
+}
+TEXTS = {name: sha256(text.encode()).hexdigest() for name, text in SAID.items()}
+LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), HASH)
+ENTRY = {
+    "id": "plan.md",
+    "kind": "note",
+    "revision": TEXTS["found"],
+    "blockSha256": TEXTS["block"],
+    "tokens": 9,
+    "message": "m1",
+}
+PROMPT = {
+    **C,
+    "inputsSha256": TEXTS["inputs"],
+    "manifestSha256": TEXTS["manifest"],
+    "layerHashes": LAYERS,
+    "combinedHash": HASH,
+    "prefixTokens": 700,
+    "estimate": 1200,
+    "seedEstimate": 1000,
+    "limit": 100_000,
+}
+TALK = [
+    (
+        "conversation_started",
+        {
+            **C,
+            "provider": "p",
+            "model": "m/1",
+            "contextWindow": 128_000,
+            "outputReserve": 4_096,
+            "sections": [{"name": "system", "textSha256": TEXTS["system"]}],
+            "toolsSha256": TEXTS["tools"],
+            "cachedInInput": False,
+        },
+    ),
+    (
+        "message_added",
+        {
+            **C,
+            "message": "m1",
+            "role": "user",
+            "textSha256": TEXTS["ask"],
+            "attachments": [
+                {"kind": "note", "id": "plan.md", "title": "The plan"},
+                {"kind": "selected_text", "id": "plan.md#L2-L3", "textSha256": TEXTS["found"]},
+                {"kind": "folder", "id": "Tagebuch"},
+            ],
+        },
+    ),
+    ("artifact_recorded", {"id": "plan.md", "kind": "note", "revision": TEXTS["found"], "bytes": 10}),
+    ("prompt_assembled", {**PROMPT, "message": "m1", "asOfSeq": 47, "promoted": [ENTRY]}),
+    (
+        "usage_reported",
+        {**C, "message": "m1", "provider": "p", "model": "m/1", "inputTokens": 900, "cachedTokens": 300},
+    ),
+    (
+        "message_added",
+        {
+            **C,
+            "message": "m2",
+            "role": "assistant",
+            "textSha256": TEXTS["answer"],
+            "toolCalls": [{"id": "call-1", "name": "get_note", "argumentsSha256": TEXTS["arguments"]}],
+            "thinking": [{"textSha256": TEXTS["thought"], "signature": "sig=="}],
+        },
+    ),
+    (
+        "message_added",
+        {
+            **C,
+            "message": "m3",
+            "role": "user",
+            "toolResults": [
+                {"id": "call-1", "name": "get_note", "textSha256": TEXTS["found"]},
+                {"id": "call-2", "name": "get_note", "textSha256": TEXTS["found"], "isError": True},
+            ],
+        },
+    ),
+    ("context_pinned", {**C, "id": "tone", "kind": "text", "textSha256": TEXTS["pinned"]}),
+    ("context_pinned", {**C, "id": "plan", "kind": "note", "path": "plan.md"}),
+    ("context_pinned", {**C, "id": "diary", "kind": "folder", "folder": "Tagebuch"}),
+    ("context_unpinned", {**C, "id": "tone"}),
+    ("message_replaced", {**C, "message": "m1", "role": "user", "textSha256": TEXTS["again"]}),
+    ("message_added", {**C, "message": "m4", "role": "assistant", "textSha256": TEXTS["answer"]}),
+    ("message_added", {**C, "message": "m5", "role": "user", "textSha256": TEXTS["ask"]}),
+    ("message_removed", {**C, "message": "m5", "following": True}),
+    ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
+    ("library_rebased", {**C, "reason": "asked", "library": [ENTRY]}),
+    ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "elided": 2, "elidedUntil": "m3"}),
+    ("conversation_ended", C),
+]
 CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "durationUs": 300}
 ROWS = [
     ("daemon_started", {"version": "1.0", "pid": 42, "vaults": ["notes", "work"]}),
@@ -70,6 +178,7 @@ ROWS = [
     ("temporary_tab_opened", {"note": "last.md", "source": "search"}),
     ("selection_changed", {"note": "old/plan.md", "startLine": 1, "endLine": 200, "text": LONG}),
     ("log_recovered", {"segment": "1.wlog", "offset": 9, "bytes": 3, "lastSeq": 7, "quarantined": "quarantine/1"}),
+    *TALK,
     ("daemon_stopped", {"reason": "SIGTERM"}),
 ]
 
@@ -113,11 +222,11 @@ def _append(journal, kind, wire) -> None:
     seq = journal.log.tail.seq
     if wire.get("tabIds", [""])[0].startswith("{"):
         wire["tabIds"] = [f"tab-{seq}", f"tab-{seq - 1}"]
-    blob = None
+    blobs = [SAID[name].encode() for name, sha in TEXTS.items() if f'"{sha}"' in json.dumps(wire)]
     if len(wire.get("text", "")) > 4_096:
-        blob = wire.pop("text").encode()
-        wire["textSha256"] = journal.blobs.put(blob)
-    action = Action(msgspec.convert(wire, entry.data), blob=blob)
+        blobs = [wire.pop("text").encode()]
+        wire["textSha256"] = sha256(blobs[0]).hexdigest()
+    action = Action(msgspec.convert(wire, entry.data), blobs=tuple(blobs))
     if (
         kind == "vault_closed"
     ):  # what the daemon appends itself is admitted as it is; the vault is still the current

@@ -42,6 +42,9 @@ class PrivateNotes:
     def __contains__(self, note: NoteId) -> bool:
         return note in self._notes
 
+    def __len__(self) -> int:
+        return len(self._notes)
+
     def learn(self, note: NoteId, private: bool) -> bool:
         """From now on the note is known to be private, or not to be; whether that is news."""
         if private is (note in self._notes):

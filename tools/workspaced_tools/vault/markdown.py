@@ -44,6 +44,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 _ATTACHMENT = re.compile(
     r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp|flac|m4a|mp3|ogg|wav|webm|3gp|mkv|mov|mp4|ogv|pdf|canvas|base)\s*\Z"
 )
+_IMAGE = re.compile(r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp)\s*(?:#|\Z)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian's tags: anything but blanks, ASCII punctuation (save _ - /) and general punctuation.
 _TAG = re.compile(r"(?<!\S)#([^\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,1000})")
@@ -116,6 +117,25 @@ class Names(msgspec.Struct, frozen=True):
 def parse_names(body: str) -> Names:
     """The names in a body: the same links, and the same first heading, that `parse_markdown` finds."""
     return _NamesReader().read(_fed(_readable(body)))
+
+
+def embedded_images(body: str) -> tuple[str, ...]:
+    """The addresses of the images that a body shows, distinct, in document order: of `![[x.png]]` the file, of
+    `![](...)` whatever stands there that is no note. Of a long one, such as a data URI, the beginning."""
+    if "![" not in body:
+        return ()
+    found: dict[str, None] = {}
+    event: Any
+    for event in _PARSER.events(_fed(_readable(body))):
+        value = event.get("Start") if type(event) is dict else None
+        image = value.get("Image") if type(value) is dict else None
+        if image is None:
+            continue
+        address, written = image["dest_url"], image["link_type"]
+        wiki = isinstance(written, dict) and "WikiLink" in written
+        if _IMAGE.search(address) if wiki else _path_target(address, embed=True) is None:
+            found[address[:LINK_TARGET_CHARS_MAX]] = None
+    return tuple(found)
 
 
 def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list[str]:

@@ -16,7 +16,7 @@ from workspaced_events.ids import NoteId
 
 from ..limits import NOTE_TITLE_CHARS_MAX
 from .frontmatter import FrontMatter, split_front_matter
-from .markdown import Heading, Link, Markdown, Names, parse_markdown, parse_names
+from .markdown import Heading, Link, Markdown, Names, embedded_images, parse_markdown, parse_names
 
 
 class StatKey(msgspec.Struct, frozen=True, rename="camel"):
@@ -78,6 +78,11 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     def markdown(self) -> Markdown:
         """Outline, links and inline tags; lines are 1-based lines of the raw file."""
         return parse_markdown(self.body, first_line=self.front_matter.body_line)
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """The addresses of the images that the body shows."""
+        return embedded_images(self.body)
 
     @cached_property
     def title(self) -> str:

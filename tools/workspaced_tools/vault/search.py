@@ -67,6 +67,17 @@ def _restriction(asked: Search) -> tuple[str, list[Any]]:
     return where, arguments
 
 
+def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tuple[list[NoteId], int]:
+    """The first notes below `folder` with `tag`, by path, and how many there are."""
+    where, arguments = _restriction(Search("", limit, tags=(tag,) if tag is not None else (), folder=folder))
+    matching = f"FROM notes n WHERE NOT n.withheld{where}"
+    rows = index.file.read(f"SELECT n.path {matching} ORDER BY n.path LIMIT ?", (*arguments, limit))
+    if len(rows) < limit:
+        return [path for (path,) in rows], len(rows)
+    total = index.file.read(f"SELECT count(*) {matching}", tuple(arguments))
+    return [path for (path,) in rows], total[0][0] if total else len(rows)
+
+
 def similar(index: Index, note: NoteId, text: str, limit: int) -> list[Scored]:
     """Notes with the telling words of `text`, the text of `note`; best first.
 

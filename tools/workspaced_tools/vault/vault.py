@@ -25,6 +25,7 @@ from ..view import (
     Incoming,
     LinkName,
     LinkTarget,
+    Members,
     NoteRef,
     Overview,
     Resolution,
@@ -168,6 +169,12 @@ class Vault:
         return self.policy.denies(note) or note in self.index.private
 
     @property
+    def withholds_some(self) -> bool:
+        """Whether a note is, or for all that is known may be, withheld, or was before it was deleted."""
+        known = self.index_state() == "ready" and self.policy.problem is None
+        return not known or len(self.index.private) > 0 or self._upkeep.progress().withheld > 0
+
+    @property
     def privacy_version(self) -> int:
         """Moves whenever a note was found private that was not known to be, or the other way round."""
         return self.index.private.version
@@ -306,6 +313,19 @@ class Vault:
 
     def _snippet(self, note: Note, words: Sequence[str], search: Search) -> tuple[int, str]:
         return (1, "") if search.names_only else snippet_of(note, words)
+
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        def ask() -> Members:
+            self.await_names()
+            for _ in range(_MEND_ATTEMPTS):
+                found, total = searching.members(self.index, folder, tag, limit)
+                shown = [note for note in found if not self.is_withheld(note)]
+                if self._mended(shown):
+                    break
+            refs = self._refs(shown)
+            return Members(tuple(refs[note] for note in shown if note in refs), total - (len(found) - len(refs)))
+
+        return self._asking(ask)
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
         def ask() -> list[SimilarNote]:

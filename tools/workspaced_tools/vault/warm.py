@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
 
+from ..context.kept import KeptPrompt
 from ..view import (
     Found,
     Incoming,
     LinkName,
     LinkTarget,
+    Members,
     NoteRef,
     Overview,
     Resolution,
@@ -76,6 +78,9 @@ class WarmVault:
     def search(self, search: Search) -> Found:
         raise NotWarm
 
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        raise NotWarm
+
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
         raise NotWarm
 
@@ -119,4 +124,14 @@ class WarmPast:
     """Implements `PastPort`: whoever asks for the past has to wait for it."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        raise NotWarm
+
+
+class WarmPrompts:
+    """Implements `PromptSource`: a manifest is read from a file."""
+
+    def prompt(self, conversation: str | None, message: str | None) -> KeptPrompt:
+        raise NotWarm
+
+    def look(self, notes: Sequence[NoteId]) -> None:
         raise NotWarm

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "tools": ("tools", "List the tools agents may call."),
     "call": ("tools", "Call a tool as an agent would."),
     "calls": ("calls", "What agents asked and were shown: list, show, diff, stats."),
+    "context": ("context", "What prompts held, layer by layer, and what became of the provider's cache."),
     "mcp": ("mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
     "share": ("share", "How much a client of the tools is shown: all, names or none."),
     "log": ("log", "Export, import, verify, show, search and shrink the event log."),
@@ -56,8 +57,11 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workspaced")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """What an editor's user is looking at, recorded as events, served to AI agents, replayable to the byte."""
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,7 +1,6 @@
 """`workspaced calls`: what agents asked and what they were shown, exactly."""
 
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -16,7 +15,16 @@ from workspaced_tools.tokens import CHARS_PER_TOKEN, estimate_tokens
 from workspaced_tools.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from .call_readers import call_reader, call_source
-from .common import daemon_options, json_option, print_warnings, segment_progress, shown
+from .common import (
+    daemon_options,
+    json_option,
+    print_bytes,
+    print_ndjson,
+    print_table,
+    print_warnings,
+    segment_progress,
+    shown,
+)
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
@@ -84,9 +92,9 @@ def list_command(
     with call_reader(log, socket_path, workspace) as reader:
         found = reader.latest(wanted, limit)
     if as_json:
-        _print_ndjson(found)
+        print_ndjson(found)
     elif found:
-        _print_table([_HEAD, *map(_row, found)], right={0, 5, 6, 7})
+        print_table([_HEAD, *map(_row, found)], right={0, 5, 6, 7})
     else:
         click.echo("no calls", err=True)
 
@@ -130,11 +138,11 @@ def show_command(
     with call_reader(log, socket_path, workspace) as reader:
         call = reader.call(seq)
     if only == "result":
-        _print_bytes(call.answer() + (b"\n" if sys.stdout.isatty() else b""))
+        print_bytes(call.answer() + (b"\n" if sys.stdout.isatty() else b""))
     elif only == "text":
         _print_text(call)
     elif as_json:
-        _print_ndjson([_json_of(call)])
+        print_ndjson([_json_of(call)])
         call.answer()
     else:
         _print_call(call)
@@ -212,7 +220,7 @@ def diff_command(
     same = not (found.call or found.inputs or found.answer or changed)
     if as_json:
         parts = {"call": found.call, "state": changed, "inputs": found.inputs, "answer": found.answer}
-        _print_ndjson([{"same": same, **parts}])
+        print_ndjson([{"same": same, **parts}])
         return 0 if same else 1
     say = _Saying()
     in_state = ["not in this log"] if unknown else lines(changed)
@@ -251,7 +259,7 @@ def stats_command(
     print_warnings(warnings)
     usage = counter.usage()
     if as_json:
-        _print_ndjson([usage])
+        print_ndjson([usage])
     elif not usage.calls:
         click.echo("no calls", err=True)
     else:
@@ -279,7 +287,7 @@ def _print_usage(usage: Usage) -> None:
         )
         for each in usage.used
     ]
-    _print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8})
+    print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8})
     repeated = sum(each.repeated for each in usage.used)
     if repeated:
         again = sum(each.repeated_tokens for each in usage.used)
@@ -295,30 +303,9 @@ def _print_usage(usage: Usage) -> None:
 # -- printing --
 
 
-def _print_table(rows: list[tuple[str, ...]], right: set[int]) -> None:
-    """Columns as wide as they must be; those of `right` end together."""
-    cells = [[shown(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        padded = (
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        click.echo("  ".join(padded).rstrip())
-
-
 def _took(microseconds: int) -> str:
     return f"{microseconds / 1_000:,.1f} ms"
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _print_ndjson(values: Iterable[Any]) -> None:
-    _print_bytes(b"".join(msgspec.json.encode(value) + b"\n" for value in values))
-
-
-def _print_bytes(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()

@@ -3,12 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from workspaced_events.state_diff import shown as shown
 from workspaced_events.until import parse_until
@@ -147,6 +148,31 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 def print_json(value: Any) -> None:
     """One JSON value on a line, for programs."""
     click.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def print_ndjson(values: Iterable[Any]) -> None:
+    """Values of ours as JSON, one a line, for programs."""
+    print_bytes(b"".join(msgspec.json.encode(value) + b"\n" for value in values))
+
+
+def print_bytes(data: bytes) -> None:
+    """To standard output, to the byte."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_table(
+    rows: Sequence[tuple[str, ...]], right: set[int], colours: Mapping[int, str] | None = None
+) -> None:
+    """Columns as wide as they must be; those of `right` end together. `colours` are those of some rows."""
+    cells = [[shown(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        padded = (
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        click.echo(click.style("  ".join(padded).rstrip(), fg=(colours or {}).get(number)))
 
 
 def pairs(texts: Sequence[str]) -> dict[str, str]:

@@ -38,6 +38,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
         if tool["calls"]:
             click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
     _print_recording(status["recording"])
+    _print_conversations(status["conversations"])
     for each in status["sharing"]["clients"]:
         click.echo(f"shared     {shown(each['client'])}: {each['level']}")
     if status["sharing"]["default"] != "all":
@@ -72,6 +73,15 @@ def _print_recording(recording: dict[str, Any]) -> None:
     kept = f"{recording['kept']} blobs, {recording['keptBytes']} bytes kept"
     skipped = f", {recording['skipped']} calls without what they read" if recording["skipped"] else ""
     click.echo(f"recording  {recording['record']}: {kept}{skipped}")
+
+
+def _print_conversations(conversations: dict[str, Any]) -> None:
+    for each in conversations["latest"]:
+        cache = each["cache"]
+        if cache["prompts"]:
+            told = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
+            causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
+            click.echo(f"context    {shown(each['id'])}: {told}{f' ({causes})' if causes else ''}")
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`workspaced replay --verify`: recorded calls made again, and the first answer that is another one."""
+"""`workspaced replay --verify`: recorded calls and prompts made again, and the first that is another one."""
 
 import difflib
 from collections import Counter
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.source import Source
 from workspaced_events.state_diff import shown
 from workspaced_events.until import Until
@@ -14,43 +15,103 @@ from .common import print_json, print_warnings, segment_progress
 
 
 def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
-    """Says what became of the calls; the exit code is 1 where an answer differs."""
-    from workspaced_tools.call_diff import readable_json
-    from workspaced_tools.verify import Outcome, Verified, verify
+    """Says what became of the calls and prompts; the exit code is 1 where one differs."""
+    from workspaced_tools.verify import Rebuilt, Verified, verify
 
-    counts: Counter[Outcome] = Counter()
-    reasons: Counter[str] = Counter()
-    first: list[Verified] = []
+    calls, prompts = _Tally(), _Tally()
 
     def each(made: Verified) -> None:
-        counts[made.outcome] += 1
-        if made.outcome is Outcome.NOT_RECORDED:
-            reasons[made.why] += 1
-        elif made.outcome is Outcome.DIFFERENT and not first:
-            first.append(made)
+        calls.take(made)
         if as_json:
             print_json(_json(made))
 
+    def each_prompt(made: Rebuilt) -> None:
+        prompts.take(made)
+        if as_json:
+            print_json(_prompt_json(made))
+
     with segment_progress("verifying") as progress:
-        print_warnings(verify(source, each, until=until, progress=progress))
-    if as_json:
-        return 1 if first else 0
-    click.echo(
-        f"{counts.total()} calls: {counts[Outcome.SAME]} answer the same, {counts[Outcome.DIFFERENT]} differ, "
-        f"{counts[Outcome.NOT_RECORDED]} are not recorded."
-    )
-    for why, count in reasons.most_common():
-        click.echo(f"  not recorded ({count}): {shown(why)}")
-    for made in first:
-        by = shown(made.called.caller)
-        click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
-        if made.served is None or made.answered is None:
-            click.echo("  what was served is not kept; its hash is another one.")
-            continue
-        served, answered = readable_json(made.served), readable_json(made.answered)
-        for line in difflib.unified_diff(served, answered, "served", "answered now", lineterm=""):
-            click.echo(shown(line))
-    return 1 if first else 0
+        print_warnings(verify(source, each, each_prompt=each_prompt, until=until, progress=progress))
+    differing = [*calls.first, *prompts.first]
+    if not as_json:
+        calls.print("calls", "answer the same")
+        if prompts.counts:
+            prompts.print("prompts", "are the same")
+        for call in calls.first:
+            _print_call(call)
+        for prompt in prompts.first:
+            _print_prompt(prompt, source)
+    return 1 if differing else 0
+
+
+class _Tally:
+    """What became of things of a kind, and the first of them that differs."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: list[Any] = []
+        self._reasons: Counter[str] = Counter()
+
+    def take(self, made: Any) -> None:
+        self.counts[made.outcome] += 1
+        if made.outcome == "notRecorded":
+            self._reasons[made.why] += 1
+        elif made.outcome == "different" and not self.first:
+            self.first.append(made)
+
+    def print(self, what: str, same: str) -> None:
+        click.echo(
+            f"{self.counts.total()} {what}: {self.counts['same']} {same}, {self.counts['different']} differ, "
+            f"{self.counts['notRecorded']} are not recorded."
+        )
+        for why, count in self._reasons.most_common():
+            click.echo(f"  not recorded ({count}): {shown(why)}")
+
+
+def _print_call(made: Any) -> None:
+    from workspaced_tools.call_diff import readable_json
+
+    by = shown(made.called.caller)
+    click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
+    if made.served is None or made.answered is None:
+        click.echo("  what was served is not kept; its hash is another one.")
+        return
+    served, answered = readable_json(made.served), readable_json(made.answered)
+    _print_diff(served, answered, "served", "answered now")
+
+
+def _print_prompt(made: Any, source: Source) -> None:
+    from workspaced_tools.context.rebuild import manifest_of_prompt, texts_in
+
+    prompt, envelope = made.prompt, made.envelope
+    of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"
+    click.echo(f"The first that differs is prompt {made.seq}, {of}:")
+    if envelope is None:
+        click.echo(f"  {shown(made.why)}")
+        return
+    click.echo(f"  {made.differs} is another one. What the manifests say:")
+    try:
+        sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
+    except WorkspacedError as error:
+        click.echo(f"  {shown(error.message)}")
+        return
+    _print_diff(_manifest_lines(sent), _manifest_lines(envelope.manifest), "sent", "assembled now")
+
+
+def _manifest_lines(manifest: Any) -> list[str]:
+    """A line for each layer and each entry, with all that is said of it."""
+    layers = [f"{each.id} {each.tokens} tokens, {each.bytes} bytes, {each.hash}" for each in manifest.layers]
+    entries = [
+        f"{each.layer} {each.kind} {each.id}: {each.state}, {each.why}, {each.tokens} tokens, {each.bytes} bytes, "
+        f"{each.revision or 'no revision'}{', cached' if each.cached else ''}"
+        for each in manifest.entries
+    ]
+    return [*layers, *entries, f"estimate {manifest.estimate} of {manifest.limit}", *manifest.warnings]
+
+
+def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None:
+    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
+        click.echo(shown(line))
 
 
 def _json(made: Any) -> dict[str, Any]:
@@ -60,4 +121,19 @@ def _json(made: Any) -> dict[str, Any]:
     if made.outcome == "different":
         said["served"] = made.served.decode() if made.served is not None else None
         said["answered"] = made.answered.decode()
+    return said
+
+
+def _prompt_json(made: Any) -> dict[str, Any]:
+    prompt = made.prompt
+    said = {
+        "seq": made.seq,
+        "conversation": prompt.conversation,
+        "message": prompt.message,
+        "outcome": made.outcome,
+    }
+    if made.why:
+        said["why"] = made.why
+    if made.differs is not None:
+        said["differs"] = made.differs
     return said

@@ -22,6 +22,7 @@ from workspaced_events.limits import (
 from workspaced_events.recorder import Done, Outcome
 from workspaced_events.state import client_key
 
+from .. import said
 from ..__about__ import __version__
 from ..limits import (
     ANSWER_BYTES_MAX,
@@ -35,13 +36,14 @@ from ..service import Service
 from ..sharing import setting
 from ..snapshot import Snapshot
 from ..subscriptions import Subscription
-from . import called
+from . import called, context
 from .jsonrpc import RequestId
 
 if TYPE_CHECKING:
     from .connection import Connection
 
 DEFERRED: Final = object()
+CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
 Seq = Annotated[int, Meta(ge=0)]
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 
@@ -125,7 +127,7 @@ def facts(service: Service) -> dict[str, Any]:
         "version": __version__,
         "instance": service.instance,
         "workspace": service.workspace,
-        "capabilities": ["publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "mcp"],
+        "capabilities": CAPABILITIES,
         "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
         "limits": {
             "requestBytes": REQUEST_BYTES_MAX,
@@ -258,6 +260,15 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/log": Method(Log, log),
     "workspaced/calls": Method(called.Calls, called.calls),
     "workspaced/call": Method(called.Call, called.call),
+    "workspaced/context/start": Method(said.Start, context.start),
+    "workspaced/context/message": Method(said.Messages, context.message),
+    "workspaced/context/pin": Method(said.Pin, context.pin),
+    "workspaced/context/unpin": Method(said.Unpin, context.unpin),
+    "workspaced/context/assemble": Method(said.Assemble, context.assemble),
+    "workspaced/context/usage": Method(said.Usage, context.usage),
+    "workspaced/context/rebase": Method(said.Named, context.rebase),
+    "workspaced/context/summary": Method(said.Summarise, context.summary),
+    "workspaced/context/end": Method(said.Named, context.end),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/share": Method(Share, share),

@@ -1,0 +1,284 @@
+"""What prompts cost: how many of their tokens a provider's cache serves, and how long it takes to make one.
+
+The cache is one as hosted models have it: blocks of 16 tokens, each known by itself and all before it, none of a
+prefix of fewer than 1,024. Tokens are a real tokenizer's. Our prompts come from a daemon, over its socket, of
+notes on disk.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from workspaced.sync_client import SyncClient
+from workspaced_events import catalogue as c
+from workspaced_events.conversation import NO_CONVERSATIONS, Conversations, apply_conversation
+from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_tools.context.assemble import assemble
+from workspaced_tools.context.model import TURN_VERSION, Artifact, Assembled, Turn
+
+from .daemon import Place, daemon
+from .measure import Figure, at_least, at_most, median, percentile, seconds
+from .peer_install import Skip, install
+from .peer_table import Skipped
+from .prompts import BASELINES, NEW_NOTES, SYSTEM, TURNS, Message, Script, messages_of, prompts_of, script
+from .tokenizer import NAME, PACKAGE, Tokenizer
+
+BLOCK_TOKENS: Final = 16
+PREFIX_TOKENS_MIN: Final = 1_024
+ARTIFACTS: Final = 1_000
+ATTACHED: Final = 20
+ARTIFACT_CHARS: Final = 2_000
+SEEDS: Final = (1, 2, 3, 4, 5, 6)
+_ROLES: Final = ("system", "user", "assistant")
+
+
+def tokens(at: Place) -> Iterator[Figure]:
+    """Conversations of 20 turns: ours against other ways to make their prompts."""
+    try:
+        python = install(PACKAGE, at.new("tokenizer")) / "python"
+    except Skip as skip:
+        yield Skipped("context.uncached.glued", 0.0, "", reason=str(skip))
+        return
+    with Tokenizer(python, at.new("tokenizer.stderr")) as tokenizer:
+        for kind in NEW_NOTES:
+            made = [script(at.new("words"), kind, seed) for seed in (SEEDS[:1] if at.sizes.quick else SEEDS)]
+            yield from _compared(at, kind, made, tokenizer)
+
+
+def _compared(at: Place, kind: str, made: Sequence[Script], tokenizer: Tokenizer) -> Iterator[Figure]:
+    """All conversations of one kind together. The goals are for those that are steady."""
+    ours = [_ours(at, each) for each in made]
+    cost = _cost([[messages_of(prompt) for prompt in prompts] for prompts in ours], tokenizer)
+    fields = {**_fields(cost), "tokenizer": NAME, "conversations": len(made), "turns": TURNS}
+    is_steady = kind == "steady"
+    mark = "" if is_steady else f".{kind}"
+    for name, way in BASELINES.items():
+        other = _cost([list(prompts_of(each, way)) for each in made], tokenizer)
+        with_goals = is_steady and name == "glued"
+        yield Figure(
+            f"context.uncached.{name}{mark}",
+            100 * (1 - cost.uncached / other.uncached),
+            "% fewer",
+            at_least(80) if with_goals else None,
+            at_least(90) if with_goals else None,
+            {**fields, **{f"{name}_{key}": value for key, value in _fields(other).items()}},
+        )
+    prefixes = [_prefixes(prompts, tokenizer) for prompts in ours]
+    kept, cacheable = (sum(each) for each in zip(*prefixes, strict=True))
+    goal = at_least(95) if is_steady else None
+    more = {"kept": kept, "cacheable": cacheable, **fields}
+    yield Figure(f"context.prefix{mark}", 100 * kept / cacheable, "% kept", goal, None, more)
+
+
+# -- the cache --
+
+
+@dataclass
+class Cost:
+    """Tokens of a conversation's prompts."""
+
+    prompts: int = 0
+    sent: int = 0
+    cached: int = 0
+
+    @property
+    def uncached(self) -> int:
+        return self.sent - self.cached
+
+
+def _fields(cost: Cost) -> dict[str, Any]:
+    share = cost.cached / cost.sent
+    return {"prompts": cost.prompts, "sent": cost.sent, "cached": cost.cached, "cached_share": share}
+
+
+class Cache:
+    """A provider's: blocks known by the hash of all up to their end."""
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def served(self, prompt: Sequence[int]) -> int:
+        """How many of the prompt's first tokens it has; then it has them all."""
+        served, digest, unbroken = 0, hashlib.sha256(), True
+        for begin in range(0, len(prompt) - BLOCK_TOKENS + 1, BLOCK_TOKENS):
+            digest.update(repr(prompt[begin : begin + BLOCK_TOKENS]).encode())
+            name = digest.digest()
+            unbroken = unbroken and name in self._known
+            served += BLOCK_TOKENS * unbroken
+            self._known.add(name)
+        return served if served >= PREFIX_TOKENS_MIN else 0
+
+
+def _tokens(prompt: Sequence[Message], tokenizer: Tokenizer) -> list[int]:
+    """Messages one after another, each behind a token for its role."""
+    return [token for role, text in prompt for token in (_ROLES.index(role) - len(_ROLES), *tokenizer(text))]
+
+
+def _cost(conversations: Sequence[Sequence[Sequence[Message]]], tokenizer: Tokenizer) -> Cost:
+    """Of all prompts of all conversations; each conversation finds the cache empty."""
+    cost = Cost()
+    for prompts in conversations:
+        cache = Cache()
+        for prompt in prompts:
+            found = _tokens(prompt, tokenizer)
+            cost.prompts += 1
+            cost.sent += len(found)
+            cost.cached += cache.served(found)
+    return cost
+
+
+def _prefixes(envelopes: Sequence[dict[str, Any]], tokenizer: Tokenizer) -> tuple[int, int]:
+    """How much of what could be cached was, in tokens of system messages: each could be the next one's prefix.
+
+    Those that no cache takes, since they are too short, are not counted, nor is history.
+    """
+    cache, before, kept, cacheable = Cache(), 0, 0, 0
+    for envelope in envelopes:
+        prompt = messages_of(envelope)
+        assert prompt[0][0] == "system"
+        served = cache.served(_tokens(prompt, tokenizer))
+        if before >= PREFIX_TOKENS_MIN:
+            kept += min(served, before)
+            cacheable += before
+        before = len(_tokens(prompt[:1], tokenizer))
+    return kept, cacheable
+
+
+# -- ours --
+
+
+def _ours(at: Place, made: Script) -> list[dict[str, Any]]:
+    """The envelopes that a daemon makes of the conversation."""
+    vault = at.new("notes")
+    for path, text in made.notes.items():
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(text)
+    with daemon(at, vault, name="context") as running:
+        running.wait_for_index()
+        with running.client() as client:
+            return list(_prompts(client, vault, made))
+
+
+def _prompts(client: SyncClient, vault: Path, made: Script) -> Iterator[dict[str, Any]]:
+    settings = {"provider": "bench", "model": NAME, "contextWindow": 400_000, "outputReserve": 8_000}
+    talk = client.call("workspaced/context/start", {**settings, "system": SYSTEM})["conversation"]
+
+    def say(**message: Any) -> None:
+        client.call("workspaced/context/message", {"conversation": talk, "messages": [message]})
+
+    for number, turn in enumerate(made.turns):
+        for path, added in turn.edits:
+            with open(vault / path, "a") as file:
+                file.write(added)
+        kinds = ["active_note", *["note"] * len(turn.attached[1:])]
+        attached = [{"kind": kind, "id": path} for kind, path in zip(kinds, turn.attached, strict=True)]
+        say(role="user", text=turn.question, attachments=attached)
+        yield client.call("workspaced/context/assemble", {"conversation": talk})
+        if turn.found is not None:
+            call = {"id": f"call-{number}", "name": "look_up"}
+            say(role="assistant", toolCalls=[call])
+            say(role="user", toolResults=[{**call, "text": turn.found}])
+            yield client.call("workspaced/context/assemble", {"conversation": talk})
+        say(role="assistant", text=turn.answer)
+
+
+# -- time --
+
+
+def assembly(at: Place) -> Iterator[Figure]:
+    """One prompt over a library of 1,000 artifacts, of which 20 are attached again and one is new."""
+    blobs: dict[str, str] = {}
+
+    def keep(text: str) -> str:
+        name = hashlib.sha256(text.encode()).hexdigest()
+        blobs[name] = text
+        return name
+
+    def turn(message: str, numbers: Sequence[int]) -> Turn:
+        artifacts = tuple(
+            Artifact("note", f"n/{number}.md", f"Note {number}", keep(_note(number)), "2026-01-01T00:00:00Z")
+            for number in numbers
+        )
+        return Turn(TURN_VERSION, ConversationId("bench"), MessageId(message), artifacts)
+
+    events = _Events()
+    talk = ConversationId("bench")
+    sections = (c.Section("system", keep(SYSTEM)),)
+    events.add(
+        c.ConversationStarted(
+            conversation=talk,
+            provider="bench",
+            model="large",
+            context_window=2_000_000,
+            output_reserve=1_000,
+            sections=sections,
+        )
+    )
+    events.add(c.MessageAdded(talk, MessageId("m1"), "user", keep("What is all this?")))
+    all_new = turn("m1", range(ARTIFACTS))
+    first = assemble(events.state.by_id[talk], all_new, blobs.__getitem__)
+    for block in first.blocks:
+        keep(block)
+    events.add(_recorded(first))
+    events.add(c.MessageAdded(talk, MessageId("m2"), "assistant", keep("Notes.")))
+    events.add(c.MessageAdded(talk, MessageId("m3"), "user", keep("And these?")))
+    again = turn("m3", [*range(0, ARTIFACTS, ARTIFACTS // ATTACHED), ARTIFACTS])
+    conversation = events.state.by_id[talk]
+    second = assemble(conversation, again, blobs.__getitem__)
+    assert len(second.envelope.layers[1].segments) == ARTIFACTS and len(second.promoted) == 1
+    taken = [
+        [seconds(lambda: assemble(conversation, again, blobs.__getitem__)) * 1e3 for _ in range(20)]
+        for _ in range(at.sizes.rounds + 1)
+    ][1:]
+    fields = {
+        "p99": percentile([each for some in taken for each in some], 0.99),
+        "artifacts": ARTIFACTS,
+        "prompt_bytes": len(second.envelope.layers[1].text),
+        "envelope_json": seconds(lambda: msgspec.json.encode(second.envelope)) * 1e3,
+    }
+    yield Figure(
+        "context.assembly", median([median(some) for some in taken]), "ms", at_most(10), at_most(5), fields
+    )
+
+
+def _note(number: int) -> str:
+    line = f"Note {number} says what note {number - 1} does not. "
+    return line * (ARTIFACT_CHARS // len(line))
+
+
+class _Events:
+    """Conversations folded from events."""
+
+    def __init__(self) -> None:
+        self.state: Conversations = NO_CONVERSATIONS
+        self._seq = 0
+
+    def add(self, data: c.Data) -> None:
+        self._seq += 1
+        made = c.ENTRY_OF[type(data)].event
+        self.state = apply_conversation(
+            self.state,
+            made(self._seq, EventId(str(self._seq)), "2026-01-01T00:00:00.000000Z", "bench", None, data),
+        )
+
+
+def _recorded(made: Assembled) -> c.PromptAssembled:
+    envelope = made.envelope
+    return c.PromptAssembled(
+        conversation=envelope.conversation_id,
+        message=envelope.message_id,
+        as_of_seq=2,
+        inputs_sha256="",
+        manifest_sha256="",
+        layer_hashes=envelope.hashes,
+        combined_hash=envelope.combined_hash,
+        prefix_tokens=made.prefix_tokens,
+        estimate=envelope.estimate,
+        seed_estimate=made.seed_estimate,
+        limit=envelope.manifest.limit,
+        promoted=made.promoted,
+    )

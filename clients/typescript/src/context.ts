@@ -1,0 +1,84 @@
+/** Conversations that a runtime tells of, and the prompts that are made for them. */
+
+import type { MethodName, MethodResults, Recorded } from "./api.js";
+import type {
+  ContextAssembleParams,
+  ContextMessageParams,
+  ContextPinParams,
+  ContextStartParams,
+  ContextSummaryParams,
+  ContextUsageParams,
+  MethodParams,
+  Prompt,
+} from "./types.generated.js";
+
+/** A message of a conversation, as it is told. */
+export type ContextMessage = NonNullable<ContextMessageParams["messages"]>[number];
+
+/** Asks one of our methods. */
+type Ask = <Name extends MethodName>(method: Name, params: MethodParams[Name]) => Promise<MethodResults[Name]>;
+
+/** What `client.context` offers. Every method fails as `client.request` does. */
+export class Context {
+  readonly #ask: Ask;
+
+  /** @internal For `Client`. */
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  /** Begins a conversation and settles with its id; of one that was begun, the settings are these from now on. */
+  async start(params: ContextStartParams): Promise<string> {
+    return (await this.#ask("workspaced/context/start", params)).conversation;
+  }
+
+  /** Adds a message, or replaces the one that it names; settles with its id. Again with the same id it is there once. */
+  async message(conversation: string, message: ContextMessage): Promise<string> {
+    const { messages } = await this.#ask("workspaced/context/message", { conversation, messages: [message] });
+    return messages[0] as string;
+  }
+
+  /** Removes a message, by default it alone. */
+  remove(conversation: string, message: string, options: { following?: boolean } = {}): Promise<Recorded> {
+    const remove = { message, following: options.following ?? false };
+    return this.#ask("workspaced/context/message", { conversation, remove });
+  }
+
+  /** Pins what every prompt gets anew; the same id replaces it in its place. */
+  pin(params: ContextPinParams): Promise<Recorded> {
+    return this.#ask("workspaced/context/pin", params);
+  }
+
+  /** Takes a pin away; one that is not there is no error. */
+  unpin(conversation: string, id: string): Promise<Recorded> {
+    return this.#ask("workspaced/context/unpin", { conversation, id });
+  }
+
+  /** The prompt up to a message, by default the last one. */
+  assemble(
+    conversation: string,
+    options: Omit<ContextAssembleParams, "conversation"> = {},
+  ): Promise<Prompt> {
+    return this.#ask("workspaced/context/assemble", { ...options, conversation });
+  }
+
+  /** Tells what the provider counted of a prompt: estimates get better by it. */
+  usage(params: ContextUsageParams): Promise<Recorded> {
+    return this.#ask("workspaced/context/usage", params);
+  }
+
+  /** Gives the library what its notes are now; settles with how many entries are others. */
+  async rebase(conversation: string): Promise<number> {
+    return (await this.#ask("workspaced/context/rebase", { conversation })).refreshed;
+  }
+
+  /** Sets what stands for the messages up to one, that one included. */
+  summary(params: ContextSummaryParams): Promise<Recorded> {
+    return this.#ask("workspaced/context/summary", params);
+  }
+
+  /** Nothing more will be asked about it. */
+  end(conversation: string): Promise<Recorded> {
+    return this.#ask("workspaced/context/end", { conversation });
+  }
+}

@@ -1,0 +1,67 @@
+/** Conversations over one connection: what is told, what comes back, and how it fails. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { type Client, type Prompt, RemoteError } from "workspaced-client";
+
+import { cleanUp, Daemon, failure } from "./harness.js";
+
+const SETTINGS = { provider: "openai", model: "any", contextWindow: 100_000, outputReserve: 1_000 };
+
+let daemon: Daemon;
+before(async () => {
+  daemon = await Daemon.start();
+});
+after(cleanUp);
+
+/** Only compiled: what the types must refuse. */
+export async function refused({ context }: Client): Promise<void> {
+  // @ts-expect-error: it needs a model
+  await context.start({ provider: "openai", contextWindow: 1, outputReserve: 0 });
+  // @ts-expect-error: there is no such role
+  await context.message("c", { role: "nobody" });
+  // @ts-expect-error: there is no such kind
+  await context.pin({ conversation: "c", id: "p", kind: "clock" });
+}
+
+function sent(prompt: Prompt): string {
+  return JSON.stringify(prompt.messages);
+}
+
+test("a conversation is told, and its prompts hold each note once", async () => {
+  const { context } = await daemon.client();
+  const chat = await context.start({ ...SETTINGS, system: "Be brief." });
+  const attachments = [{ kind: "note", id: "a.md" }] as const;
+  await context.message(chat, { id: "m1", role: "user", text: "One?", attachments });
+  const first = await context.assemble(chat);
+  assert.match(sent(first), /Be brief\..*# Alpha.*One\?/);
+  assert.equal((await context.assemble(chat)).seq, first.seq);
+  await context.usage({ conversation: chat, inputTokens: first.estimate });
+
+  await context.message(chat, { role: "assistant", text: "Two." });
+  await context.pin({ conversation: chat, id: "rules", kind: "text", text: "Count on." });
+  const id = await context.message(chat, { role: "user", text: "Three?", attachments });
+  const second = await context.assemble(chat);
+  assert.equal(second.messageId, id);
+  assert.equal(sent(second).split("# Alpha").length, 2);
+  assert.match(sent(second), /Count on\./);
+  assert.equal(await context.rebase(chat), 0);
+  assert.equal((await context.assemble(chat, { layers: false })).layers[0]?.text, "");
+
+  await context.unpin(chat, "rules");
+  await context.summary({ conversation: chat, text: "Counting.", upTo: "m1" });
+  await context.remove(chat, id, { following: true });
+  assert.equal((await failure(context.assemble(chat))).code, "INVALID_ARGUMENT");
+  await context.end(chat);
+  assert.equal((await failure(context.assemble(chat))).code, "UNKNOWN_CONVERSATION");
+});
+
+test("what cannot be done has a code and says why", async () => {
+  const { context } = await daemon.client();
+  const chat = await context.start({ ...SETTINGS, contextWindow: 20, outputReserve: 10, system: "x".repeat(400) });
+  assert.equal((await failure(context.assemble(chat))).code, "UNKNOWN_MESSAGE");
+  await context.message(chat, { role: "user", text: "?" });
+  const error = await failure(context.assemble(chat));
+  assert.ok(error instanceof RemoteError && error.code === "BUDGET_EXCEEDED" && error.hint);
+});

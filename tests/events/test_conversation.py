@@ -1,0 +1,403 @@
+"""Conversations: what the fold remembers of what runtimes said, and what it does not let itself be told."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
+from workspaced_events.conversation import (
+    ALPHA,
+    CALIBRATIONS_MAX,
+    CONVERSATION_TYPES,
+    CONVERSATIONS_MAX,
+    NO_CONVERSATIONS,
+    PROMPTS_MAX,
+    Conversation,
+    Conversations,
+    apply_conversation,
+    blobs_named,
+    library_of,
+    turn_of,
+)
+from workspaced_events.fold import apply, fold_all
+from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
+from workspaced_events.record import decode_event, encode_event
+from workspaced_events.state import EMPTY, WorkspaceState, to_json
+
+TALK = ConversationId("talk")
+M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]
+SHA = [f"{number:064x}" for number in range(20)]
+LAYERS = c.LayerHashes(*SHA[:5])
+
+
+def event_of(seq: int, data: Data) -> Event:
+    time = f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "agent", VaultId("v"), data)
+    return made
+
+
+def folded(*datas: Data, state: Conversations = NO_CONVERSATIONS, first: int = 1) -> Conversations:
+    for seq, data in enumerate(datas, start=first):
+        state = apply_conversation(state, event_of(seq, data))
+    return state
+
+
+def talk_of(*datas: Data) -> Conversation:
+    """The conversation after it was started and `datas` happened."""
+    return folded(started(), *datas).by_id[TALK]
+
+
+def started(talk: ConversationId = TALK, **settings: Any) -> c.ConversationStarted:
+    values = {"provider": "p", "model": "m", "context_window": 1_000, "output_reserve": 100, **settings}
+    return c.ConversationStarted(conversation=talk, **values)
+
+
+def said(message: MessageId, *attached: str, role: c.Role = "user", talk: ConversationId = TALK) -> c.MessageAdded:
+    attachments = tuple(c.Attachment("note", each) for each in attached)
+    return c.MessageAdded(talk, message, role, SHA[1], attachments)
+
+
+def carried(message: MessageId) -> c.MessageAdded:
+    return c.MessageAdded(TALK, message, "user", tool_results=(c.ToolResult("call", "get_note", SHA[2]),))
+
+
+def removed(message: MessageId, following: bool = False) -> c.MessageRemoved:
+    return c.MessageRemoved(conversation=TALK, message=message, following=following)
+
+
+def entry(artifact: str, message: MessageId, revision: str = SHA[3]) -> LibraryEntry:
+    return LibraryEntry(artifact, "note", revision, SHA[4], 10, message)
+
+
+def prompt(
+    message: MessageId,
+    *promoted: str,
+    talk: ConversationId = TALK,
+    seed: int = 1_000,
+    until: MessageId | None = None,
+    entries: Sequence[LibraryEntry] = (),
+) -> c.PromptAssembled:
+    return c.PromptAssembled(
+        conversation=talk,
+        message=message,
+        as_of_seq=1,
+        inputs_sha256=SHA[5],
+        manifest_sha256=SHA[6],
+        layer_hashes=LAYERS,
+        combined_hash=SHA[7],
+        prefix_tokens=1,
+        estimate=seed,
+        seed_estimate=seed,
+        limit=9_000,
+        promoted=(*(entry(each, message) for each in promoted), *entries),
+        elided_until=until,
+    )
+
+
+def usage(message: MessageId, tokens: int, cached: int = 0, model: str = "m") -> c.UsageReported:
+    return c.UsageReported(
+        conversation=TALK, message=message, provider="p", model=model, input_tokens=tokens, cached_tokens=cached
+    )
+
+
+def library(talk: Conversation) -> list[str]:
+    return [each.id for each in talk.library]
+
+
+class TestMessages:
+    def test_are_in_the_order_they_were_added(self) -> None:
+        assert list(talk_of(said(M2), said(M1), said(M3)).messages) == [M2, M1, M3]
+
+    def test_that_are_replaced_stay_in_their_place(self) -> None:
+        talk = talk_of(said(M1), said(M2), c.MessageReplaced(TALK, M1, "user", SHA[9]))
+        assert list(talk.messages) == [M1, M2]
+        assert (talk.messages[M1].text_sha256, talk.messages[M1].seq) == (SHA[9], 4)
+
+    def test_that_are_removed_are_gone_alone_or_with_all_that_follow(self) -> None:
+        three = [said(M1), said(M2), said(M3)]
+        assert list(talk_of(*three, removed(M2)).messages) == [M1, M3]
+        assert list(talk_of(*three, removed(M2, following=True)).messages) == [M1]
+
+    def test_that_bring_results_of_tools_go_on_with_the_turn(self) -> None:
+        talk = talk_of(said(M1), said(M2, role="assistant"), carried(M3), said(M4, role="assistant"), said(M5))
+        assert [turn_of(talk, each) for each in MESSAGES] == [M1, M1, M1, M1, M5]
+
+
+class TestAPrompt:
+    def test_up_to_a_message_that_is_not_there_is_no_news(self) -> None:
+        before = folded(started(), said(M1))
+        assert folded(prompt(M2, "a"), removed(M2), usage(M2, 900), state=before) is before
+
+    def test_that_left_out_turns_up_to_such_a_message_leaves_it_at_what_was_left_out(self) -> None:
+        talk = talk_of(said(M1), said(M2), prompt(M2, until=M1), prompt(M2, until=M4))
+        assert talk.elided_until == M1
+
+
+class TestTheLibrary:
+    def test_of_a_turn_is_what_earlier_turns_had_attached(self) -> None:
+        talk = talk_of(
+            *(said(M1, "a"), prompt(M1, "a"), said(M2, "a", "b"), prompt(M2, "b"), said(M3, "a"), prompt(M3))
+        )
+        by_turn = [[each.id for each in library_of(talk, turn)] for turn in (M1, M2, M3)]
+        assert by_turn == [[], ["a"], ["a", "b"]]
+
+    def test_keeps_the_bytes_it_has_whatever_is_promoted_later(self) -> None:
+        changed = entry("a", M2, revision=SHA[9])
+        talk = talk_of(said(M1), prompt(M1, "b", "a"), said(M2), prompt(M2, "c", entries=[changed]))
+        assert library(talk) == ["b", "a", "c"]
+        assert talk.library[1].revision == SHA[3]
+
+    def test_is_another_one_once_it_is_rebased(self) -> None:
+        rebased = c.LibraryRebased(conversation=TALK, reason="budget", library=(entry("b", M1),))
+        talk = talk_of(said(M1), prompt(M1, "a", "b"), rebased)
+        assert library(talk) == ["b"]
+        assert [(each.seq, each.reason) for each in talk.rebases] == [(4, "budget")]
+
+    def test_loses_what_only_removed_turns_had_attached(self) -> None:
+        turns = [said(M1, "a", "b"), prompt(M1, "a", "b"), said(M2, "b", "c"), prompt(M2, "c")]
+        assert library(talk_of(*turns, removed(M2, following=True))) == ["a", "b"]
+        talk = talk_of(*turns, removed(M1), said(M3))
+        assert library(talk) == ["b", "c"]
+        assert [each.id for each in library_of(talk, M2)] == []
+        assert [each.id for each in library_of(talk, M3)] == ["b", "c"]
+
+    def test_is_remembered_of_the_last_prompt_alone(self) -> None:
+        talk = talk_of(said(M1), prompt(M1, "a"), said(M2), prompt(M2, "b"), said(M3), prompt(M3))
+        assert [len(each.library) for each in talk.prompts] == [0, 0, 2]
+
+
+class TestWhatIsLeftOut:
+    turns = (said(M1), said(M2), said(M3), said(M4))
+
+    def test_stays_left_out_until_more_is(self) -> None:
+        assert talk_of(*self.turns, prompt(M3, until=M1), prompt(M4)).elided_until == M1
+        assert talk_of(*self.turns, prompt(M3, until=M1), prompt(M4, until=M2)).elided_until == M2
+
+    def test_stays_so_when_its_last_message_is_removed(self) -> None:
+        left_out = [*self.turns, prompt(M4, until=M2)]
+        assert talk_of(*left_out, removed(M2)).elided_until == M1
+        assert talk_of(*left_out, removed(M1), removed(M2)).elided_until is None
+
+    def test_comes_back_when_the_conversation_is_taken_up_within_it(self) -> None:
+        talk = talk_of(*self.turns, prompt(M4, until=M3), removed(M2, following=True))
+        assert talk.elided_until is None
+
+    def test_a_summary_stands_for_is_that_up_to_a_message_that_is_there(self) -> None:
+        summary = c.SummarySet(conversation=TALK, text_sha256=SHA[1], up_to=M2)
+        assert talk_of(summary).summary is None
+        kept = talk_of(*self.turns, summary).summary
+        assert kept is not None
+        assert (kept.text_sha256, kept.up_to) == (SHA[1], M2)
+        assert talk_of(*self.turns, summary, removed(M2)).summary is None
+
+
+class TestPins:
+    @staticmethod
+    def pinned(name: str, text: str) -> c.ContextPinned:
+        return c.ContextPinned(conversation=TALK, id=name, kind="text", text_sha256=text)
+
+    def test_are_in_the_order_of_their_first_pinning(self) -> None:
+        talk = talk_of(self.pinned("a", SHA[1]), self.pinned("b", SHA[2]), self.pinned("a", SHA[3]))
+        assert [(each.id, each.text_sha256) for each in talk.pins.values()] == [("a", SHA[3]), ("b", SHA[2])]
+        rest = talk_of(self.pinned("a", SHA[1]), c.ContextUnpinned(conversation=TALK, id="a"))
+        assert rest.pins == {}
+
+
+class TestSettings:
+    def test_are_those_of_the_latest_start_which_takes_the_conversation_up_again(self) -> None:
+        ended = c.ConversationEnded(conversation=TALK)
+        assert talk_of(said(M1), ended).ended
+        talk = talk_of(said(M1), ended, started(model="other"))
+        assert not talk.ended
+        assert (talk.settings.model, talk.settings.seq) == ("other", 4)
+        assert list(talk.messages) == [M1]
+
+
+class TestCalibration:
+    def ratio(self, *tokens: int, seed: int = 1_000) -> tuple[float, int]:
+        state = folded(started(), *(said(each) for each in MESSAGES))
+        for number, count in enumerate(tokens):
+            message = MESSAGES[number % len(MESSAGES)]
+            state = folded(prompt(message, seed=seed), usage(message, count), state=state, first=10 + 2 * number)
+        found = state.calibration(state.by_id[TALK].settings)
+        return found.ratio, found.samples
+
+    def test_is_the_moving_average_of_what_providers_counted(self) -> None:
+        expected = (1 - ALPHA) * ((1 - ALPHA) * 1.2 + ALPHA * 2.0) + ALPHA * 1.0
+        ratio, samples = self.ratio(1_200, 2_000, 1_000)
+        assert (ratio, samples) == (pytest.approx(expected), 3)
+        assert ALPHA == 0.3
+
+    def test_counts_from_the_third_sample_on(self) -> None:
+        state = folded(started(), said(M1))
+        factors = []
+        for number in range(4):
+            state = folded(prompt(M1), usage(M1, 2_000), state=state, first=10 + 2 * number)
+            factors.append(state.calibration(state.by_id[TALK].settings).factor)
+        assert factors == [1.0, 1.0, pytest.approx(2.0), pytest.approx(2.0)]
+
+    def test_is_clamped(self) -> None:
+        assert self.ratio(50_000)[0] == 3.0
+        assert self.ratio(600, seed=20_000)[0] == 0.5
+
+    @pytest.mark.parametrize(("tokens", "seed"), [(499, 1_000), (1_000, 499), (499, 499)])
+    def test_ignores_small_samples(self, tokens: int, seed: int) -> None:
+        assert self.ratio(tokens, seed=seed) == (1.0, 0)
+
+    @pytest.mark.parametrize(("within", "expected"), [(True, 1_000), (False, 1_800)])
+    def test_counts_cached_tokens_once(self, within: bool, expected: int) -> None:
+        state = folded(started(cached_in_input=within), said(M1), prompt(M1), usage(M1, 1_000, cached=800))
+        [made] = state.by_id[TALK].prompts
+        assert (made.input_tokens, made.cached_tokens) == (expected, 800)
+        assert state.calibrations["p/m"].ratio == expected / 1_000
+
+    def test_takes_one_sample_of_a_prompt_that_was_reported_twice(self) -> None:
+        state = folded(started(), said(M1), prompt(M1), usage(M1, 1_500), usage(M1, 1_700))
+        assert (state.calibrations["p/m"].ratio, state.calibrations["p/m"].samples) == (1.5, 1)
+        assert state.by_id[TALK].prompts[0].input_tokens == 1_700
+
+    def test_is_of_the_model_that_reported(self) -> None:
+        state = folded(started(), said(M1), prompt(M1), usage(M1, 1_500, model="other"))
+        assert list(state.calibrations) == ["p/other"]
+
+    def test_of_a_prompt_that_is_not_remembered_is_no_news(self) -> None:
+        before = folded(started(), said(M1))
+        assert folded(usage(M1, 1_500), state=before) is before
+
+
+class TestBounds:
+    def test_the_conversation_that_was_silent_for_longest_goes_first(self) -> None:
+        talks = [ConversationId(f"talk {number}") for number in range(CONVERSATIONS_MAX)]
+        state = folded(*map(started, talks))
+        state = folded(said(M1, talk=talks[0]), started(ConversationId("one more")), state=state)
+        assert len(state.by_id) == CONVERSATIONS_MAX
+        assert talks[0] in state.by_id
+        assert talks[1] not in state.by_id
+
+    def test_the_last_prompts_and_rebases_are_remembered(self) -> None:
+        rebased = c.LibraryRebased(conversation=TALK, reason="asked", library=())
+        talk = talk_of(said(M1), *[prompt(M1), rebased] * (PROMPTS_MAX + 3))
+        assert len(talk.prompts) == len(talk.rebases) == PROMPTS_MAX
+        assert talk.prompts[-1].seq == talk.seq - 1
+
+    def test_so_many_models_are_known(self) -> None:
+        state = folded(started(), said(M1))
+        for number in range(CALIBRATIONS_MAX + 1):
+            state = folded(prompt(M1), usage(M1, 1_500, model=str(number)), state=state)
+        assert list(state.calibrations) == [f"p/{number}" for number in range(1, CALIBRATIONS_MAX + 1)]
+
+
+# -- whatever is said --
+
+TALKS = [TALK, ConversationId("other")]
+talks, messages = st.sampled_from(TALKS), st.sampled_from([*MESSAGES, MessageId("unknown")])
+entries = st.builds(entry, st.sampled_from("abcde"), messages, st.sampled_from(SHA))
+some = st.lists(entries, max_size=4)
+attached = st.lists(st.sampled_from("abcde").map(lambda name: c.Attachment("note", name)), max_size=3).map(tuple)
+results = st.sampled_from([(), (c.ToolResult("call", "get_note", SHA[2]),)])
+message_data: dict[str, Any] = {
+    "conversation": talks,
+    "message": messages,
+    "role": st.sampled_from(["user", "assistant", "system"]),
+    "text_sha256": st.none() | st.just(SHA[1]),
+    "attachments": attached,
+    "tool_results": results,
+}
+anything = st.one_of(
+    st.builds(started, talks, cached_in_input=st.booleans()),
+    st.builds(c.MessageAdded, **message_data),
+    st.builds(c.MessageAdded, **message_data),
+    st.builds(c.MessageReplaced, **message_data),
+    st.builds(c.MessageRemoved, conversation=talks, message=messages, following=st.booleans()),
+    st.builds(c.SummarySet, conversation=talks, text_sha256=st.just(SHA[1]), up_to=messages),
+    st.builds(c.ContextPinned, conversation=talks, id=st.sampled_from("xy"), kind=st.just("workspace")),
+    st.builds(c.ContextUnpinned, conversation=talks, id=st.sampled_from("xyz")),
+    st.builds(prompt, messages, talk=talks, until=st.none() | messages, entries=some, seed=st.integers(0, 9_000)),
+    st.builds(prompt, messages, talk=talks, entries=some),
+    st.builds(c.LibraryRebased, conversation=talks, reason=st.just("asked"), library=some.map(tuple)),
+    st.builds(usage, messages, st.integers(0, 90_000), st.integers(0, 90_000)),
+    st.builds(c.ConversationEnded, conversation=talks),
+    st.just(c.ArtifactRecorded("a", "note", SHA[1], 9)),
+)
+
+
+def test_every_type_about_a_conversation_is_folded() -> None:
+    of_one = {entry.data for entry in CATALOGUE.values() if "conversation" in entry.data.__struct_fields__}
+    assert of_one == CONVERSATION_TYPES
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(anything, max_size=40))
+def test_whatever_is_said_the_fold_takes_it_and_makes_sense(datas: list[Data]) -> None:
+    state = folded(started())
+    for seq, data in enumerate(datas, start=2):
+        before, state = state, apply_conversation(state, event_of(seq, data))
+        if isinstance(data, c.ArtifactRecorded):
+            assert state is before
+            continue
+        check_step(before, state, seq, data)
+    # A snapshot brings it all back, and a fold from the log's own lines is the same.
+    assert msgspec.json.decode(msgspec.json.encode(state), type=Conversations) == state
+    lines = [encode_event(event_of(seq, data)) for seq, data in enumerate([started(), *datas], start=1)]
+    assert fold_all(map(decode_event, lines), EMPTY).conversations == state
+
+
+def check_step(before: Conversations, after: Conversations, seq: int, data: Any) -> None:
+    for name in TALKS:
+        if name != data.conversation:
+            assert after.by_id.get(name) is before.by_id.get(name)
+    old, new = before.by_id.get(data.conversation), after.by_id.get(data.conversation)
+    if new is old:
+        assert after is before
+        return
+    assert new is not None
+    assert new.seq == seq
+    assert list(after.by_id)[-1] == new.id
+    if old is not None and not isinstance(data, c.MessageRemoved | c.LibraryRebased):
+        assert new.library[: len(old.library)] == old.library
+        assert [each for each in new.messages if each in old.messages] == list(old.messages)
+    assert new.elided_until is None or new.elided_until in new.messages
+    assert new.summary is None or new.summary.up_to in new.messages
+    for message in new.messages:
+        turn = turn_of(new, message)
+        seen = library_of(new, turn)
+        assert [each for each in new.library if each in seen] == list(seen)
+        assert turn not in {each.message for each in seen}
+    for each in after.calibrations.values():
+        assert 0.5 <= each.ratio <= 3.0
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(anything, max_size=20))
+def test_conversations_change_nothing_that_tools_see(datas: list[Data]) -> None:
+    pinned = event_of(1, c.NotePinned("a.md"))  # type: ignore[arg-type]
+    state = apply(EMPTY, pinned)
+    after = fold_all([event_of(seq, data) for seq, data in enumerate(datas, start=2)], state)
+    assert after.seq == state.seq == 1
+    assert to_json(after, VaultId("v")) == to_json(state, VaultId("v"))
+    assert msgspec.structs.replace(after, conversations=NO_CONVERSATIONS) == state
+
+
+def test_a_state_without_conversations_reads_as_one_with_none() -> None:
+    plain = msgspec.to_builtins(EMPTY)
+    del plain["conversations"]
+    assert msgspec.convert(plain, WorkspaceState) == EMPTY
+
+
+def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:
+    message = c.MessageAdded(
+        *(TALK, M1, "user", SHA[1], (c.Attachment("note", "a", SHA[2]), c.Attachment("note", "b"))),
+        *((c.ToolCall("1", "get", SHA[3]),), (c.ToolResult("1", "get", SHA[4]),), (c.Thinking(SHA[5]),)),
+    )
+    assert list(blobs_named(message)) == SHA[1:6]
+    assert set(blobs_named(prompt(M1, "a"))) == {SHA[5], SHA[6], SHA[3], SHA[4]}
+    section = (c.Section("system", SHA[8]),)
+    assert set(blobs_named(folded(started(sections=section, tools_sha256=SHA[9]), message))) == {
+        *SHA[1:6],
+        *SHA[8:10],
+    }

@@ -1,0 +1,178 @@
+"""Conversations in memory, folded from events, and random ones."""
+
+from hashlib import sha256
+from typing import Any
+
+from hypothesis import strategies as st
+
+from workspaced_events import catalogue as c
+from workspaced_events.conversation import NO_CONVERSATIONS, Conversation, Message, apply_conversation
+from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_tools.errors import NotRecorded
+
+ID = ConversationId("talk")
+Call = tuple[str, str]
+"""Id and arguments, or result."""
+
+
+class Talk:
+    """A conversation that is being held."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[str, str] = {}
+        self._conversations = NO_CONVERSATIONS
+        self._seq = 0
+        self.tell(
+            c.ConversationStarted(
+                conversation=ID, provider="p", model="m", context_window=100_000, output_reserve=1_000
+            )
+        )
+
+    @property
+    def now(self) -> Conversation:
+        return self._conversations.by_id[ID]
+
+    def tell(self, data: Any) -> None:
+        self._seq += 1
+        event = c.ENTRY_OF[type(data)].event(
+            self._seq, EventId(str(self._seq)), "2026-01-01T00:00:00.000000Z", "test", None, data
+        )
+        self._conversations = apply_conversation(self._conversations, event)
+
+    def keep(self, text: str) -> str:
+        name = sha256(text.encode()).hexdigest()
+        self._blobs[name] = text
+        return name
+
+    def texts(self, name: str) -> str:
+        if name not in self._blobs:
+            raise NotRecorded(name)
+        return self._blobs[name]
+
+    # -- what is said --
+
+    def say(
+        self,
+        name: str,
+        role: c.Role,
+        text: str | None = None,
+        *,
+        calls: tuple[Call, ...] = (),
+        results: tuple[Call, ...] = (),
+        thinking: tuple[tuple[str, str | None], ...] = (),
+        replaces: bool = False,
+    ) -> MessageId:
+        message = MessageId(name)
+        self.tell(
+            (c.MessageReplaced if replaces else c.MessageAdded)(
+                conversation=ID,
+                message=message,
+                role=role,
+                text_sha256=None if text is None else self.keep(text),
+                tool_calls=tuple(c.ToolCall(call, "search", self.keep(given)) for call, given in calls),
+                tool_results=tuple(c.ToolResult(call, "search", self.keep(found)) for call, found in results),
+                thinking=tuple(c.Thinking(self.keep(thought), signature) for thought, signature in thinking),
+            )
+        )
+        return message
+
+    def repeat(self, message: Message, other: "Talk") -> None:
+        """What was said in the other one."""
+        self._blobs |= other._blobs
+        self.tell(
+            c.MessageAdded(
+                conversation=ID,
+                message=message.id,
+                role=message.role,
+                text_sha256=message.text_sha256,
+                tool_calls=message.tool_calls,
+                tool_results=message.tool_results,
+                thinking=message.thinking,
+            )
+        )
+
+    def remove(self, message: str, *, following: bool = False) -> None:
+        self.tell(c.MessageRemoved(conversation=ID, message=MessageId(message), following=following))
+
+    def sum_up(self, text: str, up_to: str) -> None:
+        self.tell(c.SummarySet(conversation=ID, text_sha256=self.keep(text), up_to=MessageId(up_to)))
+
+    def sent(self, message: MessageId, elided: int = 0, until: MessageId | None = None) -> None:
+        """A prompt was made for the message."""
+        name = "0" * 64
+        self.tell(
+            c.PromptAssembled(
+                conversation=ID,
+                message=message,
+                as_of_seq=self._seq,
+                inputs_sha256=name,
+                manifest_sha256=name,
+                layer_hashes=c.LayerHashes(name, name, name, name, name),
+                combined_hash=name,
+                prefix_tokens=0,
+                estimate=0,
+                seed_estimate=0,
+                limit=0,
+                elided=elided,
+                elided_until=until,
+            )
+        )
+
+    def ask(self, name: str, words: str) -> MessageId:
+        return self.say(name, "user", f"{name} {words}")
+
+    def answer(self, name: str, words: str, result: str | None = None) -> None:
+        """To the question of that name: a tool's call and what it found, and an answer."""
+        if result is not None:
+            self.say(f"{name}.call", "assistant", None, calls=((f"{name}-1", '{"query": "x"}'),))
+            self.say(f"{name}.found", "user", results=((f"{name}-1", result),))
+        self.say(f"{name}.answer", "assistant", f"answer to {name} {words}")
+
+    def turn(self, name: str, words: str, result: str | None = None) -> MessageId:
+        """A question and its answer."""
+        question = self.ask(name, words)
+        self.answer(name, words, result)
+        return question
+
+
+# -- random ones --
+
+_IDS = st.sampled_from(["a", "b", "c"])
+_TEXTS = st.sampled_from([None, "", " \t\n", "words", "\u00a0", " more words \n", "漢字 " * 20, "long " * 200])
+_BODIES = st.sampled_from(["", "found", "much found " * 60, "漢" * 300])
+_CALLS = st.lists(st.tuples(_IDS, _BODIES), max_size=3).map(tuple)
+_THINKING = st.lists(st.tuples(st.sampled_from(["", "hm"]), st.sampled_from([None, "", "signed"])), max_size=2)
+_ROLES: st.SearchStrategy[c.Role] = st.sampled_from(["user", "user", "assistant", "assistant", "system"])
+
+
+@st.composite
+def talks(draw: st.DrawFn, most: int = 24) -> Talk:
+    """Anything that a runtime might say, in any order, edited and summed up. At least one message."""
+    talk = Talk()
+    for number in range(draw(st.integers(1, most))):
+        ids = list(talk.now.messages)
+        what = (
+            draw(st.sampled_from(["say"] * 12 + ["replace", "remove", "cut", "sum up", "sent"])) if ids else "say"
+        )
+        one = draw(st.sampled_from(ids)) if ids else ""
+        if what in {"say", "replace"}:
+            role, calls, results = draw(_ROLES), draw(_CALLS), draw(_CALLS)
+            if draw(st.integers(0, 4)):  # mostly, those who may
+                calls, results = (calls if role == "assistant" else ()), (results if role == "user" else ())
+            talk.say(
+                f"m{number}" if what == "say" else one,
+                role,
+                draw(_TEXTS),
+                calls=calls,
+                results=results,
+                thinking=tuple(draw(_THINKING)),
+                replaces=what == "replace",
+            )
+        elif what == "sum up":
+            talk.sum_up("So far: words.", one)
+        elif what == "sent":
+            until = draw(st.sampled_from([None, None, *ids]))
+            talk.sent(MessageId(one), draw(st.integers(0, 2)), MessageId(until) if until else None)
+        elif len(ids) > 1 and one != ids[0]:
+            talk.remove(one, following=what == "cut")
+    return talk

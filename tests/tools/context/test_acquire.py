@@ -1,0 +1,579 @@
+"""Acquiring: what is attached is read once, as the client that asks may see it; what cannot be says why."""
+
+import base64
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from workspaced_events.catalogue import Attachment, AttachmentKind
+from workspaced_events.conversation import Calibration, Provider
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.state import Selection
+from workspaced_tools.context.model import Artifact, Turn
+from workspaced_tools.context.reading import utc_seconds
+from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.limits import (
+    ATTACHED_CHARS_MAX,
+    ATTACHED_IMAGE_BYTES_MAX,
+    IMAGES_NAMED_MAX,
+    MEMBERS_ATTACHED_MAX,
+)
+from workspaced_tools.view import Members, NoteRef
+
+MTIME = "2023-11-14T22:13:20Z"
+FILES: dict[str, str | bytes] = {
+    "plan.md": "---\ntitle: The plan\nid: p-1\ntags: [x]\n---\n# Steps\n\none\n",
+    "work/b.md": "# Bee\n\n#x\n",
+    "work/a.md": "# Ay\n",
+    "work/deep/c.md": "# Sea\n",
+    "one/Twin.md": "",
+    "two/Twin.md": "",
+    "raw.md": b"\xef\xbb\xbf# Raw\r\n\xff\n",
+}
+SELECTION = Selection(NoteId("plan.md"), 3, 4, "2026-03-01T12:00:00.000000Z", "two\nlines")
+
+
+def ids(turn: Turn) -> list[str]:
+    return [each.id for each in turn.artifacts]
+
+
+def codes(turn: Turn) -> list[str | None]:
+    return [each.failed for each in turn.artifacts]
+
+
+@pytest.fixture
+def world(make_world: Any) -> Any:
+    return make_world(FILES, active="work/a.md", selection=SELECTION, former={"old.md": "plan.md"})
+
+
+# -- notes --
+
+
+def test_a_note_is_attached_whole_under_its_path(world: Any) -> None:
+    world.says(world.attachment("note", "plan.md", title="not this"))
+    [found] = world.acquire().artifacts
+    text = FILES["plan.md"]
+    assert isinstance(text, str)
+    assert found == Artifact(
+        "note", "plan.md", "The plan", found.revision, MTIME, bytes=len(text), note=NoteId("plan.md")
+    )
+    assert world.texts(found.revision) == text
+
+
+@pytest.mark.parametrize("reference", ["The plan", "p-1", "[[plan]]", "PLAN", "plan", "old.md", "plan.md#Steps"])
+def test_what_names_one_note_is_that_note(world: Any, reference: str) -> None:
+    world.says(world.attachment("note", reference))
+    assert ids(world.acquire()) == ["plan.md"]
+
+
+def test_a_path_means_the_note_there_whatever_others_are_called(make_world: Any) -> None:
+    world = make_world({" a.md": "spaced", "a.md": "# b.md\n", "b.md": "at the path", "b#c.md": "other"})
+    world.says(*(world.attachment("note", each) for each in ("b.md", " a.md", "b#c.md")))
+    assert ids(world.acquire()) == ["b.md", " a.md", "b#c.md"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ("Twin", "AMBIGUOUS_REFERENCE"),
+        ("nothing.md", "NOTE_NOT_FOUND"),
+        ("../etc/passwd", "OUTSIDE_VAULT"),
+        ("/etc/passwd.md", "OUTSIDE_VAULT"),
+        ("link.md", "OUTSIDE_VAULT"),
+        ("", "INVALID_ARGUMENT"),
+    ],
+)
+def test_what_names_none_or_several_fails_with_its_code(world: Any, reference: str, code: str) -> None:
+    (world.vault.root.path / "link.md").symlink_to("plan.md")
+    world.says(world.attachment("note", reference, title="Its name"), world.attachment("note", "plan.md"))
+    failed, plan = world.acquire().artifacts
+    assert failed == Artifact("note", reference, "Its name", failed=code)
+    assert plan.failed is None
+
+
+def test_bytes_that_are_no_utf8_are_attached_as_they_were_mended(world: Any) -> None:
+    world.says(world.attachment("note", "raw.md"))
+    [found] = world.acquire().artifacts
+    assert world.texts(found.revision) == "# Raw\r\n\ufffd\n"
+
+
+def test_a_time_that_no_calendar_has_is_none() -> None:
+    assert utc_seconds(1_700_000_000_999_999_999) == MTIME
+    assert utc_seconds(10**30) is None and utc_seconds(-(10**30)) is None
+
+
+def test_an_empty_note_is_an_empty_text(world: Any) -> None:
+    world.says(world.attachment("note", "one/Twin.md"))
+    [found] = world.acquire().artifacts
+    assert (found.failed, found.bytes, world.texts(found.revision)) == (None, 0, "")
+
+
+def test_a_note_has_no_text_of_its_own(world: Any) -> None:
+    world.says(*(world.attachment(kind, "work", "given") for kind in ("note", "active_note", "folder", "tag")))
+    assert codes(world.acquire()) == ["INVALID_ARGUMENT"] * 2
+
+
+# -- folders and tags --
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("folder", "work", ["work/a.md", "work/b.md", "work/deep/c.md"]),
+        ("folder", "/work/deep/", ["work/deep/c.md"]),
+        ("folder", "", sorted(FILES)),
+        ("tag", "x", ["plan.md", "work/b.md"]),
+        ("tag", "#X", ["plan.md", "work/b.md"]),
+    ],
+)
+def test_a_folder_or_tag_is_its_notes_sorted_by_path(
+    world: Any, kind: AttachmentKind, name: str, expected: list[str]
+) -> None:
+    world.says(world.attachment(kind, name))
+    turn = world.acquire()
+    assert ids(turn) == expected
+    assert {(each.kind, each.failed) for each in turn.artifacts} == {("note", None)}
+
+
+def test_a_folder_or_tag_without_notes_fails(world: Any) -> None:
+    world.says(
+        *(world.attachment(kind, name) for kind, name in (("folder", "wor"), ("tag", "y"), ("folder", "..")))
+    )
+    assert codes(world.acquire()) == ["NOTE_NOT_FOUND"] * 3
+
+
+def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world: Any) -> None:
+    world = make_world({f"f/{at:03}.md": f"text {at}" for at in range(MEMBERS_ATTACHED_MAX + 7)})
+    world.says(world.attachment("folder", "f"))
+    *notes, rest = world.acquire().artifacts
+    assert [each.id for each in notes] == [f"f/{at:03}.md" for at in range(MEMBERS_ATTACHED_MAX)]
+    assert (rest.kind, rest.id, rest.failed) == ("note", "f/", "TOO_MANY")
+    assert "7 more" in rest.title
+
+
+def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
+    (world.vault.root.path / "work/a.md").unlink()
+    world.says(world.attachment("folder", "work"))
+    assert ids(world.acquire()) == ["work/b.md", "work/deep/c.md"]
+
+
+def test_a_note_that_goes_while_it_is_read_is_no_member(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Members(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
+    monkeypatch.setattr(world.vault, "members", lambda *_: both)
+    world.says(world.attachment("folder", "work"))
+    assert ids(world.acquire()) == ["plan.md"]
+
+
+SAMPLES = [
+    *(("note", each) for each in ("plan.md", "The plan", "work/a.md", "none.md", "Twin")),
+    *(("folder", each) for each in ("work", "work/deep", "none")),
+    *(("tag", each) for each in ("x", "none")),
+    *(("active_note", each) for each in ("", "plan.md")),
+    *(("selected_text", each) for each in ("", "else")),
+    *(("url", each) for each in ("https://a", "https://b")),
+    ("image", ""),
+]
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(SAMPLES), max_size=8))
+def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
+    world: Any, chosen: list[tuple[AttachmentKind, str]]
+) -> None:
+    attachments = [world.attachment(*each, text="page" if each[0] == "url" else None) for each in chosen]
+    alone: dict[tuple[str, str], Artifact] = {}
+    for attachment in attachments:
+        world.says(attachment)
+        for each in world.acquire().artifacts:
+            alone.setdefault((each.kind, each.id), each)
+    world.says(*attachments)
+    assert list(world.acquire().artifacts) == list(alone.values())
+
+
+# -- the active note --
+
+
+def test_without_an_id_it_is_the_note_that_is_active(world: Any) -> None:
+    world.says(world.attachment("active_note"))
+    [found] = world.acquire().artifacts
+    assert (found.kind, found.id, found.note, found.title) == ("active_note", "work/a.md", "work/a.md", "Ay")
+
+
+def test_with_an_id_it_is_the_note_that_was_active_then(world: Any) -> None:
+    world.says(world.attachment("active_note", "plan.md"))
+    [found] = world.acquire().artifacts
+    assert (found.kind, found.id) == ("active_note", "plan.md")
+
+
+def test_no_note_is_active(make_world: Any) -> None:
+    world = make_world(FILES)
+    world.says(world.attachment("active_note"))
+    assert codes(world.acquire()) == ["NO_ACTIVE_NOTE"]
+
+
+@pytest.mark.parametrize(
+    ("body", "has_images", "files"),
+    [
+        ("![[x.png]]", True, ["x.png"]),
+        ("![[pics/X.JPEG|300]] ![[x.png#a]]", True, ["pics/X.JPEG", "x.png"]),
+        ("![alt](pics/a%20b.png)", True, ["pics/a b.png"]),
+        ("![alt][1]\n\n[1]: y.webp", True, ["y.webp"]),
+        ("![](https://example.org/x.png) ![](//x/y.png)", True, []),
+        ("![](data:image/png;base64,AAAA)", True, []),
+        (f"![](data:image/png;base64,{'A' * 9_000}) ![[{'x' * 2_000}.png]]", True, ["x" * 1_024]),
+        ("<img src='DATA:image/png;base64,AAAA'>", True, []),
+        ("---\ntitle: a\n---\n![[x.png]] ![[x.png]]", True, ["x.png"]),
+        ("![[Another note]] ![[b.md]] ![](b.md)", False, []),
+        ("![[talk.mp3]] ![[paper.pdf]]", False, []),
+        ("`![[x.png]]`\n\n```\n![](y.png)\n```\n", False, []),
+        ("[[x.png]] [a](y.png) no !", False, []),
+        ("", False, []),
+    ],
+)
+def test_images_are_told_of_and_named_from_the_active_note_only(
+    make_world: Any, body: str, has_images: bool, files: list[str]
+) -> None:
+    world = make_world({"n.md": body})
+    world.says(world.attachment("note", "n.md"))
+    [note] = world.acquire().artifacts
+    assert (note.has_images, note.failed) == (has_images, None)
+    world.says(world.attachment("active_note", "n.md"))
+    active, *images = world.acquire().artifacts
+    assert active.has_images == has_images
+    assert [(each.kind, each.id, each.failed) for each in images] == [
+        ("image", file, "IMAGE_NOT_READ") for file in files
+    ]
+
+
+def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
+    world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_NAMED_MAX + 3))})
+    world.says(world.attachment("active_note", "n.md"))
+    _, *images, rest = world.acquire().artifacts
+    assert len(images) == IMAGES_NAMED_MAX
+    assert (rest.kind, rest.failed) == ("image", "TOO_MANY") and rest.title.startswith("3 more")
+
+
+# -- selected text --
+
+
+@pytest.mark.parametrize("name", ["", "plan.md#L3-L4"])
+@pytest.mark.parametrize("is_blob", [False, True])
+def test_what_is_selected_in_the_workspace(make_world: Any, name: str, is_blob: bool) -> None:
+    world = make_world(FILES)
+    kept = replace(SELECTION, text=None, text_sha256=world.keep(b"two\nlines")) if is_blob else SELECTION
+    world.state = replace(world.state, selection=kept)
+    world.says(world.attachment("selected_text", name))
+    [found] = world.acquire().artifacts
+    assert (found.id, found.note, found.bytes) == ("plan.md#L3-L4", "plan.md", 9)
+    assert world.texts(found.revision) == "two\nlines"
+
+
+def test_another_selection_than_was_attached_is_never_taken(world: Any) -> None:
+    world.says(world.attachment("selected_text", "plan.md#L1-L2"))
+    assert codes(world.acquire()) == ["NO_SELECTION"]
+    world.state = replace(world.state, selection=None)
+    world.says(world.attachment("selected_text"))
+    assert codes(world.acquire()) == ["NO_SELECTION"]
+
+
+def test_a_selection_that_was_given_is_taken_as_it_is(world: Any) -> None:
+    world.says(world.attachment("selected_text", "plan.md#L1-L2", "given"))
+    [found] = world.acquire().artifacts
+    assert (found.id, found.note, world.texts(found.revision)) == ("plan.md#L1-L2", None, "given")
+
+
+def test_a_selection_in_a_note_that_is_gone_fails(world: Any) -> None:
+    (world.vault.root.path / "plan.md").unlink()
+    world.says(world.attachment("selected_text"))
+    assert codes(world.acquire()) == ["NOTE_NOT_FOUND"]
+
+
+# -- what the runtime gives --
+
+
+@pytest.mark.parametrize("kind", ["url", "pdf", "file", "skill", "dataview", "tool_result"])
+def test_a_text_that_was_given_is_attached_under_its_id(make_world: Any, kind: AttachmentKind) -> None:
+    world = make_world(None)
+    world.current = None
+    world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
+    found, empty = world.acquire().artifacts
+    assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
+    assert world.texts(found.revision) == "grüße"
+    assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
+
+
+def test_what_was_not_given_or_is_not_kept_fails(world: Any) -> None:
+    world.says(world.attachment("url", "https://a"), Attachment("url", "https://b", "0" * 64))
+    assert codes(world.acquire()) == ["NOT_GIVEN", "NOT_RECORDED"]
+
+
+def test_another_text_under_the_same_id_is_not_lost_silently(world: Any) -> None:
+    given = [world.attachment("url", "u", text) for text in (None, "one", "one", "two")]
+    world.says(*given)
+    missing, one, two = world.acquire().artifacts
+    assert (missing.failed, one.failed, two.failed) == ("NOT_GIVEN", None, "DUPLICATE_ID")
+    assert world.texts(one.revision) == "one" and two.revision == ""
+
+
+def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> None:
+    content = b"\x89PNG\xff\x00"
+    uri = f"data:image/PNG;base64,{base64.b64encode(content).decode()}"
+    world.says(world.attachment("image", "x.png", uri))
+    [found] = world.acquire().artifacts
+    assert world.blobs[found.revision] == content
+    assert (found.media_type, found.bytes, found.id) == ("image/png", len(content), "x.png")
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "x.png", "data:text/html;base64,AAAA", "data:image/png;base64,AAA?A", "data:image/png,AAAA"]
+)
+def test_what_is_no_image_fails(world: Any, text: str | None) -> None:
+    world.says(world.attachment("image", "x.png", text))
+    assert codes(world.acquire()) == ["IMAGE_NOT_READ"]
+
+
+# -- limits --
+
+
+def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -> None:
+    full = "é" * ATTACHED_CHARS_MAX
+    world = make_world({"full.md": full, "over.md": f"{full}x"})
+    image = base64.b64encode(b"x" * (ATTACHED_IMAGE_BYTES_MAX + 1)).decode()
+    world.says(
+        *(world.attachment("note", each) for each in ("full.md", "over.md")),
+        *(world.attachment("file", name, text) for name, text in (("a", full), ("b", f"{full}x"))),
+        world.attachment("image", "i", f"data:image/png;base64,{image}"),
+    )
+    turn = world.acquire()
+    assert codes(turn) == [None, "TOO_LARGE", None, "TOO_LARGE", "TOO_LARGE"]
+    assert turn.artifacts[1].title == "over"
+
+
+def test_a_note_of_50_mb_is_not_kept(make_world: Any) -> None:
+    world = make_world({"a.md": ""})
+    with (world.vault.root.path / "huge.md").open("wb") as file:
+        file.truncate(50_000_000)
+    world.says(world.attachment("note", "huge.md"))
+    assert codes(world.acquire()) == ["TOO_LARGE"]
+    assert world.blobs == {}
+
+
+# -- vaults --
+
+
+def test_paths_mean_nothing_in_another_vault(world: Any) -> None:
+    world.conversation = replace(world.conversation, vault=VaultId("other"))
+    world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
+    kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note", "selected_text"]
+    world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
+    turn = world.acquire()
+    assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len({"note", "active_note", "selected_text"}), None]
+    assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
+
+
+def test_without_a_vault_only_what_was_given_is_there(make_world: Any) -> None:
+    world = make_world(None)
+    world.current = None
+    world.conversation = replace(world.conversation, vault=None)
+    world.says(world.attachment("note", "plan.md"), world.attachment("file", "f", "text"))
+    assert codes(world.acquire()) == ["NO_ACTIVE_VAULT", None]
+
+
+# -- the turn --
+
+
+def test_the_turn_says_how_it_was_made(world: Any) -> None:
+    world.says()
+    turn = world.acquire(calibration=Calibration(1.5, 9), rebase=True)
+    assert (turn.factor, turn.estimator, turn.rebase) == (1.5, "openai/gpt", True)
+    plain = world.acquire(calibration=Calibration(1.5, 2))
+    assert (plain.factor, plain.estimator, plain.rebase, plain.artifacts) == (1.0, "seed", False, ())
+    assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
+
+
+def test_an_unknown_message_is_refused(world: Any) -> None:
+    with pytest.raises(ArgumentInvalid):
+        world.acquire("nobody")
+
+
+def test_only_the_turns_own_message_counts(world: Any) -> None:
+    world.says(world.attachment("note", "plan.md"))
+    world.sends(world.acquire())
+    world.says(world.attachment("note", "work/a.md"), message="m3", seq=20)
+    assert ids(world.acquire("m3")) == ["work/a.md"]
+    assert ids(world.acquire(world.goes_on("m4"))) == ["work/a.md"]
+
+
+# -- going on with a turn --
+
+
+@pytest.fixture
+def begun(make_world: Any) -> Any:
+    """A turn whose first prompt was sent; a tool's result goes on with it as `m2`."""
+    world = make_world(FILES, active="work/a.md", former={"gone.md": "work/b.md"})
+    world.pins(Provider("ws", "workspace"))
+    world.says(
+        world.attachment("note", "plan.md"), world.attachment("folder", "work"), world.attachment("url", "u")
+    )
+    world.sends(world.acquire())
+    world.goes_on()
+    return world
+
+
+def rewrite(world: Any, path: str, text: str) -> None:
+    (world.vault.root.path / path).write_text(text)
+
+
+def earlier(world: Any) -> Turn:
+    turn: Turn = msgspec.json.decode(world.texts(world.conversation.prompts[0].inputs_sha256), type=Turn)
+    return turn
+
+
+def test_what_goes_on_gets_what_was_read_before(begun: Any) -> None:
+    rewrite(begun, "plan.md", "changed")
+    rewrite(begun, "work/new.md", "new")
+    before = begun.times_kept
+    turn = begun.acquire("m2", Calibration(2.0, 9))
+    assert turn == replace(earlier(begun), message="m2")
+    assert begun.times_kept == before
+    begun.sends(turn)
+    assert begun.acquire(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
+
+
+def test_the_turns_message_itself_is_always_read_anew(begun: Any) -> None:
+    rewrite(begun, "plan.md", "changed")
+    assert begun.texts(begun.acquire("m1").artifacts[0].revision) == "changed"
+
+
+def test_after_the_message_was_edited_its_attachments_are_read_anew(begun: Any) -> None:
+    begun.says(begun.attachment("note", "work/b.md"), seq=15)
+    assert ids(begun.acquire("m2")) == ["work/b.md"]
+
+
+def test_after_what_was_read_was_forgotten_it_is_read_anew(begun: Any) -> None:
+    del begun.blobs[begun.conversation.prompts[0].inputs_sha256]
+    rewrite(begun, "plan.md", "changed")
+    assert begun.texts(begun.acquire("m2").artifacts[0].revision) == "changed"
+
+
+@pytest.mark.parametrize("path", ["plan.md", "work/b.md", "work/a.md"])
+def test_a_note_that_turned_private_is_not_shown_again(begun: Any, path: str) -> None:
+    rewrite(begun, path, "---\nworkspaced: private\n---\ncanary")
+    turn = begun.acquire("m2")
+    assert not any(each.note == path and each.failed is None for each in turn.artifacts)
+    assert all(path not in each.notes for each in turn.provided)
+
+
+def test_a_note_that_was_renamed_is_still_what_was_read(begun: Any) -> None:
+    root = begun.vault.root.path
+    (root / "plan.md").rename(root / "moved.md")
+    begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
+    assert begun.acquire("m2") == replace(earlier(begun), message="m2")
+
+
+def test_a_note_that_was_renamed_and_turned_private_is_not_shown_again(begun: Any) -> None:
+    root = begun.vault.root.path
+    (root / "plan.md").unlink()
+    rewrite(begun, "moved.md", "---\nworkspaced: private\n---\n")
+    begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
+    assert begun.acquire("m2").artifacts[0].failed == "NOTE_NOT_FOUND"
+
+
+def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
+    world = make_world(FILES, pins=("plan.md", "work/a.md"))
+    world.pins(Provider("open", "open-files"))
+    world.says()
+    world.sends(world.acquire())
+    world.goes_on()
+    rewrite(world, "plan.md", "---\nworkspaced: private\n---\n")
+    [given] = world.acquire("m2").provided
+    assert world.texts(given.text_sha256) == "- work/a.md (Ay)"
+
+
+def test_a_later_turn_is_not_what_was_read_before(begun: Any) -> None:
+    begun.says(begun.attachment("note", "work/b.md"), message="m3", seq=20)
+    begun.sends(begun.acquire("m3"), as_of_seq=21)
+    assert begun.acquire("m2") == replace(earlier(begun), message="m2")
+
+
+def test_another_client_is_not_shown_what_was_read_for_the_first(begun: Any) -> None:
+    begun.level = "names"
+    turn = begun.acquire("m2")
+    assert codes(turn) == ["NAMES_ONLY", "NAMES_ONLY", "NOT_GIVEN"]
+
+
+def test_what_was_given_needs_no_vault_to_go_on(make_world: Any) -> None:
+    world = make_world(FILES)
+    world.says(world.attachment("url", "u", "page"))
+    world.sends(world.acquire())
+    world.goes_on()
+    world.level = "names"
+    assert world.acquire("m2") == replace(earlier(world), message="m2")
+
+
+# -- what is not shared --
+
+SECRET = "canary"
+EVERYTHING: list[tuple[AttachmentKind, str]] = [
+    *(("note", each) for each in ("keep/s.md", "Canary", "s-1", "keep/s", "[[s]]", "plan.md", "old.md")),
+    *(("folder", each) for each in ("keep", "", "work")),
+    *(("tag", each) for each in ("hush", "x")),
+    *(("active_note", each) for each in ("", "keep/s.md")),
+    *(("selected_text", each) for each in ("", "keep/s.md#L1-L2")),
+]
+PINS = [
+    Provider("note", "note", NoteId("keep/s.md")),
+    *(Provider(f"in {folder}", "folder", folder=folder) for folder in ("keep", "")),
+    *(Provider(kind, kind) for kind in ("workspace", "open-files", "linked-files", "recent-changes")),
+    Provider("links", "linked-files", NoteId("links.md")),
+    Provider("its links", "linked-files", NoteId("keep/s.md")),
+]
+SECRET_TEXT = "---\ntitle: Canary\nid: s-1\ntags: [hush, x]\n{}---\ncanary text [[plan]] ![[canary.png]]\n"
+
+
+def everything(world: Any) -> Turn:
+    world.pins(*PINS)
+    world.says(*(world.attachment(*each) for each in EVERYTHING))
+    turn: Turn = world.acquire()
+    return turn
+
+
+def public(world: Any) -> bytes:
+    return msgspec.json.encode(everything(world)) + b"".join(world.blobs[name] for name in sorted(world.blobs))
+
+
+@pytest.mark.parametrize("how", ["by rule", "private", "private unnoticed"])
+def test_a_withheld_note_does_not_exist(make_world: Any, how: str) -> None:
+    files = {**FILES, "links.md": "[[s]] [[Canary]] [x](keep/s.md) [[plan]]"}
+    notes = {"pins": ("keep/s.md", "plan.md"), "tabs": ("keep/s.md", "work/a.md"), "active": "keep/s.md"}
+    selection = Selection(NoteId("keep/s.md"), 1, 2, "2026-03-01T12:00:00.000000Z", "canary text")
+    without = make_world(files, pins=("plan.md",), tabs=("work/a.md",))
+    text = SECRET_TEXT.format("workspaced: private\n" if how == "private" else "")
+    deny = ["keep/"] if how == "by rule" else []
+    world = make_world({**files, "keep/s.md": text}, deny=deny, selection=selection, **notes)
+    if how == "private unnoticed":
+        rewrite(world, "keep/s.md", SECRET_TEXT.format("workspaced: private\n"))
+        assert SECRET.encode() not in public(world)
+        world.blobs.clear()  # by now it is known
+    assert public(world) == public(without)
+
+
+def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
+    files = {path: f"---\ntitle: Name of {at}\n---\ncanary [[plan]] #x\n" for at, path in enumerate(FILES)}
+    selection = Selection(NoteId("plan.md"), 1, 2, "2026-03-01T12:00:00.000000Z", "canary")
+    world = make_world(files, level="names", active="work/a.md", pins=("plan.md",), selection=selection)
+    turn = everything(world)
+    assert SECRET.encode() not in b"".join(world.blobs.values())
+    assert set(codes(turn)) == {"NAMES_ONLY"}
+    given = {each.id: each.failed for each in turn.provided}
+    assert [name for name, failed in given.items() if failed is None] == [
+        "in keep",
+        "in ",
+        "workspace",
+        "open-files",
+    ]
+    assert set(given.values()) == {None, "NAMES_ONLY"}

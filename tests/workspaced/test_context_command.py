@@ -1,0 +1,329 @@
+"""`workspaced context`, and what `replay --verify` and `status` say of prompts."""
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced import replay
+from workspaced.cli import run
+from workspaced_tools.context import accounting
+
+Done = subprocess.CompletedProcess[str]
+NOTES = {
+    "a.md": "# Alpha\n\nThe first note.\n",
+    "b.md": "# Beta\n\n\x1b[31mred\tcell\x1b[0m\n",
+    "long.md": "# Long\n\n" + "A line of many words.\n" * 400,
+}
+SYSTEM = "You help.\n" + "Mind the rules. " * 400
+
+
+def command(running: Any, *arguments: str, stdin: bytes = b"", **env: str) -> Done:
+    """Runs `workspaced` for this daemon, in this process."""
+    streams = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8", newline="") for given in (stdin, b"", b"")]
+    place = {**running.env, "WORKSPACED_SOCKET": str(running.socket), **env}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name not in place]:
+            patch.delenv(name)
+        for name, value in place.items():
+            patch.setenv(name, value)
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        try:
+            code = run([*arguments])
+        finally:
+            for stream in streams[1:]:
+                stream.flush()
+    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
+    return subprocess.CompletedProcess(arguments, code, out, err)
+
+
+class Session:
+    """A daemon with a conversation of four prompts, and what it answered to each."""
+
+    def __init__(self, running: Any) -> None:
+        self.running = running
+        self.sent: dict[str, Any] = {}
+        with running.connect("runtime") as client:
+            context = client.context
+            context.start(
+                conversation="talk-1",
+                provider="openai",
+                model="some",
+                context_window=100_000,
+                output_reserve=1_000,
+                system=SYSTEM,
+                tools=[{"name": "look_up"}],
+            )
+            self.say(context, "m1", "What is Alpha?", "a.md", "gone.md", cached=0)
+            context.pin("talk-1", "words", "text", text="Pinned words.")
+            self.say(context, "m2", "And \x1b[1mBeta?", "a.md", "b.md", cached=1_650)
+            context.message(
+                "talk-1", {"id": "c1", "role": "assistant", "toolCalls": [{"id": "call-1", "name": "look_up"}]}
+            )
+            results = [{"id": "call-1", "name": "look_up", "text": "found"}]
+            context.message("talk-1", {"id": "m3", "role": "user", "toolResults": results})
+            self.assemble(context, "m3", cached=0)
+            self.say(context, "m4", "Go on.", "long.md", cached=None)
+
+    def say(self, context: Any, name: str, text: str, *notes: str, cached: int | None) -> None:
+        attachments = [{"kind": "note", "id": note} for note in notes]
+        context.message("talk-1", {"id": name, "role": "user", "text": text, "attachments": attachments})
+        self.assemble(context, name, cached=cached)
+
+    def assemble(self, context: Any, name: str, *, cached: int | None) -> None:
+        self.sent[name] = context.assemble("talk-1")
+        if cached is not None:
+            context.usage("talk-1", input_tokens=2_000, cached_tokens=cached)
+        context.message("talk-1", {"role": "assistant", "text": f"Answer to {name}."})
+
+    def cli(self, *arguments: str, **more: Any) -> Done:
+        return command(self.running, *arguments, **more)
+
+    def context(self, *arguments: str) -> str:
+        done = self.cli("context", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.context(*arguments, "--json"))
+
+
+@pytest.fixture(scope="module")
+def session(module_daemon: Any) -> Session:
+    return Session(module_daemon(notes=NOTES))
+
+
+@pytest.fixture
+def gone(session: Session, tmp_path: Path) -> Path:
+    """A copy of the data directory, to be spoilt."""
+    return shutil.copytree(session.running.data, tmp_path / "data", ignore=shutil.ignore_patterns("lock*"))
+
+
+def spoil(data: Path) -> None:
+    """All texts go."""
+    shutil.rmtree(data / "blobs")
+    (data / "blobs").mkdir()
+
+
+# -- list --
+
+
+def test_conversations_are_listed_with_their_prompts(session: Session) -> None:
+    listed = session.json("list")
+    assert (listed["conversation"], listed["model"], listed["prompts"]) == ("talk-1", "some", 4)
+    assert (listed["cache"]["hits"], listed["cache"]["misses"], listed["cache"]["notReported"]) == (1, 2, 1)
+    assert re.search(r"talk-1 .*openai/some +\d+ +4 ", session.context("list"))
+    assert session.context() == session.context("list")
+
+
+def test_a_log_without_conversations_says_so(daemon: Any) -> None:
+    done = command(daemon(), "context")
+    assert (done.returncode, done.stdout) == (0, "") and "no conversations" in done.stderr
+
+
+# -- show --
+
+
+def test_a_prompt_is_shown_as_it_was_answered(session: Session) -> None:
+    for name, sent in session.sent.items():
+        shown = session.json("show", "talk-1", "--message", name)
+        assert shown == {key: value for key, value in sent.items() if key not in ("seq", "clock")}
+        assert session.json("show", "talk-1", "--message", name, "--layers") == sent["layers"]
+        assert session.json("show", "talk-1", "--message", name, "--manifest") == sent["manifest"]
+
+
+def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(session: Session) -> None:
+    assert session.json("show", "talk")["messageId"] == "m4"
+    text = session.context("show", "t")
+    for part in ("for message m4 of conversation talk-1", "--- system", "--- user m4", "## Context Library"):
+        assert part in text
+    assert "[toolResult look_up call-1]" in text and "Answer to m2." in text
+
+
+def test_control_characters_are_shown_and_not_obeyed(session: Session) -> None:
+    for form in ("--layers", "--manifest", "--cache"):
+        assert "\x1b" not in session.context("show", "talk-1", form)
+    text = session.context("show", "talk-1", "--message", "m2")
+    assert "\x1b" not in text and r"And \x1b[1mBeta?" in text and "red\tcell" in text
+
+
+def test_all_five_layers_are_shown_with_size_and_whether_they_are_stable(session: Session) -> None:
+    text = session.context("show", "talk-1", "--message", "m2", "--layers")
+    for layer in session.sent["m2"]["manifest"]["layers"]:
+        stable = "stable" if layer["stable"] else "changed"
+        assert re.search(rf"{layer['id']} +{layer['tokens']:,} tokens +{layer['bytes']:,} bytes +{stable}", text)
+        assert f"--- {layer['id']}" in text
+    assert re.search(r"L1_SYSTEM .* 1,\d+ cached", text)
+
+
+def test_the_manifest_says_what_could_not_be_had(session: Session) -> None:
+    text = session.context("show", "talk-1", "--message", "m1", "--manifest")
+    assert re.search(r"L3_TURN +failed +note +gone.md .*NOTE_NOT_FOUND", text)
+    assert re.search(
+        r"L2_PREVIOUS +full +note +a.md .*cached +library", session.context("show", "t", "--manifest")
+    )
+
+
+def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
+    told = session.json("show", "talk-1", "--cache")
+    assert [(each["message"], each["outcome"], each["cause"]) for each in told["prompts"]] == [
+        ("m1", "miss", accounting.FIRST),
+        ("m2", "hit", accounting.GREW),
+        ("m3", "miss", accounting.EVICTED),
+        ("m4", "unknown", accounting.GREW),
+    ]
+    assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
+    text = session.context("show", "talk-1", "--cache")
+    assert "4 prompts: 1 hits, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("show", "nothing"), 2),
+        (("show", "talk-1", "--message", "nothing"), 2),
+        (("show", "talk-1", "--message", "m1", "--cache"), 2),
+        (("show", "talk-1", "/nowhere"), 2),
+        (("show",), 2),
+        (("diff", "m1", "nothing"), 2),
+        (("diff", "m1", "m2", "--conversation", "nothing"), 2),
+        (("shew",), 2),
+    ],
+)
+def test_what_there_is_none_of_is_an_error_in_one_line(
+    session: Session, arguments: tuple[str, ...], code: int
+) -> None:
+    done = session.cli("context", *arguments)
+    assert (done.returncode, done.stdout) == (code, "") and done.stderr
+
+
+# -- diff --
+
+
+def test_a_diff_names_the_first_layer_that_changed_the_cause_and_what_stays_cached(session: Session) -> None:
+    done = session.cli("context", "diff", "m2", "m4", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["same"], told["first"]) == (1, False, "L2_PREVIOUS")
+    assert told["causes"] == [accounting.GREW]
+    prefix = session.sent["m4"]["manifest"]["layers"][0]["tokens"]  # and `a.md`, and the tools
+    assert prefix < told["common"] < prefix + 100
+    text = session.cli("context", "diff", "m2", "m4").stdout
+    assert "first to change: L2_PREVIOUS: library grew" in text and "+ L3_TURN note long.md: full" in text
+
+
+def test_a_prompt_that_goes_on_with_a_turn_loses_nothing(session: Session) -> None:
+    told = json.loads(session.cli("context", "diff", "m2", "m3", "--json").stdout)
+    assert (told["first"], told["causes"]) == ("L3_TURN", [])
+    assert told["common"] >= session.sent["m2"]["estimate"]
+    assert (
+        "the conversation went on" in session.cli("context", "diff", "m2", "m3", "--conversation", "talk").stdout
+    )
+
+
+def test_a_prompt_differs_in_nothing_from_itself(session: Session) -> None:
+    assert "Both are the same." in session.context("diff", "m3", "m3", "--text")
+
+
+def test_a_diff_of_texts_shows_what_was_put_in(session: Session) -> None:
+    done = session.cli("context", "diff", "m1", "m2", "--text")
+    assert "+Pinned words." in done.stdout and "+++ L3_TURN after" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+# -- wherever the log is --
+
+
+def test_a_data_directory_and_a_bundle_show_the_same_without_daemon_and_vault(
+    session: Session, gone: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "all.wsb"
+    made = session.cli("bundle", "-o", str(bundle), "--last", "1000", "--data-dir", str(gone))
+    assert made.returncode == 0, made.stderr
+    for form in ((), ("--layers",), ("--manifest",), ("--cache",), ("--json",)):
+        told = session.context("show", "talk-1", *form)
+        for place in (gone, bundle):
+            done = session.cli("context", "show", "talk-1", str(place), *form, WORKSPACED_SOCKET="/nowhere")
+            assert (done.returncode, done.stdout) == (0, told)
+    piped = session.cli("context", "show", "talk-1", "-", stdin=bundle.read_bytes())
+    assert piped.stdout == session.context("show", "talk-1")
+
+
+def test_where_the_texts_are_gone_it_is_not_recorded_and_the_rest_is_told(session: Session, gone: Path) -> None:
+    spoil(gone)
+    for form in ((), ("--layers",), ("--manifest",)):
+        done = session.cli("context", "show", "talk-1", str(gone), *form)
+        assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
+    assert session.cli("context", "list", str(gone)).stdout == session.context("list")
+    assert session.cli("context", "show", "talk-1", str(gone), "--cache").returncode == 0
+
+
+# -- verifying --
+
+
+def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
+    done = session.cli("replay", "--verify", str(gone))
+    assert done.returncode == 0 and "4 prompts: 4 are the same, 0 differ, 0 are not recorded." in done.stdout
+    lines = [
+        json.loads(line) for line in session.cli("replay", "--verify", "--json", str(gone)).stdout.splitlines()
+    ]
+    prompts = [line for line in lines if "message" in line]
+    assert [(each["message"], each["outcome"]) for each in prompts] == [(f"m{at}", "same") for at in range(1, 5)]
+    with replay.open(gone) as log:
+        assert [each.outcome for each in log.verify()] == ["same"] * len(lines)
+    spoil(gone)
+    done = session.cli("replay", "--verify", str(gone))
+    assert done.returncode == 0 and "4 are not recorded." in done.stdout
+
+
+def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
+    session: Session, gone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workspaced_tools.context.blocks.REFERENCES_END", "Look above.")
+    done = session.cli("replay", "--verify", str(gone))
+    assert done.returncode == 1 and "2 differ" in done.stdout
+    assert "for message m2 of conversation talk-1" in done.stdout and "L3_TURN is another one" in done.stdout
+    assert "+L3_TURN" in done.stdout and "-L3_TURN" in done.stdout
+    shown = session.cli("context", "show", "talk-1", str(gone), "--message", "m2")
+    assert shown.returncode == 1 and "not as it was sent: L3_TURN" in shown.stderr
+
+
+# -- status and the tool --
+
+
+def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> None:
+    [told] = json.loads(session.cli("status", "--json").stdout)["conversations"]["latest"]
+    assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
+    assert told["cache"]["causes"] == {accounting.FIRST: 1, accounting.EVICTED: 1}
+    assert "context    talk-1: 4 prompts, 1 cache hits, 2 misses" in session.cli("status").stdout
+
+
+def test_an_agent_is_told_what_the_last_prompt_held(session: Session) -> None:
+    with session.running.connect("agent") as client:
+        told = client.tool("get_context_manifest")
+        assert told["data"]["message"] == "m4"
+        assert told["data"]["estimate"] == session.sent["m4"]["estimate"]
+        seq = session.sent["m1"]["seq"]
+        told = client.tool("get_context_manifest", {"at": seq})
+        assert told["success"] and told["data"]["message"] == "m1", (told, seq)
+        assert client.tool("get_context_manifest", {"message": "m2"})["data"]["message"] == "m2"
+
+
+def test_a_note_that_became_private_is_in_no_manifest_any_more(daemon: Any) -> None:
+    made = Session(daemon(notes=NOTES))
+    (made.running.vault / "b.md").write_text("---\nworkspaced: private\n---\n# Beta\n")
+    with made.running.connect("agent") as client:
+        for at in ({}, {"at": client.state()["seq"]}, {"at": made.sent["m4"]["seq"]}):
+            for message in ("m2", "m4"):
+                told = client.tool("get_context_manifest", {"message": message, **at})
+                assert "b.md" not in json.dumps(told)
+                assert not told["success"] or "withheld" in told["warnings"][0]
+        with replay.open(made.running.data) as log:
+            assert {each.outcome for each in log.verify()} == {"same"}

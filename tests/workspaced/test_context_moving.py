@@ -1,0 +1,237 @@
+"""Prompts of conversations that move while they are made, and texts on their way: without a daemon."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced import said
+from workspaced.calls import Calls, FoundPrivate
+from workspaced.context import Contexts, Moved
+from workspaced.conversing import ended, spoken, started
+from workspaced.errors import UnknownConversation
+from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
+from workspaced.texts import Aside, KeptTexts
+from workspaced_events.actions import Action
+from workspaced_events.catalogue import ENTRY_OF, Data, VaultOpened
+from workspaced_events.clock import system_clock
+from workspaced_events.fold import apply
+from workspaced_events.ids import ConversationId, EventId, VaultId
+from workspaced_events.recorder import Plan, Receipt
+from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_tools.context.rebuild import texts_in
+from workspaced_tools.errors import ReadFailed
+from workspaced_tools.sharing import shared_view
+from workspaced_tools.vault.vault import Vault
+
+CHAT = ConversationId("chat")
+
+
+class Log:
+    """As much of a service as prompts need. `between` happens after a look and before what follows from it."""
+
+    def __init__(self) -> None:
+        self.state: WorkspaceState = EMPTY
+        self.seq = 0
+        self.blobs: dict[str, bytes] = {}
+        self.texts = texts_in(self.blobs.get)
+        self.between: Callable[[], object] = lambda: None
+        self.looks = 0
+        settings = said.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
+        self.append(started(settings, CHAT, ""))
+
+    def append(self, plan: Plan) -> list[Receipt]:
+        return [self._append(action) for action in plan(self.state, self.seq)]
+
+    def _append(self, action: Action) -> Receipt:
+        keep = Aside()
+        self.blobs.update({keep.keep(blob): blob for blob in action.blobs})
+        self.apply(action.data)
+        return Receipt(self.seq, EventId(str(self.seq)), False)
+
+    def apply(self, data: Data) -> None:
+        self.seq += 1
+        event = ENTRY_OF[type(data)].event(self.seq, EventId(str(self.seq)), "", "test", None, data)
+        self.state = apply(self.state, event)
+
+    def say(self, text: str) -> None:
+        message = said.Message(role="user", text=text)
+        self.append(spoken(said.Messages(conversation=CHAT, messages=[message]))[1])
+
+    def clock(self) -> str:
+        return f"log:{self.seq}"
+
+    async def look(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
+        self.looks += 1
+        view = shared_view(self.state, system_clock(), None, level="all", withheld=lambda _note: True)
+        return make(view, lambda _note: True)
+
+    async def record(self, plan: Plan, _source: str) -> list[Receipt]:
+        self.between()
+        return self.append(plan)
+
+
+@pytest.fixture
+def log() -> Log:
+    made = Log()
+    made.say("One.")
+    return made
+
+
+def contexts(log: Log) -> Contexts:
+    return Contexts(log)  # type: ignore[arg-type]  # a part of a service, all that is used
+
+
+ASKED = said.Assemble(conversation=CHAT)
+
+
+async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> None:
+    def move() -> None:
+        log.between = lambda: None
+        log.say("Two.")
+
+    log.between = move
+    prompt = await contexts(log).assemble(ASKED, "agent")
+    assert log.looks == 2 and prompt.seq == log.seq
+    assert [message.content[0].text for message in prompt.messages] == ["One.", "Two."]
+    (recorded,) = log.state.conversations.by_id[CHAT].prompts
+    assert recorded.message == prompt.message_id and recorded.as_of_seq == prompt.seq - 1
+
+
+async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(log: Log) -> None:
+    log.between = lambda: log.say("More.")
+    with pytest.raises(Moved) as raised:
+        await contexts(log).assemble(ASKED, "agent")
+    assert raised.value.code == "CONFLICT" and log.looks == ASSEMBLE_ATTEMPTS_MAX
+    assert log.state.conversations.by_id[CHAT].prompts == ()
+
+
+async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
+    other = said.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
+    log.between = lambda: log.append(started(other, ConversationId("other"), ""))
+    await contexts(log).assemble(ASKED, "agent")
+    assert log.looks == 1
+
+
+async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
+    log.between = lambda: log.append(ended(said.Named(conversation=CHAT)))
+    with pytest.raises(UnknownConversation):
+        await contexts(log).assemble(ASKED, "agent")
+
+
+# -- what turns private meanwhile --
+
+
+async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(log: Log, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Alpha")
+    vault = Vault(tmp_path)
+    message = said.Message(role="user", attachments=[said.Attached("note", "a.md")])
+    log.append(spoken(said.Messages(conversation=CHAT, messages=[message]))[1])
+    vault_id = VaultId("vault")
+    log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
+
+    async def look(make: Any, _caller: str, _vault: VaultId | None) -> Any:
+        view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
+        return make(view, lambda note: note == "a.md")
+
+    log.look = look  # type: ignore[method-assign]
+    try:
+        with pytest.raises(FoundPrivate):
+            await contexts(log).assemble(ASKED, "agent")
+    finally:
+        vault.close()
+    assert log.state.conversations.by_id[CHAT].prompts == ()
+
+
+class Served:
+    """As much of a served vault as looking needs; `moves` says whether notes turn private at every look."""
+
+    def __init__(self) -> None:
+        self.id = VaultId("vault")
+        self.privacy_version = 0
+        self.vault = self.policy = self
+        self.digest = "rules"
+
+    def refresh(self) -> None: ...
+
+    def names(self, notes: list[object]) -> list[None]:
+        return [None] * len(notes)
+
+    def is_withheld(self, _note: object) -> bool:
+        return False
+
+
+def looked(*made: object, moving: int) -> object:
+    """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
+    served: Any = Served()
+    unused: Any = None
+    calls = Calls(unused, unused, unused, unused, lambda: None)
+    calls.compared(served, "rules")
+    found = iter(made)
+
+    def make(_view: object, _withheld: object) -> object:
+        nonlocal moving
+        moving -= 1
+        served.privacy_version += moving >= 0
+        each = next(found)
+        if isinstance(each, type):
+            raise each
+        return each
+
+    return calls.look(make, "agent", EMPTY, 0, served)
+
+
+@pytest.mark.parametrize(
+    ("made", "moving", "result"),
+    [
+        (("one",), 0, "one"),
+        (("one", "two"), 1, "two"),
+        (("one", "two", "two"), 9, "two"),
+        ((FoundPrivate, "two"), 0, "two"),
+        (("one", FoundPrivate, "two"), 1, "two"),
+    ],
+)
+def test_what_was_looked_at_is_made_again_until_it_stands(
+    made: tuple[object, ...], moving: int, result: str
+) -> None:
+    assert looked(*made, moving=moving) == result
+
+
+@pytest.mark.parametrize("made", [range(9), (FoundPrivate,) * 9])
+def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
+    with pytest.raises(ReadFailed):
+        looked(*made, moving=9)
+
+
+# -- texts --
+
+
+def kept(aside: Aside, asked: list[str]) -> KeptTexts:
+    def give(name: str) -> str:
+        asked.append(name)
+        return aside(name)
+
+    return KeptTexts(give, chars_max=20)
+
+
+def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
+    aside, asked = Aside(), list[str]()
+    one, two, three = (aside.text(letter * 10) for letter in "abc")
+    texts = kept(aside, asked)
+    for name in (one, two, one, three, one, two):
+        assert texts(name) == aside(name)
+    assert asked == [one, two, three, two]
+
+
+def test_a_text_that_is_longer_than_all_may_be_is_given_and_not_kept() -> None:
+    aside, asked = Aside(), list[str]()
+    small, large = aside.text("small"), aside.text("large" * 10)
+    texts = kept(aside, asked)
+    assert [len(texts(name)) for name in (small, large, large, small)] == [5, 50, 50, 5]
+    assert asked == [small, large, large]
+
+
+def test_texts_on_their_way_are_read_before_those_that_are_kept() -> None:
+    aside = Aside(lambda name: f"kept {name}")
+    assert aside(aside.text("new")) == "new" and aside("old") == "kept old"

@@ -1,0 +1,405 @@
+"""What runtimes say of a conversation, as actions. Pure: from the parameters and the state to what is appended.
+
+Texts go aside as blobs; an action names them by their sha256. What is said again is recorded once: a client that
+lost an answer asks again with the same ids.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.conversation import Conversation, Message, Prompt, read_tokens
+from workspaced_events.errors import Conflict, InvalidArgument
+from workspaced_events.ids import ConversationId, MessageId, note_id, uuid7
+from workspaced_events.limits import ID_CHARS_MAX
+from workspaced_events.recorder import Plan
+from workspaced_events.state import WorkspaceState
+
+from . import said
+from .errors import UnknownConversation, UnknownMessage
+from .limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
+from .texts import Aside
+
+READ_BY_US: Final = ("note", "active_note", "folder", "tag")
+"""Attachments whose text is read when a prompt is made."""
+NEEDS_NO_ID: Final = ("active_note", "selected_text")
+"""Attachments that the workspace itself tells of."""
+COUNTS_CACHED_APART: Final = frozenset({"anthropic"})
+"""Providers whose count of the input leaves cached tokens out."""
+
+
+def known(state: WorkspaceState, conversation: str) -> Conversation:
+    """The conversation of that id.
+
+    Raises:
+        UnknownConversation: there is none, or it has ended.
+    """
+    found = state.conversations.by_id.get(ConversationId(conversation))
+    if found is None:
+        raise UnknownConversation(
+            f"There is no conversation {conversation[:ID_CHARS_MAX]!r}.",
+            hint="Begin it with workspaced/context/start.",
+        )
+    if found.ended:
+        raise UnknownConversation(
+            f"The conversation {conversation[:ID_CHARS_MAX]!r} has ended.",
+            hint="Go on with it by workspaced/context/start.",
+        )
+    return found
+
+
+def checked_message(conversation: Conversation, message: str) -> MessageId:
+    """The id, where the conversation has such a message.
+
+    Raises:
+        UnknownMessage: it has none.
+    """
+    if message not in conversation.messages:
+        raise _no_message(conversation, message)
+    return MessageId(message)
+
+
+def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
+    return UnknownMessage(
+        f"The conversation {conversation.id!r} has no message {message[:ID_CHARS_MAX]!r}.",
+        hint="Add it with workspaced/context/message; one that was removed is gone.",
+    )
+
+
+# -- the conversation itself --
+
+
+def started(params: said.Start, conversation: ConversationId, environment: str) -> Plan:
+    """What begins `conversation`, or gives it other settings. `environment` is the text of that section.
+
+    Raises:
+        InvalidArgument: no room is left beside the output.
+    """
+    if params.output_reserve >= params.context_window:
+        raise InvalidArgument(
+            f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
+            hint="Both are tokens; the prompt gets the difference.",
+        )
+    aside = Aside()
+    texts: dict[Any, str] = {
+        "system": params.system,
+        "memory": params.memory,
+        "project": params.project,
+        "environment": environment,
+        "skills": skills_text(params.skills),
+    }
+    sections = tuple(c.Section(name, aside.text(text)) for name, text in texts.items() if text)
+    tools = aside.text(_json(params.tools)) if params.tools is not None else None
+    apart = params.provider.casefold() in COUNTS_CACHED_APART
+    data = c.ConversationStarted(
+        conversation=conversation,
+        provider=params.provider,
+        model=params.model,
+        context_window=params.context_window,
+        output_reserve=params.output_reserve,
+        sections=sections,
+        tools_sha256=tools,
+        cached_in_input=not apart if params.cached_in_input is None else params.cached_in_input,
+    )
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = state.conversations.by_id.get(conversation)
+        if before is not None and not before.ended and _same(before.settings, data, _SETTINGS):
+            return []
+        return [action(data, before, aside.blobs.values())]
+
+    return plan
+
+
+_SETTINGS: Final = (
+    "provider",
+    "model",
+    "context_window",
+    "output_reserve",
+    "sections",
+    "tools_sha256",
+    "cached_in_input",
+)
+
+
+def skills_text(skills: Iterable[said.Skill]) -> str:
+    """The catalogue of skills: one line each, in the order given."""
+    lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
+    return "\n".join(["## Skills", "", *lines]) if lines else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def ended(params: said.Named) -> Plan:
+    """What ends a conversation. Ended again, nothing."""
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = state.conversations.by_id.get(ConversationId(params.conversation))
+        if before is not None and before.ended:
+            return []
+        conversation = known(state, params.conversation)
+        return [action(c.ConversationEnded(conversation=conversation.id), conversation)]
+
+    return plan
+
+
+# -- messages --
+
+
+def spoken(params: said.Messages) -> tuple[list[MessageId], Plan]:
+    """The ids of the messages, and what removes and adds or replaces them.
+
+    Raises:
+        InvalidArgument: a message that nobody can have said.
+    """
+    if not params.messages and params.remove is None:
+        raise InvalidArgument("Expected a message, or one to remove; got neither.")
+    conversation = ConversationId(params.conversation)
+    messages = [_data(conversation, message, index) for index, message in enumerate(params.messages)]
+    replaced = [message.replaces is not None for message in params.messages]
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = known(state, conversation)
+        there: dict[MessageId, Message | c.MessageData] = dict(before.messages)
+        actions = []
+        if params.remove is not None:
+            removed = checked_message(before, params.remove.message)
+            after = list(there)[list(there).index(removed) :]
+            for gone in after if params.remove.following else [removed]:
+                del there[gone]
+            data = c.MessageRemoved(conversation=conversation, message=removed, following=params.remove.following)
+            actions.append(action(data, before))
+        for (message, blobs), replaces in zip(messages, replaced, strict=True):
+            if _is_new(there, before, message, replaces=replaces):
+                actions.append(action(message, before, blobs))
+                there[message.message] = message
+        if len(there) > MESSAGES_PER_CONVERSATION_MAX:
+            raise InvalidArgument(
+                f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages.",
+                hint="Remove some, or begin another conversation with a summary of this one.",
+            )
+        return actions
+
+    return [message.message for message, _blobs in messages], plan
+
+
+def _is_new(
+    there: dict[MessageId, Message | c.MessageData],
+    conversation: Conversation,
+    message: c.MessageData,
+    *,
+    replaces: bool,
+) -> bool:
+    found = there.get(message.message)
+    if found is None:
+        if replaces:
+            raise _no_message(conversation, message.message)
+        return True
+    if _same(found, message, _CONTENT):
+        return False
+    if not replaces:
+        raise Conflict(
+            f"The conversation has another message {message.message!r}.",
+            hint="Give the new message an id of its own, or name the other one in `replaces`.",
+        )
+    return True
+
+
+_CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
+
+
+def _same(one: object, other: object, fields: Iterable[str]) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
+
+
+def _data(
+    conversation: ConversationId, message: said.Message, index: int
+) -> tuple[c.MessageData, Iterable[bytes]]:
+    """The data of a message's event, and the texts that it names."""
+    _check(message, index)
+    aside = Aside()
+    kind = c.MessageAdded if message.replaces is None else c.MessageReplaced
+    data = kind(
+        conversation,
+        MessageId(message.replaces or message.id or uuid7()),
+        message.role,
+        aside.text(message.text) if message.text is not None else None,
+        tuple(
+            c.Attachment(each.kind, each.id, aside.text(each.text) if each.text is not None else None, each.title)
+            for each in message.attachments
+        ),
+        tuple(c.ToolCall(each.id, each.name, aside.text(_arguments(each))) for each in message.tool_calls),
+        tuple(
+            c.ToolResult(each.id, each.name, aside.text(each.text), each.is_error) for each in message.tool_results
+        ),
+        tuple(c.Thinking(aside.text(each.text), each.signature) for each in message.thinking),
+    )
+    return data, aside.blobs.values()
+
+
+def _check(message: said.Message, index: int) -> None:
+    """Raises InvalidArgument where the parts do not fit the role, or each other."""
+
+    def refuse(what: str, hint: str) -> InvalidArgument:
+        error = InvalidArgument(f"messages[{index}]: {what}", hint=hint)
+        error.at_index(index)
+        return error
+
+    if message.role != "assistant" and (message.tool_calls or message.thinking):
+        raise refuse(f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", "")
+    if message.role != "user" and (message.tool_results or message.attachments):
+        raise refuse(f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", "")
+    if message.tool_results and message.attachments:
+        raise refuse(
+            "a message that brings results of tools goes on with the turn before it and attaches nothing.",
+            "Attach to the user's message that the turn begins with.",
+        )
+    if message.replaces is not None and message.id not in (None, message.replaces):
+        raise refuse("`id` is another one than `replaces`.", "What replaces a message keeps its id.")
+    for attached in message.attachments:
+        if not attached.id and attached.kind not in NEEDS_NO_ID:
+            raise refuse(f"an attachment of kind {attached.kind!r} needs an `id`.", "Give its path, URL or name.")
+        if attached.text is not None and attached.kind in READ_BY_US:
+            raise refuse(
+                f"the text of an attachment of kind {attached.kind!r} is read from the vault.",
+                "Leave `text` out; what the runtime itself read is of kind `file`.",
+            )
+
+
+def _arguments(call: said.ToolCall) -> str:
+    return call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def summarised(params: said.Summarise) -> Plan:
+    """What sets the summary that stands for the messages up to one."""
+    aside = Aside()
+    name = aside.text(params.text)
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        up_to = checked_message(conversation, params.up_to)
+        before = conversation.summary
+        if before is not None and (before.text_sha256, before.up_to) == (name, up_to):
+            return []
+        data = c.SummarySet(conversation=conversation.id, text_sha256=name, up_to=up_to)
+        return [action(data, conversation, aside.blobs.values())]
+
+    return plan
+
+
+# -- pins and usage --
+
+
+def pinned(params: said.Pin) -> Plan:
+    """What pins a provider, or replaces the one of its id.
+
+    Raises:
+        ActionError: a parameter that its kind needs, or does not take; a path that is none.
+    """
+    needed = {"text": "text", "note": "path", "folder": "folder"}.get(params.kind)
+    takes = {needed, "path"} if params.kind == "linked-files" else {needed}
+    for name in ("text", "path", "folder"):
+        given = getattr(params, name) is not None
+        if given and name not in takes:
+            raise InvalidArgument(f"A pin of kind {params.kind!r} takes no `{name}`.")
+        if not given and name == needed:
+            raise InvalidArgument(f"A pin of kind {params.kind!r} needs `{name}`.")
+    aside = Aside()
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        before = conversation.pins.get(params.id)
+        if before is None and len(conversation.pins) >= PINS_PER_CONVERSATION_MAX:
+            raise InvalidArgument(
+                f"A conversation holds at most {PINS_PER_CONVERSATION_MAX} pins.", hint="Unpin one first."
+            )
+        if before is not None and _same(before, data, ("kind", "path", "folder", "text_sha256")):
+            return []
+        return [action(data, conversation, aside.blobs.values())]
+
+    data = c.ContextPinned(
+        conversation=ConversationId(params.conversation),
+        id=params.id,
+        kind=params.kind,
+        path=note_id(params.path) if params.path is not None else None,
+        folder=folder_id(params.folder) if params.folder is not None else None,
+        text_sha256=aside.text(params.text) if params.text is not None else None,
+    )
+    return plan
+
+
+def folder_id(folder: str) -> str:
+    """The folder from the vault's root, without slashes at its ends; empty: the root itself.
+
+    Raises:
+        ActionError: as `note_id`.
+    """
+    inner = folder.removesuffix("/")
+    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+
+
+def unpinned(params: said.Unpin) -> Plan:
+    """What unpins a provider; of one that is not pinned, nothing."""
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        if params.id not in conversation.pins:
+            return []
+        return [action(c.ContextUnpinned(conversation=conversation.id, id=params.id), conversation)]
+
+    return plan
+
+
+def counted(params: said.Usage) -> Plan:
+    """What records the tokens that a provider counted of a prompt."""
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        settings = conversation.settings
+        prompt = _prompt(conversation, params.message)
+        if settings.cached_in_input and params.cached_tokens > params.input_tokens:
+            raise InvalidArgument(
+                f"Expected cachedTokens <= inputTokens ({params.input_tokens}), got {params.cached_tokens}.",
+                hint="If this provider counts cached tokens apart, start with cachedInInput: false.",
+            )
+        data = c.UsageReported(
+            conversation=conversation.id,
+            message=prompt.message,
+            provider=params.provider or settings.provider,
+            model=params.model or settings.model,
+            input_tokens=params.input_tokens,
+            cached_tokens=params.cached_tokens,
+            output_tokens=params.output_tokens,
+        )
+        if (prompt.input_tokens, prompt.cached_tokens) == (read_tokens(settings, data), data.cached_tokens):
+            return []
+        return [action(data, conversation)]
+
+    return plan
+
+
+def _prompt(conversation: Conversation, message: str | None) -> Prompt:
+    """The last prompt that was made for a message, or at all."""
+    for prompt in reversed(conversation.prompts):
+        if message is None or prompt.message == message:
+            return prompt
+    of = f"for the message {message[:ID_CHARS_MAX]!r}" if message is not None else "yet"
+    raise UnknownMessage(
+        f"No prompt was made {of} in the conversation {conversation.id!r}.",
+        hint="Make one with workspaced/context/assemble.",
+    )
+
+
+def action(data: c.Data, conversation: Conversation | None, blobs: Iterable[bytes] = ()) -> Action:
+    """An action about a conversation, in its vault; `blobs` are texts that `data` names."""
+    vault = conversation.vault if conversation is not None else None
+    return Action(data, vault=vault, blobs=tuple(blobs))

@@ -1,0 +1,61 @@
+"""`workspaced/context/*`: conversations that runtimes tell of, and the prompts they ask for.
+
+What is said counts from the answer on: it is synced, and the next prompt has it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from workspaced_events.recorder import Plan
+
+from .. import conversing, said
+from .jsonrpc import RequestId
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+
+async def _recorded(connection: "Connection", plan: Plan, **result: Any) -> dict[str, Any]:
+    service = connection.service
+    await service.record(plan, connection.client)
+    return {**result, "clock": service.clock()}
+
+
+async def start(connection: "Connection", _id: RequestId | None, params: said.Start) -> Any:
+    service = connection.service
+    conversation = await service.contexts.start(params, connection.client)
+    return {"conversation": conversation, "clock": service.clock()}
+
+
+async def message(connection: "Connection", _id: RequestId | None, params: said.Messages) -> Any:
+    messages, plan = conversing.spoken(params)
+    return await _recorded(connection, plan, messages=messages)
+
+
+async def pin(connection: "Connection", _id: RequestId | None, params: said.Pin) -> Any:
+    return await _recorded(connection, conversing.pinned(params))
+
+
+async def unpin(connection: "Connection", _id: RequestId | None, params: said.Unpin) -> Any:
+    return await _recorded(connection, conversing.unpinned(params))
+
+
+async def assemble(connection: "Connection", _id: RequestId | None, params: said.Assemble) -> Any:
+    return await connection.service.contexts.assemble(params, connection.client)
+
+
+async def rebase(connection: "Connection", _id: RequestId | None, params: said.Named) -> Any:
+    service = connection.service
+    refreshed = await service.contexts.rebase(params, connection.client)
+    return {"refreshed": refreshed, "clock": service.clock()}
+
+
+async def usage(connection: "Connection", _id: RequestId | None, params: said.Usage) -> Any:
+    return await _recorded(connection, conversing.counted(params))
+
+
+async def summary(connection: "Connection", _id: RequestId | None, params: said.Summarise) -> Any:
+    return await _recorded(connection, conversing.summarised(params))
+
+
+async def end(connection: "Connection", _id: RequestId | None, params: said.Named) -> Any:
+    return await _recorded(connection, conversing.ended(params))
