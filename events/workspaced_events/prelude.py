@@ -61,13 +61,13 @@ def _event(number: int, step: _Step) -> Event:
 def _told(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
     """What the times in a vault's state tell."""
     looked_at = [*sub.recents.items(), *([(sub.active.id, sub.active.since)] if sub.active is not None else [])]
-    for number, (note, at) in enumerate(looked_at):
+    for place, (note, at) in enumerate(looked_at):
         tab = sub.tabs.get(note)
         if tab is None or at <= tab.last_accessed:
             yield _Step(at, vault, c.ActiveNoteSet(note))
             continue
         # Looking at it would have touched its tab: it had another name then.
-        former = NoteId(f"{_SOURCE}/{number} {note}")
+        former = NoteId(f"{_SOURCE}/{place} {note}")
         yield _Step(at, vault, c.ActiveNoteSet(former))
         yield _Step(at, vault, c.NoteRenamed(former, note))
     for pin in sub.pins.values():

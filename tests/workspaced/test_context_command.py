@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +315,24 @@ def test_an_agent_is_told_what_the_last_prompt_held(session: Session) -> None:
         told = client.tool("get_context_manifest", {"at": seq})
         assert told["success"] and told["data"]["message"] == "m1", (told, seq)
         assert client.tool("get_context_manifest", {"message": "m2"})["data"]["message"] == "m2"
+
+
+def test_what_an_agent_was_told_of_a_prompt_is_under_pseudonyms_in_a_redacted_bundle(
+    daemon: Any, tmp_path: Path
+) -> None:
+    made = Session(daemon(notes=NOTES))
+    with made.running.connect("agent") as client:
+        for message in ("m1", "m2", "nothing"):
+            client.tool("get_context_manifest", {"conversation": "talk-1", "message": message})
+    bundle = tmp_path / "redacted.wsb"
+    done = made.cli("bundle", "-o", str(bundle), "--last", "1000", "--redact")
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(bundle) as file:
+        content = b"".join(map(file.read, file.namelist()))
+    assert not any(secret in content for secret in (b"a.md", b"gone.md", b"Alpha", b"talk-1", b"openai/"))
+    with replay.open(bundle) as log:
+        outcomes = [each.outcome for each in log.verify()]
+    assert sorted(outcomes) == ["notRecorded"] * 4 + ["same"] * 3
 
 
 def test_a_note_that_became_private_is_in_no_manifest_any_more(daemon: Any) -> None:

@@ -35,7 +35,7 @@ from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, Vaul
 from workspaced_events.visits import Stay, Visit, VisitFold
 
 from .catalogue import TOOLS
-from .context.model import Manifest, ManifestEntry, ManifestLayer
+from .context.model import ManifestEntry, ManifestLayer
 from .errors import NotRecorded
 from .recording import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
 from .rephrased import Rephrased
@@ -56,7 +56,6 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     Resolution: frozenset({"resolved_by"}),
     KeptFailure: frozenset({"code"}),
     KeptVersion: frozenset({"at"}),
-    Manifest: frozenset({"estimator"}),
     ManifestLayer: frozenset({"id"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }

@@ -251,4 +251,4 @@ def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) ->
     assert system[1].startswith(system[0]) and system[2] == system[1]
     assert "It is red." in system[1] and "Words." in system[1]
     [talk] = status["conversations"]["latest"]
-    assert talk["cache"]["input_tokens"] == 3_000  # both counts, each once
+    assert talk["cache"]["inputTokens"] == 3_000  # both counts, each once
