@@ -370,9 +370,12 @@ def arguments_of(tool: str) -> st.SearchStrategy[dict[str, Any]]:
     return st.one_of(valid, valid, valid, valid, past, wrong)
 
 
-calls: st.SearchStrategy[Call] = st.one_of(
-    [st.tuples(st.just(tool), arguments_of(tool), callers) for tool in sorted(TOOLS)]
-)
+def _calls() -> st.SearchStrategy[Call]:
+    return st.one_of([st.tuples(st.just(tool), arguments_of(tool), callers) for tool in sorted(TOOLS)])
+
+
+# Deferred: written out, as hypothesis does where an example fails, it is too long for anybody.
+calls: st.SearchStrategy[Call] = st.deferred(_calls)
 
 
 def write(folder: Path, path: str, content: bytes) -> None:

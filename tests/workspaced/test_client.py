@@ -240,6 +240,7 @@ async def test_a_view_the_daemon_refuses_after_a_restart_does_not_end_the_client
 
 
 def test_the_package_offers_what_it_says() -> None:
-    assert set(workspaced.__all__) == {"Client", "SyncClient", "WorkspacedError", "__version__", "connect"}
+    offered = {"Client", "SyncClient", "WorkspacedError", "__version__", "connect", "replay"}
+    assert set(workspaced.__all__) == offered
     for name in workspaced.__all__:
         assert getattr(workspaced, name) is not None

@@ -66,7 +66,7 @@ class Talk:
         """A text that no other version of any note has."""
         self.versions[note] += 1
         filler = f"Words of {note}. </note_context>\n" * (SIZES[size % len(SIZES)] // 20)
-        picture = "![[x.png]]\n" if note == "pictures.md" else ""
+        picture = "![[x.png]]\n" if note == "pictures.md" and size % 2 else ""
         return f"{self.mark(note)}\n{picture}[[a]] [[plan]]\n{filler}"
 
     def mark(self, note: str) -> str:
@@ -368,7 +368,7 @@ def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
             assert mark in spoken and mark not in system
     assert "<active_note>" not in w.system(made)
     assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
-    assert "pictures.md" not in {entry.id for entry in made.promoted}
+    assert "![[x.png]]" not in system
 
 
 def keeps_the_library(before: Conversation, turn: Turn, made: Assembled) -> None:
@@ -398,6 +398,17 @@ def goes_on_from(last: Assembled, made: Assembled) -> None:
 
 
 # -- conversations --
+
+
+def test_results_of_tools_are_sent_though_the_question_before_them_is_gone(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, 200_000)
+    question = talk.chat.say("Where is it?", "a.md")
+    talk.chat.answer(None, "call-1")
+    talk.chat.results(("call-1", "On the shelf."))
+    talk.chat.remove(question)
+    assert talk.prompt()
+    assert "On the shelf." in w.whole(talk.prompts[-1][1])
+    talk.world.close()
 
 
 def test_a_rebase_for_an_earlier_message_keeps_what_came_later(tmp_path: Path) -> None:
