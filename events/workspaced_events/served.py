@@ -9,6 +9,7 @@ The time of a file says when its blob was last kept, within an hour. Any process
 that keeps and beside another sweep.
 """
 
+import errno
 import os
 import re
 import time
@@ -24,6 +25,8 @@ import msgspec
 from .blobs import blob_path, packed, unpacked
 
 DIRECTORY: Final = "served"
+FREE_BYTES_MIN: Final = 16 * 1024 * 1024
+"""So much of the disk is left to the log: what agents were shown is never what fills it."""
 _KNOWN_MAX: Final = 50_000
 _TOUCH_NS: Final = 3_600 * 10**9
 """How exactly the time of a blob's last use is known; and the age of a half-written file that nobody completes."""
@@ -89,6 +92,9 @@ class ServedBlobs:
         return True
 
     def _write(self, name: str, path: Path, data: bytes) -> None:
+        disk = os.statvfs(self._data)
+        if disk.f_bavail * disk.f_frsize < FREE_BYTES_MIN:
+            raise OSError(errno.ENOSPC, f"less than {FREE_BYTES_MIN >> 20} MiB are free, and they are the log's")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         aside = path.with_name(name + _ASIDE)
         aside.write_bytes(data)

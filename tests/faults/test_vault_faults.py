@@ -118,9 +118,12 @@ def view_of(vault: Vault, active: str = "top.md") -> View:
 
 
 def ask_everything(vault: Vault, path: str) -> list[Result]:
-    """Every tool, with `path` as the note in question: asked for, looked for, and as the active note."""
+    """Every tool, with `path` as the note in question: asked for, looked for, and as the active note.
+
+    Nothing is recorded here, so answers about the past are left out.
+    """
     asked = {"reference": path, "query": path[:QUERY_CHARS_MAX], "folder": path[:NOTE_ID_CHARS_MAX]}
-    return [
+    results = [
         run(
             tool,
             view_of(vault, active),
@@ -130,6 +133,7 @@ def ask_everything(vault: Vault, path: str) -> list[Result]:
         for tool in TOOLS.values()
         for active in ({"top.md", path} if vault.has(NoteId("top.md")) else {path})
     ]
+    return [result for result in results if result.get("code") != "NOT_RECORDED"]
 
 
 def read_note(vault: Vault, note: str) -> Note:
