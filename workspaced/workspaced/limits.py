@@ -62,7 +62,7 @@ BRIDGE_LINGER_S: Final = 10.0
 # Recording calls of tools: how much may wait for it, and how long it lets calls come together.
 SCRIBE_DELAY_S: Final = 0.1
 SCRIBE_SLICE_S: Final = 0.002
-SCRIBE_PAUSE_S: Final = 0.01
+SCRIBE_PAUSE_S: Final = 0.03
 SCRIBE_HURRY: Final = 500
 """With so many waiting it pauses no more."""
 SCRIBE_WAITING_MAX: Final = 2_000
