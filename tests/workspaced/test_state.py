@@ -83,7 +83,16 @@ def test_a_waiting_read_holds_up_nobody(shared: Any, client: Any) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    [{"at": 10**9}, {"at": -1}, {"minSeq": -1}, {"at": "soon"}, {"vault": "nowhere"}, {"vault": 1}, {"when": 1}, []],
+    [
+        {"at": 10**9},
+        {"at": -1},
+        {"minSeq": -1},
+        {"at": "soon"},
+        {"vault": "nowhere"},
+        {"vault": 1},
+        {"when": 1},
+        [],
+    ],
     ids=repr,
 )
 def test_what_cannot_be_asked_is_refused(client: Any, refusal: Any, params: Any) -> None:

@@ -167,7 +167,7 @@ class _Prompt:
 
     def _envelope(self, sheets: Mapping[LayerId, Sheet], chosen: _Chosen, *, rebased: bool) -> Envelope:
         texts = {name: joined(sheets[name].segments) for name in LAYERS}
-        digests = digests_of(sheets)
+        digests = digests_of(texts)
         hashes = digests.hashes
         blocks = [entry.block_sha256 for entry in chosen.library]
         reuse = reuse_of(self.conversation, self.turn.message, sheets, hashes, blocks)

@@ -39,4 +39,6 @@ class Estimator:
 
     def calibrated(self, seed: int) -> int:
         """What so many seed tokens come to."""
+        if self._factor == 1.0:
+            return seed
         return max(1, round(seed * self._factor)) if seed else 0

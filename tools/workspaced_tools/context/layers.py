@@ -109,20 +109,18 @@ class Digests(msgspec.Struct, frozen=True):
     """Of each layer's text, in bytes."""
 
 
-def digests_of(sheets: Mapping[LayerId, Sheet]) -> Digests:
-    """Encodes each segment once: whole layers are megabytes, and a prompt is made in milliseconds."""
+def digests_of(texts: Mapping[LayerId, str]) -> Digests:
+    """The hashes of the layers' texts. Each is encoded once and hashed whole: they may be megabytes."""
     combined, between = hashlib.sha256(), b""
     hashes, sizes = [], {}
     for name in LAYERS:
-        own, size = hashlib.sha256(), 0
-        for segment in sheets[name].segments:
-            text = segment.text.encode()
-            own.update(_BREAK + text if size else text)
-            combined.update(between + text)
-            size += len(text) + len(_BREAK) * (size > 0)
+        text = texts[name].encode()
+        hashes.append(hashlib.sha256(text).hexdigest())
+        sizes[name] = len(text)
+        if text:
+            combined.update(between)
+            combined.update(text)
             between = _BREAK
-        hashes.append(own.hexdigest())
-        sizes[name] = size
     return Digests(LayerHashes(*hashes), combined.hexdigest(), sizes)
 
 
