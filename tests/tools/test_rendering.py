@@ -319,10 +319,10 @@ def test_row_43_rendering_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         text = "<" + unit * (length // len(unit))
         best = 10.0
-        for _ in range(3):
-            begun = time.process_time()
+        for _ in range(5):
+            begun = time.thread_time()  # other tests may have left threads that still work
             escape_body(text)
-            best = min(best, time.process_time() - begun)
+            best = min(best, time.thread_time() - begun)
         return best
 
     assert seconds(60_000) < 3 * seconds(30_000) + 0.005
