@@ -491,11 +491,11 @@ def test_row_36_hostile_link_patterns_take_linear_time(
         best = 100.0
         for turn in range(2):
             (folder / f"{size}-{turn}.md").write_text("a " + unit * (size // len(unit)) + "\n[[top]]\n")
-            begun = time.process_time()
+            begun = time.thread_time()
             note = read_note(vault, f"{size}-{turn}.md")
             assert note.title and len(note.markdown.links) <= 20_000 and len(note.tags) <= 2_000
             assert [version.id for version in vault.changed([note.id]).created] == [note.id]
-            best = min(best, time.process_time() - begun)
+            best = min(best, time.thread_time() - begun)
         return best
 
     vault = opened(folder)

@@ -116,9 +116,9 @@ def alias_bomb(width: int, depth: int) -> str:
     ],
 )
 def test_alias_bombs_are_refused_before_they_grow(yaml: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     failed(f"---\n{yaml}---\n")
-    assert time.process_time() - begun < 0.5
+    assert time.thread_time() - begun < 0.5
 
 
 def test_a_few_aliases_are_read() -> None:
@@ -137,9 +137,9 @@ def test_splitting_takes_linear_time(unit: str) -> None:
         text = "---\n" + unit * (length // len(unit))
         best = 10.0
         for _ in range(3):
-            begun = time.process_time()
+            begun = time.thread_time()
             split_front_matter(text)
-            best = min(best, time.process_time() - begun)
+            best = min(best, time.thread_time() - begun)
         return best
 
     assert seconds(400_000) < 3 * seconds(200_000) + 0.005

@@ -257,10 +257,10 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
         body = unit * (length // len(unit))
         best = 10.0
         for _ in range(3):
-            begun = time.process_time()
+            begun = time.thread_time()
             parse_markdown(body)
             word_count(body)
-            best = min(best, time.process_time() - begun)
+            best = min(best, time.thread_time() - begun)
         return best
 
     assert seconds(200_000) < 3 * seconds(100_000) + 0.02

@@ -122,11 +122,11 @@ def test_a_name_may_hold_a_newline(folder: Folder) -> None:
 
 def test_many_stars_take_no_longer_than_few() -> None:
     rules = compile_rules(["*a*a*a*a*a*a*a*ab", "**/x/**/y/*b*c*d.md"])
-    before = time.process_time()
+    before = time.thread_time()
     for rule in rules:
         assert not rule.matches("a" * 250)
         assert not rule.matches("x/y/" * 200 + "bcbcbc")
-    assert time.process_time() - before < 1
+    assert time.thread_time() - before < 1
 
 
 GIT_RULES = [

@@ -21,8 +21,7 @@ from workspaced_events.fold import apply
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.source import DirectorySource
 from workspaced_events.visits import Bounds, VisitStream, visits_of
-from workspaced_tools import notes_view
-from workspaced_tools import replaying
+from workspaced_tools import notes_view, replaying
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.verify import Outcome, Verified, verify
 
