@@ -270,7 +270,7 @@ def test_row_17_while_a_sync_takes_long_reads_answer_the_queue_is_bounded_and_wh
     assert clients < CONNECTIONS_MAX
     many = crowd(running, clients)
     memory = running.memory_bytes()
-    slow = inject(running, f"fdatasync:delay_enter={int((SLOW_SYNC_S + 0.2) * 1e6)}", path=segment(running))
+    slow = inject(running, f"fdatasync:delay_enter={int((SLOW_SYNC_S + 0.9) * 1e6)}", path=segment(running))
     sending = threading.Thread(target=many.publish, args=(32, "many"))
     sending.start()
     slowest, queued, peak = 0.0, 0, memory
