@@ -14,9 +14,9 @@ from .catalogue import Event
 from .errors import AlreadyTrue, CannotTell, InvalidArgument, NeverTrue, WorkspacedError
 from .fold import apply
 from .predicate import Expression, Predicate
+from .showing import shown
 from .source import Progress, Source
 from .state import WorkspaceState
-from .state_diff import shown
 from .until import Until, feed_until, is_past, not_held
 
 Told = Callable[[int, int], None]

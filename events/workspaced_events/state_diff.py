@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from .showing import shown
 from .state import StateJson
 
 _NAMES_IN_ORDER: Final = 4
@@ -50,11 +51,6 @@ def lines(changes: Iterable[Change]) -> list[str]:
     """
     listed = list(changes)
     return [shown(_line(each)) for each in listed if each.field != "lastUpdated" or len(listed) == 1]
-
-
-def shown(text: str) -> str:
-    """Text from notes or logs for a terminal: control characters are made visible instead of obeyed."""
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)
 
 
 # -- comparing --

@@ -114,3 +114,16 @@ def test_salvage_makes_a_log_of_what_a_damaged_one_still_holds(daemon: Any) -> N
     assert state["activeNote"]["id"] == "b.md"
     assert b"d.md" in next((running.root / "saved").rglob("after-damage.jsonl")).read_bytes()
     assert running.cli("log", "salvage", "--data-dir", str(running.data), "--to", "saved").returncode == 2
+
+
+@pytest.mark.parametrize("command", ["status", "state", "publish", "share", "tools"])
+def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(command: str) -> None:
+    heavy = "jmespath pydantic jsonschema rich workspaced_tools workspaced_events.log workspaced_events.journal"
+    script = f"""
+import sys
+import workspaced.cli
+workspaced.cli.run([{command!r}, "--help"])
+print([name for name in {heavy.split()!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

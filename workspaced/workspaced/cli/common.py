@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from workspaced_events.state_diff import shown as shown
-from workspaced_events.until import parse_until
+from workspaced_events.showing import shown as shown
 
 from ..discovery import running, serving
 from ..errors import NoDaemon, SettingsInvalid
@@ -38,12 +37,20 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def _moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | str | None:
+    if text is None:
+        return None
+    from workspaced_events.until import parse_until
+
+    return parse_until(text)
+
+
 def at_option(function: F) -> F:
     """`--at`: a past moment."""
     return click.option(
         "--at",
         metavar="SEQ|TIME",
-        callback=lambda _context, _option, text: None if text is None else parse_until(text),
+        callback=_moment,
         help="As it was after this event, or at this time.",
     )(function)
 

@@ -12,9 +12,10 @@ from workspaced_events.fold import apply
 from workspaced_events.ids import VaultId
 from workspaced_events.record import encode_event
 from workspaced_events.replay import replay
+from workspaced_events.showing import shown
 from workspaced_events.source import Progress, Sink, Source, open_source
 from workspaced_events.state import StateJson, WorkspaceState, to_json
-from workspaced_events.state_diff import changes, shown
+from workspaced_events.state_diff import changes
 from workspaced_events.until import Until, feed_until, parse_until
 
 from ..errors import SettingsInvalid

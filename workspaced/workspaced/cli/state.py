@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from .common import at_option, daemon, daemon_options, json_option, print_json, shown
-from .step_text import state_lines
 
 
 @click.command()
@@ -27,6 +26,8 @@ def state_command(
 
 def print_state(state: dict[str, Any]) -> None:
     """The state for a person."""
+    from .step_text import state_lines
+
     for line in state_lines(state):
         click.echo(line)
 

@@ -5,7 +5,8 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.catalogue import Event, UnknownEvent
-from workspaced_events.state_diff import Change, lines, shown
+from workspaced_events.showing import shown
+from workspaced_events.state_diff import Change, lines
 
 _RECENTS_SHOWN: Final = 10
 

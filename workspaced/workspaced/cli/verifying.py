@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.showing import shown
 from workspaced_events.source import Source
-from workspaced_events.state_diff import shown
 from workspaced_events.until import Until
 
 from .common import print_json, print_warnings, segment_progress
