@@ -45,6 +45,9 @@ from .prompt_events import (
     ConversationStarted as ConversationStarted,
 )
 from .prompt_events import (
+    Form as Form,
+)
+from .prompt_events import (
     LayerHashes as LayerHashes,
 )
 from .prompt_events import (
@@ -66,6 +69,9 @@ from .prompt_events import (
     MessageReplaced as MessageReplaced,
 )
 from .prompt_events import (
+    Pipeline as Pipeline,
+)
+from .prompt_events import (
     PromptAssembled as PromptAssembled,
 )
 from .prompt_events import (
@@ -76,6 +82,9 @@ from .prompt_events import (
 )
 from .prompt_events import (
     Section as Section,
+)
+from .prompt_events import (
+    Shape as Shape,
 )
 from .prompt_events import (
     SummarySet as SummarySet,
@@ -126,7 +135,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 4
+CATALOGUE_VERSION: Final = 5
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

@@ -13,7 +13,17 @@ import msgspec
 from msgspec.structs import replace
 
 from . import catalogue as c
-from .catalogue import Attachment, Event, LayerHashes, LibraryEntry, ProviderKind, Role, Section
+from .catalogue import (
+    Attachment,
+    Event,
+    LayerHashes,
+    LibraryEntry,
+    Pipeline,
+    ProviderKind,
+    Role,
+    Section,
+    Shape,
+)
 from .ids import ConversationId, MessageId, NoteId, VaultId
 
 CONVERSATIONS_MAX: Final = 200
@@ -39,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     cached_in_input: bool
     seq: int
     """Of the event that set them."""
+    composer_sha256: str | None = None
+    adapter_sha256: str | None = None
+    history_turns: int | None = None
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -100,6 +113,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     input_tokens: int | None = None
     """All that the provider read, cached or not; None: not reported."""
     cached_tokens: int | None = None
+    pipeline: Pipeline = "chat"
+    shape: Shape | None = None
 
 
 class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -135,6 +150,10 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     elided_until: MessageId | None = None
     """Up to this message whole turns are left out of prompts."""
     ended: bool = False
+
+    def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
+        """The last prompt of that pipeline: those of others share no prefix with it."""
+        return next((each for each in reversed(self.prompts) if each.pipeline == pipeline), None)
 
 
 class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -191,6 +210,9 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
         data.tools_sha256,
         data.cached_in_input,
         event.seq,
+        data.composer_sha256,
+        data.adapter_sha256,
+        data.history_turns,
     )
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, settings)
@@ -267,10 +289,13 @@ def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryE
 
 
 def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
+    """Only a chat's prompts have a library and fill it."""
     if data.message not in before.messages:
         return before
-    shown = library_of(before, turn_of(before, data.message))
-    last = before.prompts[-1].library if before.prompts else ()
+    is_chat = data.pipeline == "chat"
+    shown = library_of(before, turn_of(before, data.message)) if is_chat else ()
+    last_chat = before.last_prompt()
+    last = last_chat.library if last_chat is not None else ()
     pairs = zip((entry.block_sha256 for entry in shown), last, strict=False)
     kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     prompt = Prompt(
@@ -290,10 +315,13 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
         blocks=len(shown),
         blocks_kept=kept,
         tokens_not_kept=sum(entry.tokens for entry in shown[kept:]),
+        pipeline=data.pipeline,
+        shape=data.shape,
     )
-    earlier = tuple(
-        replace(each, library=()) if each.library else each for each in before.prompts[1 - PROMPTS_MAX :]
-    )
+    earlier = before.prompts[1 - PROMPTS_MAX :]
+    if not is_chat:
+        return replace(before, prompts=(*earlier, prompt))
+    earlier = tuple(replace(each, library=()) if each.library else each for each in earlier)
     known = {entry.id for entry in before.library}
     library = before.library + tuple(entry for entry in data.promoted if entry.id not in known)
     until = data.elided_until if data.elided_until in before.messages else before.elided_until
@@ -320,14 +348,14 @@ def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conv
 
 
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
-    prompt = _last_prompt(before, data.message)
+    prompt = _prompt_for(before, data.message)
     if prompt is None:
         return before
     counted = replace(prompt, input_tokens=read_tokens(before.settings, data), cached_tokens=data.cached_tokens)
     return replace(before, prompts=tuple(counted if each is prompt else each for each in before.prompts))
 
 
-def _last_prompt(conversation: Conversation, message: MessageId) -> Prompt | None:
+def _prompt_for(conversation: Conversation, message: MessageId) -> Prompt | None:
     return next((each for each in reversed(conversation.prompts) if each.message == message), None)
 
 
@@ -338,7 +366,7 @@ def read_tokens(settings: Settings, data: c.UsageReported) -> int:
 
 def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageReported) -> Conversations:
     """With one more sample of how our estimate compares (EWMA): a prompt's first report is one."""
-    prompt = _last_prompt(conversation, data.message)
+    prompt = _prompt_for(conversation, data.message)
     counted = read_tokens(conversation.settings, data)
     if prompt is None or prompt.input_tokens is not None:
         return state

@@ -29,7 +29,7 @@ from .state import ANY_CLIENT, ActiveNote, Pin, Selection, Tab, Vault, VaultStat
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 3
+FOLD_VERSION: Final = 4
 """Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
 
 

@@ -22,6 +22,10 @@ ArtifactKind = Literal[
     "dataview",
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
+Pipeline = Literal["chat", "completion", "refactor", "compression"]
+"""What a prompt is for: which of the layers it has, and how it is kept small."""
+Form = Literal["text", "search"]
+"""What a given text is: words, or the JSON of a search (workspaced_tools.context.search)."""
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 
 
@@ -41,6 +45,10 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     text_sha256: Sha256 | None = None
     """Of what the runtime gave itself; a note's text is read when a prompt is made."""
     title: Text | None = None
+    form: Annotated[Form, Redact.PUBLIC] = "text"
+    before_sha256: Sha256 | None = None
+    """selected_text: of what stands before it in the editor; an empty selection is a cursor."""
+    after_sha256: Sha256 | None = None
 
 
 class ToolCall(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,6 +64,7 @@ class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     name: Text
     text_sha256: Sha256
     is_error: bool = False
+    form: Annotated[Form, Redact.PUBLIC] = "text"
 
 
 class Thinking(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -98,6 +107,12 @@ class ConversationStarted(ConversationData, frozen=True):
     """Of the JSON text of the tools' definitions, which the runtime sends besides."""
     cached_in_input: bool = True
     """Whether this provider counts cached tokens among the input's."""
+    composer_sha256: Sha256 | None = None
+    """Of what stands once behind the words of each turn: how answers are to be written."""
+    adapter_sha256: Sha256 | None = None
+    """Of what stands behind that: what this model has to be told."""
+    history_turns: Number | None = None
+    """At least so many of the last turns are in a prompt word for word, less than twice as many; None: all."""
 
 
 @entry("conversation_ended", Publisher.DAEMON, changes_state=False)
@@ -174,6 +189,18 @@ class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
     """The first turn it was attached to: it is in the library of later turns only."""
 
 
+class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The body that a prompt was given as."""
+
+    name: Text
+    template_sha256: Sha256
+    """Of the template, as it was then."""
+    body_hash: Sha256
+    """Of the body's compact JSON."""
+    cached_content: Text | None = None
+    """The provider's resource that holds the first two layers, which the body then leaves out."""
+
+
 class LayerHashes(msgspec.Struct, frozen=True):
     """Lower-case hex sha256 of each layer's text."""
 
@@ -210,6 +237,9 @@ class PromptAssembled(ConversationData, frozen=True):
     """What this turn showed first, and the library holds from the next turn on."""
     elided_until: Annotated[MessageId, Redact.ID] | None = None
     """Up to this message whole turns were left out, and are from now on."""
+    pipeline: Annotated[Pipeline, Redact.PUBLIC] = "chat"
+    """Only a chat's prompts use and fill the library, and hide what they leave out from later ones."""
+    shape: Shape | None = None
 
 
 @entry("library_rebased", Publisher.DAEMON, changes_state=False)

@@ -96,6 +96,9 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "sections": [{"name": "system", "textSha256": SHA256}],
             "toolsSha256": SHA256,
             "cachedInInput": False,
+            "composerSha256": SHA256,
+            "adapterSha256": SHA256,
+            "historyTurns": 8,
         },
     ),
     "conversation_ended": (D, False, TALK),
@@ -124,6 +127,8 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "elided": 2,
             "promoted": [ENTRY],
             "elidedUntil": "m0",
+            "pipeline": "refactor",
+            "shape": {"name": "openai", "templateSha256": SHA256, "bodyHash": SHA256, "cachedContent": "caches/1"},
         },
     ),
     "library_rebased": (D, False, {**TALK, "reason": "budget", "library": [ENTRY]}),
@@ -206,8 +211,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_four_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 4
+def test_version_five_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 5
     assert set(ROWS) == set(CATALOGUE)
 
 

@@ -424,5 +424,5 @@ def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
 
     journal = opened(closed(session(99, 600)))
     digest = blake2b(msgspec.json.encode(journal.recorder.state), digest_size=8).hexdigest()
-    assert (FOLD_VERSION, digest) == (3, "2f9b99d19273a98e")
+    assert (FOLD_VERSION, digest) == (4, "2f9b99d19273a98e")
     assert journal.recorder.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)

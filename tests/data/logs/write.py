@@ -5,7 +5,7 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1. Run it anew only for a version that was never released.
+version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc. Run it anew only for a version that was never released.
 """
 
 import itertools
@@ -41,6 +41,11 @@ SAID = {
     "block": "<note_context>\n<path>plan.md</path>\n</note_context>",
     "inputs": "{}",
     "manifest": "{}",
+    "composer": "Answer in Markdown.",
+    "adapter": "Think briefly.",
+    "search": '{"query": "plan", "documents": [{"title": "Plan", "source": "plan.md", "text": "# The plan"}]}',
+    "before": "# The ",
+    "template": '{"model": {{ model | json }}}',
 }
 TEXTS = {name: sha256(text.encode()).hexdigest() for name, text in SAID.items()}
 LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), HASH)
@@ -75,6 +80,9 @@ TALK = [
             "sections": [{"name": "system", "textSha256": TEXTS["system"]}],
             "toolsSha256": TEXTS["tools"],
             "cachedInInput": False,
+            "composerSha256": TEXTS["composer"],
+            "adapterSha256": TEXTS["adapter"],
+            "historyTurns": 8,
         },
     ),
     (
@@ -88,6 +96,8 @@ TALK = [
                 {"kind": "note", "id": "plan.md", "title": "The plan"},
                 {"kind": "selected_text", "id": "plan.md#L2-L3", "textSha256": TEXTS["found"]},
                 {"kind": "folder", "id": "Tagebuch"},
+                {"kind": "tool_result", "id": "s1", "textSha256": TEXTS["search"], "form": "search"},
+                {"kind": "selected_text", "id": "plan.md#L1-L1", "beforeSha256": TEXTS["before"]},
             ],
         },
     ),
@@ -117,6 +127,7 @@ TALK = [
             "toolResults": [
                 {"id": "call-1", "name": "get_note", "textSha256": TEXTS["found"]},
                 {"id": "call-2", "name": "get_note", "textSha256": TEXTS["found"], "isError": True},
+                {"id": "call-3", "name": "search", "textSha256": TEXTS["search"], "form": "search"},
             ],
         },
     ),
@@ -130,7 +141,18 @@ TALK = [
     ("message_removed", {**C, "message": "m5", "following": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
     ("library_rebased", {**C, "reason": "asked", "library": [ENTRY]}),
-    ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "elided": 2, "elidedUntil": "m3"}),
+    (
+        "prompt_assembled",
+        {
+            **PROMPT,
+            "message": "m4",
+            "asOfSeq": 61,
+            "elided": 2,
+            "elidedUntil": "m3",
+            "shape": {"name": "own", "templateSha256": TEXTS["template"], "bodyHash": HASH},
+        },
+    ),
+    ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "pipeline": "compression"}),
     ("conversation_ended", C),
 ]
 CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "durationUs": 300}

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from workspaced_events.catalogue import ArtifactKind, LayerHashes, LibraryEntry, ProviderKind
+from workspaced_events.catalogue import ArtifactKind, Form, LayerHashes, LibraryEntry, Pipeline, ProviderKind
 from workspaced_events.ids import ConversationId, MessageId, NoteId
 
 Texts = Callable[[str], str]
@@ -46,6 +46,10 @@ class Artifact(Wire, frozen=True):
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
     """The note that it was read from, or that names it; None where the runtime gave it."""
+    form: Form = "text"
+    before: str = ""
+    """Of selected text: the blob of what stands before it; empty where nothing does."""
+    after: str = ""
 
 
 class Provided(Wire, frozen=True):
@@ -62,13 +66,17 @@ class Provided(Wire, frozen=True):
 class Policy(Wire, frozen=True):
     """How much is kept when room is short, and how histories are cut."""
 
-    pipeline: Literal["chat"] = "chat"
+    pipeline: Pipeline = "chat"
     keep_rounds: int = 3
     """The last so many rounds (a user's message that is no carrier, and what follows it) are never touched."""
     slide_to: float = 0.5
     """Whole turns are left out in one step down to this part of the limit."""
     replaced_share_max: float = 0.3
     """Beyond this part of the library's tokens in replaced revisions it is rebased."""
+    skills_stay: bool = False
+    """Whether the bodies of skills stay in the user's message of their turn. Prompts of before had it not so."""
+    history_turns: int | None = None
+    """As in `conversation_started`."""
 
 
 class Turn(Wire, frozen=True):
