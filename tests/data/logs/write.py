@@ -5,7 +5,8 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc. Run it anew only for a version that was never released.
+version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc. Run it anew only for a version that was never
+released.
 """
 
 import itertools
