@@ -32,6 +32,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "memory": vault.memory,
     "scale": scale.growth,
     "context.assembly": context.assembly,
+    "context.shape": context.shaping,
     "cli": vault.command_line,
 }
 """What measures the figures whose names begin so."""

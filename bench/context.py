@@ -6,25 +6,27 @@ notes on disk.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from workspaced.sync_client import SyncClient
 from workspaced_events import catalogue as c
-from workspaced_events.conversation import NO_CONVERSATIONS, Conversations, apply_conversation
+from workspaced_events.conversation import NO_CONVERSATIONS, Conversation, Conversations, apply_conversation
 from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.model import TURN_VERSION, Artifact, Assembled, Turn
+from workspaced_tools.context.bodies.shape import Shaped, shape, template_named
+from workspaced_tools.context.model import TURN_VERSION, Artifact, Assembled, Texts, Turn
 
 from .daemon import Place, daemon
-from .measure import Figure, at_least, at_most, median, percentile, seconds
+from .measure import Figure, at_least, at_most, interleaved, median, percentile, seconds
 from .peer_install import Skip, install
 from .peer_table import Skipped
 from .prompts import BASELINES, NEW_NOTES, SYSTEM, TURNS, Message, Script, messages_of, prompts_of, script
+from .pulling import READERS, pulled
 from .tokenizer import NAME, PACKAGE, Tokenizer
 
 BLOCK_TOKENS: Final = 16
@@ -33,6 +35,9 @@ ARTIFACTS: Final = 1_000
 ATTACHED: Final = 20
 ARTIFACT_CHARS: Final = 2_000
 SEEDS: Final = (1, 2, 3, 4, 5, 6)
+INJECTED: Final = ("injected", "injected_and_kept")
+"""The baselines that are static injection."""
+SHAPES: Final = ("openai", "anthropic", "gemini")
 _ROLES: Final = ("system", "user", "assistant")
 
 
@@ -47,6 +52,7 @@ def tokens(at: Place) -> Iterator[Figure]:
         for kind in NEW_NOTES:
             made = [script(at.new("words"), kind, seed) for seed in (SEEDS[:1] if at.sizes.quick else SEEDS)]
             yield from _compared(at, kind, made, tokenizer)
+            yield from _pulled(at, kind, made, tokenizer)
 
 
 def _compared(at: Place, kind: str, made: Sequence[Script], tokenizer: Tokenizer) -> Iterator[Figure]:
@@ -72,6 +78,30 @@ def _compared(at: Place, kind: str, made: Sequence[Script], tokenizer: Tokenizer
     goal = at_least(95) if is_steady else None
     more = {"kept": kept, "cacheable": cacheable, **fields}
     yield Figure(f"context.prefix{mark}", 100 * kept / cacheable, "% kept", goal, None, more)
+
+
+def _pulled(at: Place, kind: str, made: Sequence[Script], tokenizer: Tokenizer) -> Iterator[Figure]:
+    """By tools alone, against static injection. The goal is the tools': of all tokens of a conversation."""
+    injected = {
+        name: _cost([list(prompts_of(each, BASELINES[name])) for each in made], tokenizer) for name in INJECTED
+    }
+    for reader, way in READERS.items():
+        prompts = [pulled(at, each, way) for each in made]
+        cost = _cost(prompts, tokenizer)
+        system = prompts[0][0][0][1]
+        more = {
+            **_fields(cost),
+            "conversations": len(made),
+            "definitions": len(tokenizer(system)) - len(tokenizer(SYSTEM)),
+        }
+        for name, other in injected.items():
+            mark = f"{name}.{reader}" if kind == "steady" else f"{name}.{reader}.{kind}"
+            goal = at_least(60) if (kind, reader) == ("steady", "active") else None
+            both = {**more, **{f"{name}_{key}": value for key, value in _fields(other).items()}}
+            sent = 100 * (1 - cost.sent / other.sent)
+            yield Figure(f"context.pull.sent.{mark}", sent, "% fewer", goal, None, both)
+            uncached = 100 * (1 - cost.uncached / other.uncached)
+            yield Figure(f"context.pull.uncached.{mark}", uncached, "% fewer", None, None, both)
 
 
 # -- the cache --
@@ -154,9 +184,7 @@ def _prefixes(envelopes: Sequence[dict[str, Any]], tokenizer: Tokenizer) -> tupl
 def _ours(at: Place, made: Script) -> list[dict[str, Any]]:
     """The envelopes that a daemon makes of the conversation."""
     vault = at.new("notes")
-    for path, text in made.notes.items():
-        (vault / path).parent.mkdir(parents=True, exist_ok=True)
-        (vault / path).write_text(text)
+    made.write(vault)
     with daemon(at, vault, name="context") as running:
         running.wait_for_index()
         with running.client() as client:
@@ -171,9 +199,7 @@ def _prompts(client: SyncClient, vault: Path, made: Script) -> Iterator[dict[str
         client.call("workspaced/context/message", {"conversation": talk, "messages": [message]})
 
     for number, turn in enumerate(made.turns):
-        for path, added in turn.edits:
-            with open(vault / path, "a") as file:
-                file.write(added)
+        made.edit(vault, turn)
         kinds = ["active_note", *["note"] * len(turn.attached[1:])]
         attached = [{"kind": kind, "id": path} for kind, path in zip(kinds, turn.attached, strict=True)]
         say(role="user", text=turn.question, attachments=attached)
@@ -189,8 +215,15 @@ def _prompts(client: SyncClient, vault: Path, made: Script) -> Iterator[dict[str
 # -- time --
 
 
-def assembly(at: Place) -> Iterator[Figure]:
-    """One prompt over a library of 1,000 artifacts, of which 20 are attached again and one is new."""
+class _Large(NamedTuple):
+    """A library of 1,000 artifacts, and a turn that attaches 20 of them again and a new one."""
+
+    conversation: Conversation
+    turn: Turn
+    texts: Texts
+
+
+def _large() -> _Large:
     blobs: dict[str, str] = {}
 
     def keep(text: str) -> str:
@@ -227,13 +260,15 @@ def assembly(at: Place) -> Iterator[Figure]:
     events.add(c.MessageAdded(talk, MessageId("m2"), "assistant", keep("Notes.")))
     events.add(c.MessageAdded(talk, MessageId("m3"), "user", keep("And these?")))
     again = turn("m3", [*range(0, ARTIFACTS, ARTIFACTS // ATTACHED), ARTIFACTS])
-    conversation = events.state.by_id[talk]
-    second = assemble(conversation, again, blobs.__getitem__)
+    return _Large(events.state.by_id[talk], again, blobs.__getitem__)
+
+
+def assembly(at: Place) -> Iterator[Figure]:
+    """One prompt of the large conversation."""
+    large = _large()
+    second = assemble(*large)
     assert len(second.envelope.layers[1].segments) == ARTIFACTS and len(second.promoted) == 1
-    taken = [
-        [seconds(lambda: assemble(conversation, again, blobs.__getitem__)) * 1e3 for _ in range(20)]
-        for _ in range(at.sizes.rounds + 1)
-    ][1:]
+    taken = [[seconds(lambda: assemble(*large)) * 1e3 for _ in range(20)] for _ in range(at.sizes.rounds + 1)][1:]
     fields = {
         "p99": percentile([each for some in taken for each in some], 0.99),
         "artifacts": ARTIFACTS,
@@ -243,6 +278,29 @@ def assembly(at: Place) -> Iterator[Figure]:
     yield Figure(
         "context.assembly", median([median(some) for some in taken]), "ms", at_most(10), at_most(5), fields
     )
+
+
+def shaping(at: Place) -> Iterator[Figure]:
+    """The same prompt as each provider's body: how long that takes against assembling it."""
+    large = _large()
+    envelope = assemble(*large).envelope
+    settings = large.conversation.settings
+
+    def shaped(name: str) -> Shaped:
+        return shape(envelope, settings, template_named(name, None), large.texts, lambda _name: None)
+
+    samplers: list[Callable[[], float]] = [lambda: seconds(lambda: assemble(*large)) * 1e3]
+    samplers += [lambda name=name: seconds(lambda: shaped(name)) * 1e3 for name in SHAPES]  # type: ignore[misc]
+    assembling, *shapes = interleaved(5 * at.sizes.rounds, *samplers)
+    for name, taken in zip(SHAPES, shapes, strict=True):
+        fields = {
+            "ms": median(taken),
+            "assembling_ms": median(assembling),
+            "artifacts": ARTIFACTS,
+            "body_bytes": len(msgspec.json.encode(shaped(name).body)),
+        }
+        times = median(taken) / median(assembling)
+        yield Figure(f"context.shape.{name}", times, "x assembling", at_most(3), None, fields)
 
 
 def _note(number: int) -> str:

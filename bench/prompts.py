@@ -55,6 +55,18 @@ class Script:
     notes: dict[str, str]
     turns: list[Turn] = field(default_factory=list)
 
+    def write(self, vault: Path) -> None:
+        """Its notes as files."""
+        for path, text in self.notes.items():
+            (vault / path).parent.mkdir(parents=True, exist_ok=True)
+            (vault / path).write_text(text)
+
+    def edit(self, vault: Path, turn: Turn) -> None:
+        """What is added to them before the turn."""
+        for path, added in turn.edits:
+            with open(vault / path, "a") as file:
+                file.write(added)
+
 
 def script(folder: Path, kind: str, seed: int) -> Script:
     """The conversation of that seed. `folder`: where a vault is made for its words."""
@@ -140,12 +152,17 @@ def read_again(seen: Seen) -> list[Message]:
 
 def injected(seen: Seen) -> list[Message]:
     """The first INJECTED_CHARS of the active note, and nothing else, in the newest user message."""
+    return [("system", SYSTEM), *seen.said, _with_active_note(seen)]
+
+
+def injected_and_kept(seen: Seen) -> list[Message]:
+    """The same, and each user message stays as it is in the history."""
+    return [("system", SYSTEM), *seen.sent, _with_active_note(seen)]
+
+
+def _with_active_note(seen: Seen) -> Message:
     note = seen.notes[seen.turn.active][:INJECTED_CHARS]
-    return [
-        ("system", SYSTEM),
-        *seen.said,
-        ("user", f"<active_note>\n{note}\n</active_note>\n\n{seen.turn.question}"),
-    ]
+    return "user", f"<active_note>\n{note}\n</active_note>\n\n{seen.turn.question}"
 
 
 BASELINES: Final[dict[str, Callable[[Seen], list[Message]]]] = {
@@ -153,6 +170,7 @@ BASELINES: Final[dict[str, Callable[[Seen], list[Message]]]] = {
     "glued_and_kept": glued_and_kept,
     "read_again": read_again,
     "injected": injected,
+    "injected_and_kept": injected_and_kept,
 }
 
 

@@ -17,6 +17,7 @@ from workspaced_events.conversation import Conversation
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
+from workspaced_tools.context.citing.search import Document, Search
 from workspaced_tools.context.model import Assembled, ChatMessage, LayerId, ManifestEntry, Turn
 from workspaced_tools.errors import NotRecorded
 
@@ -69,6 +70,21 @@ class Chat:
         """Something whose text the runtime gives."""
         return c.Attachment(kind, name, self._text(text), title)
 
+    def selection(
+        self, name: str, text: str | None = None, before: str | None = None, after: str | None = None
+    ) -> c.Attachment:
+        """Selected text, or a cursor, as an editor gives it."""
+        parts = map(self._text, (before, after))
+        return c.Attachment("selected_text", name, self._text(text), None, "text", *parts)
+
+    def found(self, query: str, *documents: Document) -> str:
+        """The blob of what a search found."""
+        return self.keep(msgspec.json.encode(Search(query, documents)))
+
+    def search(self, name: str, query: str, *documents: Document, title: str = "web_search") -> c.Attachment:
+        """A search that a message is given."""
+        return c.Attachment("tool_result", name, self.found(query, *documents), title, "search")
+
     # -- what a runtime says --
 
     def start(
@@ -79,6 +95,9 @@ class Chat:
         model: str = "large",
         tools: str | None = None,
         cached_in_input: bool = True,
+        composer: str | None = None,
+        adapter: str | None = None,
+        history_turns: int | None = None,
         **sections: str,
     ) -> None:
         named = {"system": "You help.", **sections}
@@ -91,6 +110,9 @@ class Chat:
             sections=tuple(c.Section(name, self.keep(text.encode())) for name, text in named.items()),  # type: ignore[arg-type]
             tools_sha256=self._text(tools),
             cached_in_input=cached_in_input,
+            composer_sha256=self._text(composer),
+            adapter_sha256=self._text(adapter),
+            history_turns=history_turns,
         )
         self.world.append(data)
 
@@ -117,6 +139,11 @@ class Chat:
     def results(self, *results: tuple[str, str], is_error: bool = False) -> MessageId:
         """What tools gave, by the ids of their calls."""
         given = (c.ToolResult(call, "look_up", self.keep(text.encode()), is_error) for call, text in results)
+        return self.add("user", tool_results=tuple(given))
+
+    def search_results(self, *results: tuple[str, str]) -> MessageId:
+        """What searches found, by the ids of their calls; each a blob of `found`."""
+        given = (c.ToolResult(call, "look_up", blob, form="search") for call, blob in results)
         return self.add("user", tool_results=tuple(given))
 
     def turn(self, text: str, *attached: Attached) -> Assembled:
@@ -157,16 +184,18 @@ class Chat:
 
     # -- prompts --
 
-    def acquired(self, message: str | None = None, *, rebase: bool = False) -> Turn:
+    def acquired(self, message: str | None = None, *, rebase: bool = False, pipeline: c.Pipeline = "chat") -> Turn:
         """What is read for the prompt up to a message, the last one by default."""
         of = MessageId(message) if message is not None else next(reversed(self.now.messages))
         calibration = self.world.state.conversations.calibration(self.now.settings)
         view = self.world.live_view(self.world.tick())
-        return acquire(self.now, of, view, self.texts, self.keep, calibration, rebase=rebase)
+        return acquire(self.now, of, view, self.texts, self.keep, calibration, rebase=rebase, pipeline=pipeline)
 
-    def prompt(self, message: str | None = None, *, rebase: bool = False) -> Assembled:
+    def prompt(
+        self, message: str | None = None, *, rebase: bool = False, pipeline: c.Pipeline = "chat"
+    ) -> Assembled:
         """A prompt made, and recorded."""
-        turn = self.acquired(message, rebase=rebase)
+        turn = self.acquired(message, rebase=rebase, pipeline=pipeline)
         made = assemble(self.now, turn, self.texts)
         self.record(turn, made)
         return made
@@ -196,6 +225,7 @@ class Chat:
                 elided=made.elided,
                 promoted=made.promoted,
                 elided_until=made.elided_until,
+                pipeline=turn.policy.pipeline,
             )
         )
 

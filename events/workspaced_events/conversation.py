@@ -29,7 +29,8 @@ from .ids import ConversationId, MessageId, NoteId, VaultId
 CONVERSATIONS_MAX: Final = 200
 """So many are remembered; of more, the one that nothing was said of for the longest time is forgotten."""
 PROMPTS_MAX: Final = 50
-"""So many of its last prompts a conversation remembers, for telling what became of the provider's cache."""
+"""So many of its last prompts of each pipeline a conversation remembers, for telling what became of the provider's
+cache."""
 CALIBRATIONS_MAX: Final = 100
 """Of so many models it is known how they count; of more, the one that reported first is forgotten."""
 SAMPLES_MIN: Final = 3
@@ -103,7 +104,7 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     manifest_sha256: str
     as_of_seq: int
     library: tuple[str, ...] = ()
-    """The blocks of its second layer, in order. Only the last prompt knows them, since libraries are long."""
+    """The blocks of its second layer, in order. Only a chat's last prompt knows them: libraries are long."""
     blocks: int = 0
     """How many those are, or were."""
     blocks_kept: int = 0
@@ -318,7 +319,7 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
         pipeline=data.pipeline,
         shape=data.shape,
     )
-    earlier = before.prompts[1 - PROMPTS_MAX :]
+    earlier = _remembered(before.prompts, data.pipeline)
     if not is_chat:
         return replace(before, prompts=(*earlier, prompt))
     earlier = tuple(replace(each, library=()) if each.library else each for each in earlier)
@@ -326,6 +327,14 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
     library = before.library + tuple(entry for entry in data.promoted if entry.id not in known)
     until = data.elided_until if data.elided_until in before.messages else before.elided_until
     return replace(before, library=library, prompts=(*earlier, prompt), elided_until=until)
+
+
+def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
+    """The prompts with room for one more of that pipeline: none pushes out what another one's go on from."""
+    same = [each for each in prompts if each.pipeline == pipeline]
+    if len(same) < PROMPTS_MAX:
+        return prompts
+    return tuple(each for each in prompts if each is not same[0])
 
 
 def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
@@ -386,6 +395,10 @@ def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> C
     return replace(before, ended=True)
 
 
+_NAME_BLOBS: Final = frozenset({"revision", "before", "after"})
+"""Fields of an artifact that hold a blob's name, or nothing."""
+
+
 def blobs_named(value: Any) -> Iterator[str]:
     """The texts that an event's data, a conversation, or what a prompt was made from names, at any depth."""
     if isinstance(value, msgspec.Struct):
@@ -393,7 +406,7 @@ def blobs_named(value: Any) -> Iterator[str]:
             held = getattr(value, name)
             if not isinstance(held, str):
                 yield from blobs_named(held)
-            elif held and (name == "revision" or name.endswith("_sha256")):
+            elif held and (name in _NAME_BLOBS or name.endswith("_sha256")):
                 yield held
     elif isinstance(value, tuple | dict):
         for each in value.values() if isinstance(value, dict) else value:

@@ -64,7 +64,7 @@ class Unsaid:
 
 
 _MAY_BE_NONE: Final[dict[type[Data], tuple[str, ...]]] = {
-    c.ConversationStarted: ("tools_sha256",),
+    c.ConversationStarted: ("tools_sha256", "composer_sha256", "adapter_sha256"),
     c.MessageAdded: ("text_sha256",),
     c.MessageReplaced: ("text_sha256",),
 }

@@ -81,6 +81,7 @@ def prompt(
     seed: int = 1_000,
     until: MessageId | None = None,
     entries: Sequence[LibraryEntry] = (),
+    pipeline: c.Pipeline = "chat",
 ) -> c.PromptAssembled:
     return c.PromptAssembled(
         conversation=talk,
@@ -96,6 +97,7 @@ def prompt(
         limit=9_000,
         promoted=(*(entry(each, message) for each in promoted), *entries),
         elided_until=until,
+        pipeline=pipeline,
     )
 
 
@@ -169,6 +171,39 @@ class TestTheLibrary:
     def test_is_remembered_of_the_last_prompt_alone(self) -> None:
         talk = talk_of(said(M1), prompt(M1, "a"), said(M2), prompt(M2, "b"), said(M3), prompt(M3))
         assert [len(each.library) for each in talk.prompts] == [0, 0, 2]
+
+
+@pytest.mark.parametrize("other", ["completion", "refactor", "compression"])
+class TestOtherPipelines:
+    def test_neither_use_nor_fill_the_library_nor_hide_messages(self, other: c.Pipeline) -> None:
+        chats = [said(M1), prompt(M1, "a"), said(M2), prompt(M2, "b", until=M1)]
+        before = talk_of(*chats)
+        talk = talk_of(*chats, prompt(M2, "c", until=M2, pipeline=other))
+        assert (talk.library, talk.elided_until) == (before.library, before.elided_until)
+        made = talk.prompts[-1]
+        assert (made.pipeline, made.library, made.blocks, made.blocks_kept) == (other, (), 0, 0)
+
+    def test_leave_what_a_chat_goes_on_from(self, other: c.Pipeline) -> None:
+        chats = [said(M1), prompt(M1, "a", "b"), said(M2), prompt(M2), said(M3)]
+        alone = talk_of(*chats, prompt(M3)).prompts[-1]
+        talk = talk_of(*chats, prompt(M3, pipeline=other), prompt(M3))
+        assert msgspec.structs.replace(talk.prompts[-1], seq=alone.seq) == alone
+        assert alone.blocks_kept == 2
+        assert talk.last_prompt() == talk.prompts[-1]
+        assert talk.last_prompt(other) == talk.prompts[-2]
+        assert talk_of(*chats).last_prompt(other) is None
+
+    def test_push_out_only_their_own(self, other: c.Pipeline) -> None:
+        several = [prompt(M1, pipeline=other)] * (PROMPTS_MAX + 2)
+        talk = talk_of(said(M1), prompt(M1, "a"), *several, prompt(M1))
+        assert [each.pipeline for each in talk.prompts] == ["chat", *[other] * PROMPTS_MAX, "chat"]
+        assert talk.prompts[1].seq == 6, "the oldest ones went"
+        more = talk_of(said(M1), prompt(M1, pipeline=other), *[prompt(M1)] * (PROMPTS_MAX + 2))
+        assert [each.pipeline for each in more.prompts] == [other, *["chat"] * PROMPTS_MAX]
+
+    def test_are_counted_by_their_provider_like_any(self, other: c.Pipeline) -> None:
+        talk = talk_of(said(M1), prompt(M1), prompt(M1, pipeline=other), usage(M1, 700, 100))
+        assert [each.input_tokens for each in talk.prompts] == [None, 700]
 
 
 class TestWhatIsLeftOut:
@@ -395,6 +430,10 @@ def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:
         *((c.ToolCall("1", "get", SHA[3]),), (c.ToolResult("1", "get", SHA[4]),), (c.Thinking(SHA[5]),)),
     )
     assert list(blobs_named(message)) == SHA[1:6]
+    selection = c.Attachment("selected_text", "a#L1-L1", None, None, "text", SHA[2], SHA[3])
+    assert list(blobs_named(selection)) == [SHA[2], SHA[3]]
+    instructions = started(composer_sha256=SHA[2], adapter_sha256=SHA[3])
+    assert list(blobs_named(instructions)) == [SHA[2], SHA[3]]
     assert set(blobs_named(prompt(M1, "a"))) == {SHA[5], SHA[6], SHA[3], SHA[4]}
     section = (c.Section("system", SHA[8]),)
     assert set(blobs_named(folded(started(sections=section, tools_sha256=SHA[9]), message))) == {

@@ -329,7 +329,7 @@ def test_what_an_agent_was_told_of_a_prompt_is_under_pseudonyms_in_a_redacted_bu
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(bundle) as file:
         content = b"".join(map(file.read, file.namelist()))
-    assert not any(secret in content for secret in (b"a.md", b"gone.md", b"Alpha", b"talk-1", b"openai/"))
+    assert not any(secret in content for secret in (b"long.md", b"gone.md", b"Alpha", b"talk-1", b"openai/"))
     with replay.open(bundle) as log:
         outcomes = [each.outcome for each in log.verify()]
     assert sorted(outcomes) == ["notRecorded"] * 4 + ["same"] * 3

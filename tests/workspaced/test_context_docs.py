@@ -1,60 +1,96 @@
-"""docs/context.md is true: its program and its commands are run in their order."""
+"""docs/context.md is true: its programs and its commands are run in their order, against a model that refuses what
+providers refuse."""
 
+import ast
 import importlib.util
-import os
 import re
-import shutil
-import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any, get_args
 
+import pytest
+
 from workspaced.context_client import ContextMethods, PinKind
+from workspaced.errors import CODES
+from workspaced_events.catalogue import Pipeline
+from workspaced_tools.context.bodies.request import Part, Request
+from workspaced_tools.context.bodies.shape import BUILT_IN
 from workspaced_tools.context.model import LAYERS
 
-_SPEC = importlib.util.spec_from_file_location("test_readme", Path(__file__).with_name("test_readme.py"))
-assert _SPEC is not None and _SPEC.loader is not None
-readme = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(readme)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "context.md").read_text()
-FILES = dict(re.findall(r"^<!-- file: (\S+) -->\n```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+def _loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = made
+    spec.loader.exec_module(made)
+    return made
 
 
-def test_its_commands_do_what_it_shows(daemon: Any) -> None:
+page = _loaded(Path(__file__).with_name("page.py"))
+model_server = _loaded(Path(__file__).parents[1] / "model_server.py")
+PAGE = page.Page("context.md")
+PROGRAMS = [name for name in PAGE.files if name.endswith(".py")]
+
+
+def test_its_programs_and_commands_do_what_it_shows(daemon: Any) -> None:
     running = daemon(start=False)
-    home = running.root / "home"
-    with resources.as_file(resources.files("workspaced.demo")) as package:
-        shutil.copytree(package / "vault", home / "notes")
-    for name, text in FILES.items():
-        (home / name).write_text(text)
-    running.vault = home / "notes"
-    running.start()
-    environment = {
-        **running.env,
-        "WORKSPACED_SOCKET": str(running.socket),
-        "WORKSPACED_DATA_DIR": str(running.data),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    for commands in readme.blocks(PAGE):
-        for command, shown in commands:
-            done = subprocess.run(
-                ["/bin/sh", "-c", command], capture_output=True, text=True, env=environment, cwd=home, timeout=60
-            )
-            assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
-            readme.assert_shown(shown, done.stdout + done.stderr)
+    running.env["WORKSPACED_TEMPLATES"] = str(running.root / "home" / "templates")
+    home = PAGE.serve(running)
+    model = model_server.ModelServer()
+    with model as url:
+        PAGE.run(
+            running,
+            home,
+            MODEL="any",
+            OPENAI_BASE_URL=f"{url}/v1",
+            ANTHROPIC_BASE_URL=url,
+            GEMINI_URL=url,
+            NO_PROXY="*",
+            **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "none"),
+        )
+    refused = [made.answer for made in model.exchanges if made.status != 200]
+    assert refused == []
+    assert {made.path.split("/")[1] for made in model.exchanges} == {"v1", "v1beta"}
 
 
-def test_it_has_a_program_that_is_run() -> None:
-    commands = [command for block in readme.blocks(PAGE) for command, _shown in block]
-    assert FILES
-    for name in FILES:
-        assert f"python {name}" in commands
+def test_each_of_its_programs_is_run() -> None:
+    commands = [command for command, _shown in PAGE.commands]
+    assert {f"python {name}" for name in PROGRAMS} <= set(commands)
+    assert len(PROGRAMS) >= 5
 
 
-def test_it_names_all_layers_pins_and_most_methods() -> None:
-    words = set(re.findall(r"[\w-]+", PAGE))
-    assert {*LAYERS, *get_args(PinKind)} <= words
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_its_programs_name_no_host(name: str) -> None:
+    texts = [node.value for node in ast.walk(ast.parse(PAGE.files[name])) if isinstance(node, ast.Constant)]
+    assert not [text for text in texts if isinstance(text, str) and "://" in text]
+
+
+def test_it_names_all_layers_pins_pipelines_shapes_and_most_methods() -> None:
+    words = set(re.findall(r"[\w-]+", PAGE.text))
+    assert {*LAYERS, *get_args(PinKind), *get_args(Pipeline), *BUILT_IN} <= words
     methods = {name for name in vars(ContextMethods) if not name.startswith("_")}
     assert methods - words <= {"unpin", "end"}
+
+
+def test_it_names_all_that_a_template_sees() -> None:
+    words = set(re.findall(r"\w+", PAGE.text))
+    assert {*Request.__struct_fields__, *Part.__struct_fields__} - words == set()
+
+
+def test_its_errors_are_codes_that_there_are() -> None:
+    table = PAGE.text[PAGE.text.index("## Errors") :]
+    told = set(re.findall(r"`([A-Z_]{6,})`", table[: table.index("\n## ", 1)]))
+    assert told and told <= set(CODES)
+
+
+@pytest.mark.parametrize("command", ["false", "echo no"])
+def test_a_page_is_not_true_if_a_command_fails_or_prints_something_else(tmp_path: Path, command: str) -> None:
+    made = page.Page("context.md")
+    running = SimpleNamespace(env={}, socket=tmp_path, data=tmp_path)
+    made.text = "<!-- tested -->\n```console\n$ echo yes\nyes\n```\n"
+    made.run(running, tmp_path)
+    made.text += f"<!-- tested -->\n```console\n$ {command}\n{'yes' if command != 'false' else ''}\n```\n"
+    with pytest.raises(AssertionError):
+        made.run(running, tmp_path)

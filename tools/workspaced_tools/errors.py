@@ -12,6 +12,9 @@
         SharingOff                 SHARING_OFF
         NotRecorded                NOT_RECORDED: of the past, and not kept
       BudgetExceeded               BUDGET_EXCEEDED: a prompt needs more tokens than it may have
+      UnknownShape                 UNKNOWN_SHAPE: there is no template of that name that can be used
+      TemplateFailed               TEMPLATE_FAILED: a template could not be rendered, or gave no JSON object
+      BodyInvalid                  BODY_INVALID: a template gave a body that its provider would refuse
 
 An error's `details` become the failed result's `data`: candidates, near titles.
 
@@ -69,3 +72,21 @@ class BudgetExceeded(WorkspacedError):
     """
 
     code = "BUDGET_EXCEEDED"
+
+
+class UnknownShape(WorkspacedError):
+    """No template of that name can be used. `details`: the names of what is `known`."""
+
+    code = "UNKNOWN_SHAPE"
+
+
+class TemplateFailed(WorkspacedError):
+    """A template could not be rendered. `details`: its `template` and, where it is known, the `line`."""
+
+    code = "TEMPLATE_FAILED"
+
+
+class BodyInvalid(WorkspacedError):
+    """A template's body would be refused. `details`: the `template`, and the JSON `path` of what is wrong."""
+
+    code = "BODY_INVALID"

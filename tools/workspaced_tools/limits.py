@@ -115,3 +115,7 @@ IMAGES_NAMED_MAX: Final = 20
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10
+SURROUNDINGS_CHARS_MAX: Final = 12_000
+"""Shown of what stands before a selection or a cursor, and as much of what stands after it."""
+SUMMARY_TOKENS_MAX: Final = 300
+"""A longer summary of a conversation is shown whole, with a warning."""

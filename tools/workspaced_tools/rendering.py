@@ -17,7 +17,7 @@ and linear in the length of the text.
 
 import html
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -85,14 +85,27 @@ def render_block(name: str, fields: Mapping[str, str], body: str) -> str:
     body's bytes are kept but for what the module's docstring says; `unescape_body` gives it back, and
     `unescape_field` a field.
     """
+    return render_marked(name, fields, (body,), ())
+
+
+def render_marked(name: str, fields: Mapping[str, str], pieces: Sequence[str], marks: Sequence[str]) -> str:
+    """As `render_block`, with a body of `pieces` and between each two of them a mark, such as `<here_it_is/>`.
+
+    However the pieces are made, each mark stands in the body once: where it was put. `unescape_body` gives back
+    what lies between.
+    """
     names = (name, *fields)
-    for each in names:
+    for each in (*names, *marks):
         if not _NAME.fullmatch(each) or not ("_" in each or each in RESERVED):
             raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
     if "content" in fields:
         raise ValueError("Expected the body's text as `body`, got a field `content`.")
+    if len(pieces) != len(marks) + 1:
+        raise ValueError(f"Expected {len(marks) + 1} pieces around {len(marks)} marks, got {len(pieces)}.")
     lines = [f"<{field}>{_field(value, names)}</{field}>" for field, value in fields.items()]
-    return "\n".join([f"<{name}>", *lines, "<content>", _body(body, names), "</content>", f"</{name}>"])
+    safe = [_body(piece, names, tuple(marks)) for piece in pieces]
+    body = "".join(f"{piece}<{mark}/>" for piece, mark in zip(safe, marks, strict=False)) + safe[-1]
+    return "\n".join([f"<{name}>", *lines, "<content>", body, "</content>", f"</{name}>"])
 
 
 def escape_body(text: str) -> str:
@@ -126,8 +139,8 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def _body(text: str, names: tuple[str, ...]) -> str:
-    opening, closing = _skeletons(names)
+def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> str:
+    opening, closing = _skeletons(names, marks)
 
     def broken(less: "regex.Match[str]") -> str:
         name = less["name"]
@@ -141,9 +154,9 @@ def _body(text: str, names: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _skeletons(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _skeletons(names: tuple[str, ...], marks: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those of the names that a body may not open, and of those that it may not close."""
-    opening = {*(each for each in RESERVED if "_" in each), *names[:1]}
+    opening = {*(each for each in RESERVED if "_" in each), *names[:1], *marks}
     return tuple(map(_skeleton, opening)), tuple(map(_skeleton, RESERVED | {*names}))
 
 

@@ -1,5 +1,5 @@
 """Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte;
-every prompt is assembled again and compared by its hashes.
+every prompt is assembled and shaped again and compared by its hashes.
 
 A call is recorded a moment after it was answered, so its state is one of the latest that were folded: these are
 kept while the log streams by. A call about an older moment (`at`) waits for a second reading.
@@ -26,7 +26,8 @@ from workspaced_events.state import WorkspaceState
 from workspaced_events.until import Until, feed_until
 from workspaced_events.visits import Visit, VisitStream
 
-from .context.model import Envelope, Texts
+from .context.bodies.reshape import body_difference
+from .context.model import Envelope
 from .context.rebuild import Versions, checked, first_difference, rebuild, texts_in
 from .errors import NotRecorded
 from .replaying import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
@@ -66,7 +67,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
     why: str = ""
     """Why there is nothing to compare, or why no prompt came of it."""
     differs: str | None = None
-    """The first layer that is another one than was sent, or `manifest`."""
+    """The first layer that is another one than was sent, or `manifest`, or `body`."""
     envelope: Envelope | None = None
     """What is assembled now."""
 
@@ -129,7 +130,7 @@ def verify(
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
     """
-    notes, texts = Notes(source.blob), texts_in(source.blob)
+    notes = Notes(source.blob)
     moments = Moments(source)
     later: dict[int, list[tuple[int, ToolCalled]]] = {}
 
@@ -142,7 +143,7 @@ def verify(
                 except TooLongAgo:
                     later.setdefault(event.data.tail, []).append((event.seq, event.data))
             elif type(event.data) is PromptAssembled and each_prompt is not None:
-                each_prompt(rebuild_again(texts, moments, event.seq, event.data))
+                each_prompt(rebuild_again(source.blob, moments, event.seq, event.data))
 
     warnings = feed_until(source, until, first, progress)
     if later:
@@ -185,16 +186,18 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
     return Verified(seq, called, Outcome.SAME if same else Outcome.DIFFERENT, "", served, answered)
 
 
-def rebuild_again(texts: Texts, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
-    """One prompt, assembled again from what its conversation was."""
-    conversation = moments.conversation_at(prompt.conversation, prompt.as_of_seq)
+def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+    """One prompt, assembled again from what its conversation was, and shaped again by the template of then."""
     try:
-        made = rebuild(prompt, checked(conversation), texts)
+        conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
+        made = rebuild(prompt, conversation, texts_in(blob))
+        differs = first_difference(prompt, made)
+        if differs is None:
+            differs = body_difference(prompt, made.envelope, conversation.settings, blob)
     except (NotRecorded, LogDamaged) as error:
         return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _said(error))
     except WorkspacedError as error:
         return Rebuilt(seq, prompt, Outcome.DIFFERENT, _said(error))
-    differs = first_difference(prompt, made)
     outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
     return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
 

@@ -44,6 +44,8 @@ class Settings(BaseSettings):
     """How much of that is kept: beyond it the longest unused goes."""
     record_days: Annotated[float, Field(ge=0, le=RECORD_DAYS_MAX)] = RECORD_DAYS
     """How long it is kept."""
+    templates: Path | None = None
+    """The folder of own templates of bodies, `NAME.json.jinja`; None: `templates` beside config.toml."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
     """How often the vault is compared with what is known of it, whatever the watcher said."""
@@ -91,6 +93,11 @@ class Settings(BaseSettings):
         if self.data_dir is not None:
             return self.data_dir / "cache"
         return platformdirs.user_cache_path("workspaced") / self.workspace
+
+    @property
+    def templates_path(self) -> Path:
+        """Where own templates of provider bodies lie, whether or not there are any."""
+        return (self.templates or config_file().parent / "templates").expanduser().absolute()
 
     @property
     def socket_path(self) -> Path:

@@ -9,22 +9,23 @@ Asked again for what the last prompt was made of, it is that prompt: nothing is 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
-from workspaced_events.catalogue import LibraryEntry
 from workspaced_events.conversation import Conversation, Message, Prompt
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId, uuid7
 from workspaced_events.state import WorkspaceState
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
+from workspaced_tools.context.bodies.shape import CacheOffer, Shaped
 from workspaced_tools.context.environment import environment
 from workspaced_tools.context.model import Assembled, Envelope, Turn
+from workspaced_tools.context.pipelines import PARTS
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.sharing import IsWithheld, unsettled
 from workspaced_tools.view import View
@@ -33,22 +34,27 @@ from . import said
 from .calls import FoundPrivate
 from .conversing import action, checked_message, known, started
 from .errors import UnknownMessage
+from .hidden import Hidden
 from .limits import ASSEMBLE_ATTEMPTS_MAX
+from .shaping import Wanted, body_of, wanted_shape
 from .texts import Aside
 
 if TYPE_CHECKING:
     from .service import Service
 
-OF_NOTES: Final = frozenset({"note", "active_note"})
-"""What the library has from the vault, under the note's path."""
 
-
-class Prompted(Envelope, frozen=True, kw_only=True):
-    """An envelope as it is answered."""
+class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """An envelope as it is answered. With a body it has no messages: the body has them."""
 
     seq: int
     """Of its `prompt_assembled`."""
     clock: str
+    body: dict[str, Any] | None = None
+    """What the provider is to be sent."""
+    changes: tuple[str, ...] | None = None
+    """What the body says otherwise than the messages, or leaves out; a sentence each."""
+    cached_content: CacheOffer | None = None
+    """Where the provider may keep the first two layers."""
 
 
 class Moved(Conflict):
@@ -63,6 +69,7 @@ class _Made(NamedTuple):
     actions: list[Action]
     """To be recorded."""
     envelope: Envelope | None = None
+    shaped: Shaped | None = None
     look_again: bool = False
     """Whether that only prepared what was asked for."""
 
@@ -94,7 +101,7 @@ class Contexts:
         vault = before.vault if before is not None else None
         told = ""
         if params.environment:
-            told = await service.look(lambda view, _withheld: environment(view), caller, self._vault(vault))
+            told = await service.look(lambda view, _withheld: environment(view), caller, self.vault_of(vault))
         await service.record(started(params, conversation, told), caller)
         return conversation
 
@@ -103,22 +110,30 @@ class Contexts:
 
         Raises:
             WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict where the
-                conversation moved all the time.
+                conversation moved all the time; UnknownShape, TemplateFailed, BodyInvalid.
         """
+        shape = None
+        if params.shape is not None or params.cached_content is not None:
+            shape = await self._service.in_thread(wanted_shape, params, self._service.templates)
 
-        def make(conversation: Conversation, view: View, hidden: "_Hidden") -> _Made:
-            return self._prompt(conversation, params, view, hidden)
+        def make(conversation: Conversation, view: View, hidden: Hidden) -> _Made:
+            return self._prompt(conversation, params, shape, view, hidden)
 
         made, seq = await self._recorded(params.conversation, make, caller)
-        envelope = made.envelope
+        envelope, shaped = made.envelope, made.shaped
         assert envelope is not None
         if not params.layers:
             bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
             envelope = replace(envelope, layers=bare)
-        clock = self._service.clock()
-        return Prompted(
-            **asdict(envelope), seq=made.conversation.prompts[-1].seq if seq is None else seq, clock=clock
-        )
+        if seq is None:
+            last = made.conversation.last_prompt(params.pipeline)
+            assert last is not None, "it is that one"
+            seq = last.seq
+        answer = Prompted(**asdict(envelope), seq=seq, clock=self._service.clock())
+        if shaped is None:
+            return answer
+        offer = shaped.cached_content
+        return replace(answer, messages=(), body=shaped.body, changes=shaped.changes, cached_content=offer)
 
     async def rebase(self, params: said.Named, caller: str) -> int:
         """Gives the library what its notes are now, and says how many entries are others.
@@ -135,8 +150,12 @@ class Contexts:
     async def _recorded(self, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
         """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
 
+        service = self._service
+        vault = self.vault_of(known(service.state, name).vault)
+
         def look(view: View, withheld: IsWithheld) -> _Made:
-            conversation, hidden = known(view.state, name), _Hidden(view, withheld)
+            conversation = known(view.state, name)
+            hidden = Hidden(view, withheld, service.state.of(vault).former)
             hidden.learn(conversation.library)
             if (library := hidden.cleared(conversation.library)) != conversation.library:
                 data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
@@ -146,10 +165,9 @@ class Contexts:
                 raise FoundPrivate
             return made
 
-        service = self._service
         moved: Moved | None = None
         for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-            made = await service.look(look, caller, self._vault(known(service.state, name).vault))
+            made = await service.look(look, caller, vault)
             if not made.actions:
                 return made, None
             try:
@@ -161,25 +179,32 @@ class Contexts:
                 return made, receipts[-1].seq
         raise moved or unsettled()
 
-    def _vault(self, vault: VaultId | None) -> VaultId | None:
+    def vault_of(self, vault: VaultId | None) -> VaultId | None:
         """A conversation's vault; of one that began without, the current one."""
         return vault if vault is not None else self._service.state.current
 
     # -- on a worker thread --
 
-    def _prompt(self, conversation: Conversation, params: said.Assemble, view: View, hidden: "_Hidden") -> _Made:
-        message = _last_message(conversation, params.message)
+    def _prompt(
+        self, conversation: Conversation, params: said.Assemble, wanted: Wanted | None, view: View, hidden: Hidden
+    ) -> _Made:
+        message = last_message(conversation, params.message, params.pipeline)
         aside = Aside(self._service.texts)
-        turn, assembled = _assembled(conversation, message, view, hidden, aside, rebase=params.rebase)
-        envelope = assembled.envelope
-        last = conversation.prompts[-1] if conversation.prompts else None
+        turn, made = assembled(
+            conversation, message, view, hidden, aside, pipeline=params.pipeline, rebase=params.rebase
+        )
+        envelope, settings = made.envelope, conversation.settings
+        body = None
+        if wanted is not None:
+            body = body_of(envelope, settings, wanted, aside, self._service.blobs.get)
+        shaped, shape = body if body is not None else (None, None)
+        last = conversation.last_prompt(params.pipeline)
         inputs = aside.keep(msgspec.json.encode(turn))
-        if last is not None and assembled.rebased is None and _is_again(last, envelope, inputs):
-            return _Made(conversation, [], envelope)
-        kept = self._kept(conversation)
-        actions = _sources(conversation, turn, assembled, aside, kept)
+        if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
+            return _Made(conversation, [], envelope, shaped)
+        kept = self._kept(last, conversation)
+        actions = _sources(conversation, turn, made, aside, kept)
         manifest = aside.keep(msgspec.json.encode(envelope.manifest))
-        provided = [each.text_sha256 for each in turn.provided if each.text_sha256 not in kept.provided]
         prompt = c.PromptAssembled(
             conversation=conversation.id,
             message=turn.message,
@@ -188,92 +213,88 @@ class Contexts:
             manifest_sha256=manifest,
             layer_hashes=envelope.hashes,
             combined_hash=envelope.combined_hash,
-            prefix_tokens=assembled.prefix_tokens,
+            prefix_tokens=made.prefix_tokens,
             estimate=envelope.estimate,
-            seed_estimate=assembled.seed_estimate,
+            seed_estimate=made.seed_estimate,
             limit=envelope.manifest.limit,
-            elided=assembled.elided,
-            promoted=assembled.promoted,
-            elided_until=assembled.elided_until,
+            elided=made.elided,
+            promoted=made.promoted,
+            elided_until=made.elided_until,
+            pipeline=params.pipeline,
+            shape=shape,
         )
-        blocks = map(aside.text, assembled.blocks)
-        actions.append(action(prompt, conversation, _some(aside, [*provided, *blocks, inputs, manifest])))
-        return _Made(conversation, actions, envelope)
+        read = [name for name in _read_for(turn, shape) if name not in kept.texts]
+        blocks = map(aside.text, made.blocks)
+        actions.append(action(prompt, conversation, _some(aside, [*read, *blocks, inputs, manifest])))
+        return _Made(conversation, actions, envelope, shaped)
 
-    def _refreshed(self, conversation: Conversation, view: View, hidden: "_Hidden") -> _Made:
+    def _refreshed(self, conversation: Conversation, view: View, hidden: Hidden) -> _Made:
         """What would become of the library if a message had attached all its notes."""
         notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
         asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
         asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
         aside = Aside(self._service.texts)
-        turn, assembled = _assembled(asked, asking.id, view, hidden, aside, rebase=True)
-        if assembled.rebased is None:
+        turn, made = assembled(asked, asking.id, view, hidden, aside, rebase=True)
+        if made.rebased is None:
             return _Made(conversation, [])
-        return _Made(conversation, _sources(conversation, turn, assembled, aside, self._kept(conversation)))
+        kept = self._kept(conversation.last_prompt(), conversation)
+        return _Made(conversation, _sources(conversation, turn, made, aside, kept))
 
-    def _kept(self, conversation: Conversation) -> "_Kept":
+    def _kept(self, last: Prompt | None, conversation: Conversation) -> "_Kept":
         """What is durable of the library and of what was read for the last prompt: not to be written again."""
         revisions = {(entry.id, entry.revision) for entry in conversation.library}
-        provided: set[str | None] = {None}
+        texts: set[str] = set()
         with suppress(NotRecorded):  # it told of a note that was forgotten
-            for last in conversation.prompts[-1:]:
+            if last is not None:
                 turn = msgspec.json.decode(self._service.texts(last.inputs_sha256), type=Turn)
                 revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
-                provided |= {each.text_sha256 for each in turn.provided}
-        return _Kept(revisions, provided)
+                texts |= set(_read_for(turn, last.shape))
+        return _Kept(revisions, texts)
 
 
 class _Kept(NamedTuple):
     revisions: set[tuple[str, str]]
-    provided: set[str | None]
+    texts: set[str]
 
 
-class _Hidden:
-    """What the client that asks may not be shown by now."""
-
-    def __init__(self, view: View, withheld: IsWithheld) -> None:
-        self._view = view
-        self._withheld = withheld
-
-    def any(self, notes: Iterable[NoteId]) -> bool:
-        """Whether one of the notes is withheld, under this name or the one that it has now."""
-        state = self._view.vault_state
-        names = {name for note in notes for name in (note, state.current_path(note)) if name is not None}
-        return any(map(self._withheld, names))
-
-    def cleared(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
-        """The library without notes that may not be shown, as far as is known."""
-        if self._view.sharing != "all" or self._view.vault is None:
-            return tuple(entry for entry in library if entry.kind not in OF_NOTES)
-        return tuple(entry for entry in library if entry.kind not in OF_NOTES or not self.any([NoteId(entry.id)]))
-
-    def learn(self, library: tuple[LibraryEntry, ...]) -> None:
-        """Looks at the files of the library's notes: only they tell of their flags."""
-        if self._view.sharing == "all" and self._view.vault is not None:
-            self._view.vault.read([NoteId(entry.id) for entry in library if entry.kind in OF_NOTES])
+def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
+    """The texts that a prompt was made from beside the artifacts' own."""
+    for provided in turn.provided:
+        yield provided.text_sha256 or ""
+    for artifact in turn.artifacts:
+        yield from (artifact.before, artifact.after)
+    if shape is not None:
+        yield shape.template_sha256
 
 
-_Make = Callable[[Conversation, View, _Hidden], _Made]
+_Make = Callable[[Conversation, View, Hidden], _Made]
 
 
-def _assembled(
-    conversation: Conversation, message: MessageId, view: View, hidden: _Hidden, aside: Aside, *, rebase: bool
+def assembled(
+    conversation: Conversation,
+    message: MessageId,
+    view: View,
+    hidden: Hidden,
+    aside: Aside,
+    *,
+    pipeline: c.Pipeline = "chat",
+    rebase: bool = False,
 ) -> tuple[Turn, Assembled]:
-    """
+    """What was read for a prompt through `view`, and the prompt; nothing is recorded.
+
     Raises:
         FoundPrivate: what was read is withheld by now.
+        WorkspacedError: of the assembler.
     """
     calibration = view.state.conversations.calibration(conversation.settings)
-    turn = acquire(conversation, message, view, aside, aside.keep, calibration, rebase=rebase)
-    assembled = assemble(conversation, turn, aside)
+    turn = acquire(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
+    made = assemble(conversation, turn, aside)
     if hidden.any(_notes_of(turn)):
         raise FoundPrivate
-    return turn, assembled
+    return turn, made
 
 
-def _sources(
-    conversation: Conversation, turn: Turn, assembled: Assembled, aside: Aside, kept: _Kept
-) -> list[Action]:
+def _sources(conversation: Conversation, turn: Turn, made: Assembled, aside: Aside, kept: _Kept) -> list[Action]:
     """What tells the log of versions that were read, and of another library."""
     actions, known_revisions = [], set(kept.revisions)
     for artifact in turn.artifacts:
@@ -282,14 +303,14 @@ def _sources(
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
             actions.append(action(read, conversation, _some(aside, [artifact.revision])))
-    if (rebased := assembled.rebased) is not None:
+    if (rebased := made.rebased) is not None:
         data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
-        actions.append(action(data, conversation, _some(aside, map(aside.text, assembled.blocks))))
+        actions.append(action(data, conversation, _some(aside, map(aside.text, made.blocks))))
     return actions
 
 
-def _last_message(conversation: Conversation, wanted: str | None) -> MessageId:
-    """The message that the prompt goes up to.
+def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pipeline = "chat") -> MessageId:
+    """The message that the prompt goes up to: a user's, unless the pipeline sums up what was said.
 
     Raises:
         UnknownMessage: there is none.
@@ -301,7 +322,7 @@ def _last_message(conversation: Conversation, wanted: str | None) -> MessageId:
             hint="Add one with workspaced/context/message.",
         )
     name = checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
-    if (role := conversation.messages[name].role) != "user":
+    if (role := conversation.messages[name].role) != "user" and PARTS[pipeline].turn:
         raise InvalidArgument(
             f"Expected a user's message to make the prompt for; {name!r} is of the role {role!r}.",
             hint="Add what the user says, or the results of the tools; or name an earlier message.",
@@ -318,12 +339,13 @@ def _notes_of(turn: Turn) -> Iterator[NoteId]:
         yield from provided.notes
 
 
-def _is_again(last: Prompt, envelope: Envelope, inputs: str) -> bool:
-    return (last.message, last.inputs_sha256, last.hashes, last.combined_hash) == (
+def _is_again(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | None) -> bool:
+    return (last.message, last.inputs_sha256, last.hashes, last.combined_hash, last.shape) == (
         envelope.message_id,
         inputs,
         envelope.hashes,
         envelope.combined_hash,
+        shape,
     )
 
 

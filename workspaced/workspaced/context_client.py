@@ -25,6 +25,7 @@ AttachmentKind = Literal[
     "tool_result",
 ]
 PinKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
+Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
 class Skill(TypedDict, total=False):
@@ -34,13 +35,35 @@ class Skill(TypedDict, total=False):
     description: str
 
 
+class Document(TypedDict):
+    """What a search found. `source` is the path of a note, or a URL."""
+
+    title: str
+    source: str
+    text: str
+
+
+class Search(TypedDict):
+    """A search and what it found."""
+
+    query: str
+    documents: Sequence[Document]
+
+
 class Attachment(TypedDict, total=False):
-    """What a user's message was given to look at. Needs `kind`, and `id` where the workspace does not tell it."""
+    """What a user's message was given to look at. Needs `kind`, and `id` where the workspace does not tell it.
+
+    A `search` is a tool's result instead of its `text`; `before` and `after` are what a selected text stands
+    between.
+    """
 
     kind: AttachmentKind
     id: str
     text: str
     title: str
+    search: Search
+    before: str
+    after: str
 
 
 class ToolCall(TypedDict, total=False):
@@ -52,11 +75,12 @@ class ToolCall(TypedDict, total=False):
 
 
 class ToolResult(TypedDict, total=False):
-    """Needs `id` (that of the call), `name` and `text`."""
+    """Needs `id` (that of the call), `name`, and `text` or `search`."""
 
     id: str
     name: str
     text: str
+    search: Search
     isError: bool
 
 
@@ -104,8 +128,16 @@ class ContextMethods(Generic[Result]):
         skills: Sequence[Skill] | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         cached_in_input: bool | None = None,
+        composer: str | None = None,
+        adapter: str | None = None,
+        history_turns: int | None = None,
     ) -> Result:
-        """Begins a conversation, or gives one other settings: `{conversation, clock}`."""
+        """Begins a conversation, or gives one other settings: `{conversation, clock}`.
+
+        Args:
+            composer: stands once behind the user's words of each turn; `adapter` behind that.
+            history_turns: so many of the last turns at least stay word for word.
+        """
         return self._ask(
             "start",
             provider=provider,
@@ -120,6 +152,9 @@ class ContextMethods(Generic[Result]):
             skills=skills,
             tools=tools,
             cachedInInput=cached_in_input,
+            composer=composer,
+            adapter=adapter,
+            historyTurns=history_turns,
         )
 
     def message(
@@ -155,38 +190,78 @@ class ContextMethods(Generic[Result]):
         return self._ask("unpin", conversation=conversation, id=pin)
 
     def assemble(
-        self, conversation: str, message: str | None = None, *, rebase: bool = False, layers: bool = True
+        self,
+        conversation: str,
+        message: str | None = None,
+        *,
+        rebase: bool = False,
+        layers: bool = True,
+        pipeline: Pipeline | None = None,
+        shape: str | None = None,
+        cached_content: str | None = None,
     ) -> Result:
         """The prompt up to a message, by default the last one: the envelope with `seq` and `clock`.
 
         Args:
             rebase: whether the library is to hold what the attached notes are now.
             layers: whether the layers' texts come along, besides the messages.
+            pipeline: what the prompt is for; by default a chat.
+            shape: gives the provider's `body` instead of the messages, with its `changes`: openai, anthropic,
+                gemini, or a template of one's own.
+            cached_content: the provider's resource that holds the first two layers, for a body without them.
         """
-        return self._ask("assemble", conversation=conversation, message=message, rebase=rebase, layers=layers)
+        return self._ask(
+            "assemble",
+            conversation=conversation,
+            message=message,
+            rebase=rebase,
+            layers=layers,
+            pipeline=pipeline,
+            shape=shape,
+            cachedContent=cached_content,
+        )
 
     def usage(
         self,
         conversation: str,
         *,
-        input_tokens: int,
+        report: Mapping[str, Any] | None = None,
+        input_tokens: int | None = None,
         cached_tokens: int | None = None,
         output_tokens: int | None = None,
         message: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        shape: str | None = None,
     ) -> Result:
-        """Tells what the provider counted of a prompt, by default of the last one: estimates get better by it."""
+        """Tells what the provider counted of a prompt, by default of the last one: estimates get better by it.
+
+        Args:
+            report: the usage as the provider's answer has it, instead of the tokens.
+            shape: whose it is; by default as the prompt was shaped, or as the provider is called.
+        """
         return self._ask(
             "usage",
             conversation=conversation,
+            report=report,
             inputTokens=input_tokens,
             cachedTokens=cached_tokens,
             outputTokens=output_tokens,
             message=message,
             provider=provider,
             model=model,
+            shape=shape,
         )
+
+    def cite(self, conversation: str, text: str, *, message: str | None = None) -> Result:
+        """An answer to a prompt, by default to the last one, with the sources that it cites:
+        `{text, sources, unknown, fallback}`."""
+        return self._ask("cite", conversation=conversation, text=text, message=message)
+
+    def plan(self, conversation: str, *, message: str | None = None, answer: str | None = None) -> Result:
+        """What to ask a model for, that is to say which tools a message needs: `{schema, prompt}`; with what it
+        answered, `{calls, problems}`."""
+        return self._ask("plan", conversation=conversation, message=message, answer=answer)
 
     def rebase(self, conversation: str) -> Result:
         """Gives the library what its notes are now: `{refreshed, clock}`."""
@@ -199,6 +274,34 @@ class ContextMethods(Generic[Result]):
     def end(self, conversation: str) -> Result:
         """Nothing more will be asked about it."""
         return self._ask("end", conversation=conversation)
+
+    def export(self, conversation: str) -> Result:
+        """The conversation as a chat file: `{text, fileName, withheld, warnings, clock}`."""
+        return self._ask("export", conversation=conversation)
+
+    def import_chat(
+        self,
+        text: str,
+        *,
+        conversation: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        context_window: int | None = None,
+        output_reserve: int | None = None,
+    ) -> Result:
+        """A conversation from a chat file: `{conversation, messages, warnings, clock}`.
+
+        Settings that the file does not say are given here.
+        """
+        return self._ask(
+            "import",
+            text=text,
+            conversation=conversation,
+            provider=provider,
+            model=model,
+            contextWindow=context_window,
+            outputReserve=output_reserve,
+        )
 
     def _ask(self, method: str, **params: Any) -> Result:
         given = {name: value for name, value in params.items() if value is not None}

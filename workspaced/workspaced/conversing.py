@@ -13,22 +13,19 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.conversation import Conversation, Message, Prompt, read_tokens
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, note_id, uuid7
+from workspaced_events.ids import ConversationId, MessageId, note_id
 from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.recorder import Plan
 from workspaced_events.state import WorkspaceState
+from workspaced_tools.context.bodies.definitions import sendable
+from workspaced_tools.context.bodies.usage_report import family_of
 
 from . import said
+from .counting import check_usage, tokens_of
 from .errors import UnknownConversation, UnknownMessage
 from .limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
+from .messages import recorded
 from .texts import Aside
-
-READ_BY_US: Final = ("note", "active_note", "folder", "tag")
-"""Attachments whose text is read when a prompt is made."""
-NEEDS_NO_ID: Final = ("active_note", "selected_text")
-"""Attachments that the workspace itself tells of."""
-COUNTS_CACHED_APART: Final = frozenset({"anthropic"})
-"""Providers whose count of the input leaves cached tokens out."""
 
 
 def known(state: WorkspaceState, conversation: str) -> Conversation:
@@ -92,8 +89,8 @@ def started(params: said.Start, conversation: ConversationId, environment: str) 
         "skills": skills_text(params.skills),
     }
     sections = tuple(c.Section(name, aside.text(text)) for name, text in texts.items() if text)
-    tools = aside.text(_json(params.tools)) if params.tools is not None else None
-    apart = params.provider.casefold() in COUNTS_CACHED_APART
+    tools = aside.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
+    apart = family_of(params.provider) == "anthropic"  # its count of the input leaves cached tokens out
     data = c.ConversationStarted(
         conversation=conversation,
         provider=params.provider,
@@ -103,6 +100,9 @@ def started(params: said.Start, conversation: ConversationId, environment: str) 
         sections=sections,
         tools_sha256=tools,
         cached_in_input=not apart if params.cached_in_input is None else params.cached_in_input,
+        composer_sha256=aside.text(params.composer) if params.composer else None,
+        adapter_sha256=aside.text(params.adapter) if params.adapter else None,
+        history_turns=params.history_turns,
     )
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -122,6 +122,9 @@ _SETTINGS: Final = (
     "sections",
     "tools_sha256",
     "cached_in_input",
+    "composer_sha256",
+    "adapter_sha256",
+    "history_turns",
 )
 
 
@@ -160,7 +163,7 @@ def spoken(params: said.Messages) -> tuple[list[MessageId], Plan]:
     if not params.messages and params.remove is None:
         raise InvalidArgument("Expected a message, or one to remove; got neither.")
     conversation = ConversationId(params.conversation)
-    messages = [_data(conversation, message, index) for index, message in enumerate(params.messages)]
+    messages = [recorded(conversation, message, index) for index, message in enumerate(params.messages)]
     replaced = [message.replaces is not None for message in params.messages]
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -215,68 +218,6 @@ _CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_res
 
 def _same(one: object, other: object, fields: Iterable[str]) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in fields)
-
-
-def _data(
-    conversation: ConversationId, message: said.Message, index: int
-) -> tuple[c.MessageData, Iterable[bytes]]:
-    """The data of a message's event, and the texts that it names."""
-    _check(message, index)
-    aside = Aside()
-    kind = c.MessageAdded if message.replaces is None else c.MessageReplaced
-    data = kind(
-        conversation,
-        MessageId(message.replaces or message.id or uuid7()),
-        message.role,
-        aside.text(message.text) if message.text is not None else None,
-        tuple(
-            c.Attachment(each.kind, each.id, aside.text(each.text) if each.text is not None else None, each.title)
-            for each in message.attachments
-        ),
-        tuple(c.ToolCall(each.id, each.name, aside.text(_arguments(each))) for each in message.tool_calls),
-        tuple(
-            c.ToolResult(each.id, each.name, aside.text(each.text), each.is_error) for each in message.tool_results
-        ),
-        tuple(c.Thinking(aside.text(each.text), each.signature) for each in message.thinking),
-    )
-    return data, aside.blobs.values()
-
-
-def _check(message: said.Message, index: int) -> None:
-    """Raises InvalidArgument where the parts do not fit the role, or each other."""
-
-    def refuse(what: str, hint: str) -> InvalidArgument:
-        error = InvalidArgument(f"messages[{index}]: {what}", hint=hint)
-        error.at_index(index)
-        return error
-
-    if message.role != "assistant" and (message.tool_calls or message.thinking):
-        raise refuse(f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", "")
-    if message.role != "user" and (message.tool_results or message.attachments):
-        raise refuse(f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", "")
-    if message.tool_results and message.attachments:
-        raise refuse(
-            "a message that brings results of tools goes on with the turn before it and attaches nothing.",
-            "Attach to the user's message that the turn begins with.",
-        )
-    if message.replaces is not None and message.id not in (None, message.replaces):
-        raise refuse("`id` is another one than `replaces`.", "What replaces a message keeps its id.")
-    for attached in message.attachments:
-        if not attached.id and attached.kind not in NEEDS_NO_ID:
-            raise refuse(f"an attachment of kind {attached.kind!r} needs an `id`.", "Give its path, URL or name.")
-        if attached.text is not None and attached.kind in READ_BY_US:
-            raise refuse(
-                f"the text of an attachment of kind {attached.kind!r} is read from the vault.",
-                "Leave `text` out; what the runtime itself read is of kind `file`.",
-            )
-
-
-def _arguments(call: said.ToolCall) -> str:
-    return call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def summarised(params: said.Summarise) -> Plan:
@@ -360,25 +301,26 @@ def unpinned(params: said.Unpin) -> Plan:
 
 
 def counted(params: said.Usage) -> Plan:
-    """What records the tokens that a provider counted of a prompt."""
+    """What records the tokens that a provider counted of a prompt.
+
+    Raises:
+        InvalidArgument: not either the tokens or the provider's report.
+    """
+    check_usage(params)
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
         settings = conversation.settings
-        prompt = _prompt(conversation, params.message)
-        if settings.cached_in_input and params.cached_tokens > params.input_tokens:
-            raise InvalidArgument(
-                f"Expected cachedTokens <= inputTokens ({params.input_tokens}), got {params.cached_tokens}.",
-                hint="If this provider counts cached tokens apart, start with cachedInInput: false.",
-            )
+        prompt = last_prompt(conversation, params.message)
+        input_tokens, cached_tokens, output_tokens = tokens_of(params, settings, prompt)
         data = c.UsageReported(
             conversation=conversation.id,
             message=prompt.message,
             provider=params.provider or settings.provider,
             model=params.model or settings.model,
-            input_tokens=params.input_tokens,
-            cached_tokens=params.cached_tokens,
-            output_tokens=params.output_tokens,
+            input_tokens=input_tokens,
+            cached_tokens=cached_tokens,
+            output_tokens=output_tokens,
         )
         if (prompt.input_tokens, prompt.cached_tokens) == (read_tokens(settings, data), data.cached_tokens):
             return []
@@ -387,8 +329,12 @@ def counted(params: said.Usage) -> Plan:
     return plan
 
 
-def _prompt(conversation: Conversation, message: str | None) -> Prompt:
-    """The last prompt that was made for a message, or at all."""
+def last_prompt(conversation: Conversation, message: str | None) -> Prompt:
+    """The last prompt that was made for a message, or at all.
+
+    Raises:
+        UnknownMessage: none was.
+    """
     for prompt in reversed(conversation.prompts):
         if message is None or prompt.message == message:
             return prompt

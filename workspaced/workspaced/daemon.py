@@ -136,7 +136,14 @@ async def _open(settings: Settings, data: Path) -> Service:
     journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
     sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
     record = settings.record == "served" and journal.log.damage is None
-    service = Service(journal, workspace=settings.workspace, loop=loop, sweeper=sweeper, record=record)
+    service = Service(
+        journal,
+        workspace=settings.workspace,
+        loop=loop,
+        sweeper=sweeper,
+        record=record,
+        templates=settings.templates_path,
+    )
     holder.append(service)
     for warning in journal.warnings:
         logger.warning("%s", warning)

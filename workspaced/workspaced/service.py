@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -80,13 +81,19 @@ class Service:
         loop: "asyncio.AbstractEventLoop",
         sweeper: Sweeper,
         record: bool,
+        templates: Path | None = None,
     ) -> None:
-        """`record`: whether what agents are shown is kept, in the sweeper's blobs."""
+        """
+        Args:
+            record: whether what agents are shown is kept, in the sweeper's blobs.
+            templates: the folder of own templates of provider bodies.
+        """
         self.recorder = journal.recorder
         self.log = journal.log
         self.blobs = journal.blobs
         self.warnings = list(journal.warnings)
         self.workspace = workspace
+        self.templates = templates
         self.instance = os.urandom(8).hex()
         self.served: dict[VaultId, ServedVault] = {}
         self.signals = EventEmitter()

@@ -1,8 +1,9 @@
 /** Conversations that a runtime tells of, and the prompts that are made for them. */
 
-import type { MethodName, MethodResults, Recorded } from "./api.js";
+import type { Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
+  ContextImportParams,
   ContextMessageParams,
   ContextPinParams,
   ContextStartParams,
@@ -54,7 +55,7 @@ export class Context {
     return this.#ask("workspaced/context/unpin", { conversation, id });
   }
 
-  /** The prompt up to a message, by default the last one. */
+  /** The prompt up to a message, by default the last one; with `shape` as the `body` that a provider takes. */
   assemble(
     conversation: string,
     options: Omit<ContextAssembleParams, "conversation"> = {},
@@ -62,9 +63,24 @@ export class Context {
     return this.#ask("workspaced/context/assemble", { ...options, conversation });
   }
 
-  /** Tells what the provider counted of a prompt: estimates get better by it. */
+  /** Tells what the provider counted of a prompt, by its own report or in tokens: estimates get better by it. */
   usage(params: ContextUsageParams): Promise<Recorded> {
     return this.#ask("workspaced/context/usage", params);
+  }
+
+  /** An answer to a prompt, by default to the last one, with the sources that it cites. */
+  cite(conversation: string, text: string, options: { message?: string } = {}): Promise<Cited> {
+    return this.#ask("workspaced/context/cite", { ...options, conversation, text });
+  }
+
+  /** What to ask a model for that is to say which tools a message, by default the last one, needs. */
+  plan(conversation: string, options: { message?: string } = {}): Promise<Plan> {
+    return this.#ask("workspaced/context/plan", { ...options, conversation }) as Promise<Plan>;
+  }
+
+  /** What the model answered to a plan's prompt, checked. */
+  planned(conversation: string, answer: string): Promise<Planned> {
+    return this.#ask("workspaced/context/plan", { conversation, answer }) as Promise<Planned>;
   }
 
   /** Gives the library what its notes are now; settles with how many entries are others. */
@@ -80,5 +96,15 @@ export class Context {
   /** Nothing more will be asked about it. */
   end(conversation: string): Promise<Recorded> {
     return this.#ask("workspaced/context/end", { conversation });
+  }
+
+  /** The conversation as a chat file. */
+  export(conversation: string): Promise<Exported> {
+    return this.#ask("workspaced/context/export", { conversation });
+  }
+
+  /** A conversation from a chat file. */
+  import(params: ContextImportParams): Promise<Imported> {
+    return this.#ask("workspaced/context/import", params);
   }
 }

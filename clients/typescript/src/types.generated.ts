@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_TOOL";
+    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL";
     readonly hint: string;
   };
 }
@@ -321,6 +321,11 @@ export interface ConversationStartedEvent {
     readonly toolsSha256?: string | null;
     /** (default true) */
     readonly cachedInInput?: boolean;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly composerSha256?: string | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly adapterSha256?: string | null;
+    readonly historyTurns?: number | null;
     readonly conversation: string;
   };
 }
@@ -422,6 +427,12 @@ export interface MessageAddedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
       readonly title?: string | null;
+      /** (default "text") */
+      readonly form?: "search" | "text";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly beforeSha256?: string | null;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly afterSha256?: string | null;
     }>;
     readonly toolCalls?: ReadonlyArray<{
       readonly id: string;
@@ -436,6 +447,8 @@ export interface MessageAddedEvent {
       readonly textSha256: string;
       /** (default false) */
       readonly isError?: boolean;
+      /** (default "text") */
+      readonly form?: "search" | "text";
     }>;
     readonly thinking?: ReadonlyArray<{
       /** (pattern ^[0-9a-f]{64}$) */
@@ -479,6 +492,12 @@ export interface MessageReplacedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
       readonly title?: string | null;
+      /** (default "text") */
+      readonly form?: "search" | "text";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly beforeSha256?: string | null;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly afterSha256?: string | null;
     }>;
     readonly toolCalls?: ReadonlyArray<{
       readonly id: string;
@@ -493,6 +512,8 @@ export interface MessageReplacedEvent {
       readonly textSha256: string;
       /** (default false) */
       readonly isError?: boolean;
+      /** (default "text") */
+      readonly form?: "search" | "text";
     }>;
     readonly thinking?: ReadonlyArray<{
       /** (pattern ^[0-9a-f]{64}$) */
@@ -685,6 +706,16 @@ export interface PromptAssembledEvent {
       readonly message: string;
     }>;
     readonly elidedUntil?: string | null;
+    /** (default "chat") */
+    readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+    readonly shape?: {
+      readonly name: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly templateSha256: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly bodyHash: string;
+      readonly cachedContent?: string | null;
+    } | null;
     readonly conversation: string;
   };
 }
@@ -900,7 +931,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 4) */
+  /** (default 5) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -928,11 +959,44 @@ export interface ContextAssembleParams {
   readonly rebase?: boolean;
   /** (default true) */
   readonly layers?: boolean;
+  /** (default "chat") */
+  readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+  /** (minLength 1, maxLength 200) */
+  readonly shape?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly cachedContent?: string | null;
+}
+
+export interface ContextCiteParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  readonly text: string;
+  /** (minLength 1, maxLength 128) */
+  readonly message?: string | null;
 }
 
 export interface ContextEndParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
+}
+
+export interface ContextExportParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+}
+
+export interface ContextImportParams {
+  readonly text: string;
+  /** (minLength 1, maxLength 128) */
+  readonly conversation?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly provider?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly model?: string | null;
+  /** (minimum 1, maximum 1000000000) */
+  readonly contextWindow?: number | null;
+  /** (minimum 0, maximum 1000000000) */
+  readonly outputReserve?: number | null;
 }
 
 export interface ContextMessageParams {
@@ -952,6 +1016,9 @@ export interface ContextMessageParams {
       readonly text?: string | null;
       /** (maxLength 512) */
       readonly title?: string | null;
+      readonly search?: ContextMessageParamsSearch | null;
+      readonly before?: string | null;
+      readonly after?: string | null;
     }>;
     /** (maxItems 200) */
     readonly toolCalls?: ReadonlyArray<{
@@ -967,9 +1034,10 @@ export interface ContextMessageParams {
       readonly id: string;
       /** (minLength 1, maxLength 200) */
       readonly name: string;
-      readonly text: string;
+      readonly text?: string | null;
       /** (default false) */
       readonly isError?: boolean;
+      readonly search?: ContextMessageParamsSearch | null;
     }>;
     /** (maxItems 200) */
     readonly thinking?: ReadonlyArray<{
@@ -988,6 +1056,19 @@ export interface ContextMessageParams {
   } | null;
 }
 
+/** A search and what it found: the prompt says of it what it is, which sources it has, and how to cite them. */
+export interface ContextMessageParamsSearch {
+  readonly query: string;
+  /** (maxItems 100) */
+  readonly documents: ReadonlyArray<{
+    /** (maxLength 512) */
+    readonly title: string;
+    /** (minLength 1, maxLength 1024) */
+    readonly source: string;
+    readonly text: string;
+  }>;
+}
+
 export interface ContextPinParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -999,6 +1080,14 @@ export interface ContextPinParams {
   /** (maxLength 1024) */
   readonly folder?: string | null;
   readonly text?: string | null;
+}
+
+export interface ContextPlanParams {
+  /** (minLength 1, maxLength 128) */
+  readonly conversation: string;
+  /** (minLength 1, maxLength 128) */
+  readonly message?: string | null;
+  readonly answer?: string | null;
 }
 
 export interface ContextRebaseParams {
@@ -1034,6 +1123,12 @@ export interface ContextStartParams {
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
   readonly cachedInInput?: boolean | null;
+  /** (default "") */
+  readonly composer?: string;
+  /** (default "") */
+  readonly adapter?: string;
+  /** (minimum 1, maximum 5000) */
+  readonly historyTurns?: number | null;
 }
 
 export interface ContextSummaryParams {
@@ -1055,9 +1150,12 @@ export interface ContextUsageParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
   /** (minimum 0, maximum 1000000000) */
-  readonly inputTokens: number;
+  readonly inputTokens?: number | null;
   /** (minLength 1, maxLength 128) */
   readonly message?: string | null;
+  readonly report?: Readonly<Record<string, unknown>> | null;
+  /** (minLength 1, maxLength 200) */
+  readonly shape?: string | null;
   /** (minLength 1, maxLength 200) */
   readonly provider?: string | null;
   /** (minLength 1, maxLength 200) */
@@ -1141,7 +1239,7 @@ export interface UnsubscribeParams {
   readonly subscription: string;
 }
 
-/** An envelope as it is answered. */
+/** An envelope as it is answered. With a body it has no messages: the body has them. */
 export interface Prompt {
   readonly version: number;
   readonly conversationId: string;
@@ -1225,6 +1323,13 @@ export interface Prompt {
   readonly estimate: number;
   readonly seq: number;
   readonly clock: string;
+  readonly body?: Readonly<Record<string, unknown>> | null;
+  readonly changes?: readonly string[] | null;
+  readonly cachedContent?: {
+    readonly key: string;
+    readonly ttl: string;
+    readonly create: Readonly<Record<string, unknown>> | null;
+  } | null;
 }
 
 /** The state of one vault as `workspaced/state` and `workspaced replay --json` give it. */
@@ -1641,9 +1746,13 @@ export interface MethodParams {
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
   "workspaced/context/assemble": ContextAssembleParams;
+  "workspaced/context/cite": ContextCiteParams;
   "workspaced/context/end": ContextEndParams;
+  "workspaced/context/export": ContextExportParams;
+  "workspaced/context/import": ContextImportParams;
   "workspaced/context/message": ContextMessageParams;
   "workspaced/context/pin": ContextPinParams;
+  "workspaced/context/plan": ContextPlanParams;
   "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;

@@ -65,3 +65,39 @@ test("what cannot be done has a code and says why", async () => {
   const error = await failure(context.assemble(chat));
   assert.ok(error instanceof RemoteError && error.code === "BUDGET_EXCEEDED" && error.hint);
 });
+
+test("a prompt is given as its provider's body, and the provider's report is read", async () => {
+  const { context } = await daemon.client();
+  const chat = await context.start({ ...SETTINGS, system: "Be brief.", composer: "In verse." });
+  const search = { query: "it", documents: [{ title: "Beta", source: "b.md", text: "It says so." }] };
+  const attachments = [{ kind: "tool_result", id: "found", search }] as const;
+  await context.message(chat, { role: "user", text: "One?", attachments });
+  const made = await context.assemble(chat, { shape: "anthropic" });
+  assert.deepEqual(made.messages, []);
+  assert.match(JSON.stringify(made.body), /Be brief\..*It says so\..*One\?.*In verse\./);
+  const usage = { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 1 };
+  await context.usage({ conversation: chat, report: usage });
+  assert.equal((await failure(context.assemble(chat, { shape: "none" }))).code, "UNKNOWN_SHAPE");
+  const alone = await context.assemble(chat, { pipeline: "refactor" });
+  assert.ok(alone.seq > made.seq && alone.body === undefined && alone.messages.length > 0);
+
+  const cited = await context.cite(chat, "So it is.[^1]", { message: made.messageId });
+  assert.deepEqual(cited.sources, [{ number: 1, title: "Beta", source: "b.md" }]);
+  const plan = await context.plan(chat);
+  assert.match(plan.prompt, /One\?/);
+  assert.deepEqual(await context.planned(chat, '{"calls": []}'), { calls: [], problems: [] });
+});
+
+test("a conversation goes out as a chat file and comes in again", async () => {
+  const { context } = await daemon.client();
+  const chat = await context.start(SETTINGS);
+  await context.message(chat, { role: "user", text: "One?", attachments: [{ kind: "note", id: "a.md" }] });
+  const { text, fileName, warnings } = await context.export(chat);
+  assert.match(text, /One\?/);
+  assert.match(fileName, /\.md$/);
+  assert.deepEqual(warnings, []);
+  const again = await context.import({ text, conversation: "again", contextWindow: 100_000, outputReserve: 1_000 });
+  assert.equal(again.conversation, "again");
+  assert.equal(again.messages.length, 1);
+  assert.match(sent(await context.assemble("again")), /# Alpha.*One\?/);
+});

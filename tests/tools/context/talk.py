@@ -156,6 +156,7 @@ class Talk:
                 elided=made.elided,
                 promoted=made.promoted,
                 elided_until=made.elided_until,
+                pipeline=turn.policy.pipeline,
             )
         )
         return envelope

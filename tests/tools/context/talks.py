@@ -3,11 +3,13 @@
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from workspaced_events import catalogue as c
 from workspaced_events.conversation import NO_CONVERSATIONS, Conversation, Message, apply_conversation
 from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_tools.context.citing.search import Document, Search
 from workspaced_tools.errors import NotRecorded
 
 ID = ConversationId("talk")
@@ -60,8 +62,11 @@ class Talk:
         calls: tuple[Call, ...] = (),
         results: tuple[Call, ...] = (),
         thinking: tuple[tuple[str, str | None], ...] = (),
+        skills: tuple[str, ...] = (),
+        found: tuple[Call, ...] = (),
         replaces: bool = False,
     ) -> MessageId:
+        """`found`: what searches found, by the ids of their calls: the sources."""
         message = MessageId(name)
         self.tell(
             (c.MessageReplaced if replaces else c.MessageAdded)(
@@ -70,11 +75,19 @@ class Talk:
                 role=role,
                 text_sha256=None if text is None else self.keep(text),
                 tool_calls=tuple(c.ToolCall(call, "search", self.keep(given)) for call, given in calls),
-                tool_results=tuple(c.ToolResult(call, "search", self.keep(found)) for call, found in results),
+                tool_results=(
+                    *(c.ToolResult(call, "search", self.keep(text)) for call, text in results),
+                    *(c.ToolResult(call, "search", self.search(source), form="search") for call, source in found),
+                ),
+                attachments=tuple(c.Attachment("skill", each, self.keep(f"Body of {each}.")) for each in skills),
                 thinking=tuple(c.Thinking(self.keep(thought), signature) for thought, signature in thinking),
             )
         )
         return message
+
+    def search(self, source: str) -> str:
+        """The blob of what a search found there."""
+        return self.keep(msgspec.json.encode(Search("q", (Document("T", source, f"Text of {source}."),))).decode())
 
     def repeat(self, message: Message, other: "Talk") -> None:
         """What was said in the other one."""
@@ -88,6 +101,7 @@ class Talk:
                 tool_calls=message.tool_calls,
                 tool_results=message.tool_results,
                 thinking=message.thinking,
+                attachments=message.attachments,
             )
         )
 
@@ -141,6 +155,7 @@ _IDS = st.sampled_from(["a", "b", "c"])
 _TEXTS = st.sampled_from([None, "", " \t\n", "words", "\u00a0", " more words \n", "漢字 " * 20, "long " * 200])
 _BODIES = st.sampled_from(["", "found", "much found " * 60, "漢" * 300])
 _CALLS = st.lists(st.tuples(_IDS, _BODIES), max_size=3).map(tuple)
+_SKILLS = st.lists(_IDS, max_size=2)
 _THINKING = st.lists(st.tuples(st.sampled_from(["", "hm"]), st.sampled_from([None, "", "signed"])), max_size=2)
 _ROLES: st.SearchStrategy[c.Role] = st.sampled_from(["user", "user", "assistant", "assistant", "system"])
 
@@ -166,6 +181,8 @@ def talks(draw: st.DrawFn, most: int = 24) -> Talk:
                 calls=calls,
                 results=results,
                 thinking=tuple(draw(_THINKING)),
+                skills=tuple(draw(_SKILLS)) if role == "user" else (),
+                found=draw(_CALLS)[:1] if role == "user" and results else (),
                 replaces=what == "replace",
             )
         elif what == "sum up":

@@ -65,7 +65,15 @@ class Story:
         library = tuple(entry(block, "m1") for block in blocks)
         self.tell(c.LibraryRebased(conversation=ID, reason=reason, library=library))
 
-    def prompt(self, message: str, *promoted: str, query: str = "", elided: int = 0) -> None:
+    def prompt(
+        self,
+        message: str,
+        *promoted: str,
+        query: str = "",
+        elided: int = 0,
+        pipeline: c.Pipeline = "chat",
+        system: str | None = None,
+    ) -> None:
         """The prompt for a message; `promoted` are the blocks that the turns from the next one on have."""
         blocks = [each for each in self.now.library if each.message != message]
         prefix = SYSTEM + BLOCK * len(blocks)
@@ -76,7 +84,7 @@ class Story:
                 as_of_seq=self.seq,
                 inputs_sha256=NAME,
                 manifest_sha256=NAME,
-                layer_hashes=c.LayerHashes(self.system, "", "", "", query or message),
+                layer_hashes=c.LayerHashes(system or self.system, "", "", "", query or message),
                 combined_hash=NAME,
                 prefix_tokens=prefix,
                 estimate=prefix + TURN,
@@ -84,6 +92,7 @@ class Story:
                 limit=100_000,
                 elided=elided,
                 promoted=tuple(entry(block, message) for block in promoted),
+                pipeline=pipeline,
             )
         )
 
@@ -270,6 +279,40 @@ def test_of_a_prompt_whose_predecessor_is_forgotten_nothing_is_said() -> None:
     assert accounting.FIRST not in {each.cause for each in told}
 
 
+def test_each_pipeline_is_held_against_its_own_prompts(story: Story) -> None:
+    story.ask("m2", cached=SYSTEM)
+    story.prompt("m2", pipeline="compression", system="sum it up")
+    story.report("m2", 0)
+    story.ask("m3", cached=SYSTEM + BLOCK)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + BLOCK)
+    other = account(story.now)[-2]
+    assert (other.pipeline, other.outcome, other.cause) == ("compression", "miss", accounting.FIRST)
+
+
+def test_of_each_pipeline_whose_first_prompt_is_forgotten_the_oldest_is_left_out() -> None:
+    story = Story()
+    story.say("m1")
+    for _ in range(PROMPTS_MAX + 5):
+        story.prompt("m1", pipeline="completion")
+    story.prompt("m1")
+    told = account(story.now)
+    assert [each.pipeline for each in told] == [*["completion"] * (PROMPTS_MAX - 1), "chat"]
+    assert [each.cause for each in told].count(accounting.FIRST) == 1
+
+
+def test_prompts_of_two_pipelines_differ_for_that_reason(story: Story) -> None:
+    story.prompt("m1", pipeline="completion")
+    story.ask("m2")
+    story.begin("another system")
+    story.ask("m3")
+    first, other, _, last = story.now.prompts
+    assert accounting.causes_of(story.now, [first, other], "L3_TURN") == [accounting.OTHER_PIPELINE]
+    assert accounting.causes_of(story.now, [first, other, *story.now.prompts[2:]], "L1_SYSTEM") == [
+        accounting.SETTINGS
+    ]
+    assert accounting.cause_of(story.now, first, last) == accounting.SETTINGS
+
+
 def test_the_sum_counts_hits_misses_and_their_causes(story: Story) -> None:
     story.ask("m2", cached=SYSTEM)
     story.ask("m3", cached=0)
@@ -297,7 +340,12 @@ def test_status_tells_of_the_latest_conversations_the_last_one_first() -> None:
 
 
 STEPS = st.lists(
-    st.sampled_from(["ask", "note", "begin", "system", "rebase", "remove", "replace", "elide", "report", "go on"]),
+    st.sampled_from(
+        [
+            *("ask", "note", "begin", "system", "rebase", "remove", "replace", "elide", "report", "go on"),
+            "otherwise",
+        ]
+    ),
     max_size=40,
 )
 
@@ -321,6 +369,8 @@ def test_whatever_happens_each_prompt_has_one_outcome_and_each_miss_a_cause(step
             case "go on":
                 story.say(f"m{number}", tool_results=(c.ToolResult("t", "look", NAME),))
                 story.prompt(f"m{number}")
+            case "otherwise":
+                story.prompt(random.choice(messages), pipeline=random.choice(["completion", "compression"]))
             case _:
                 note = [f"note{number}"] if step == "note" else []
                 story.ask(f"m{number}", *note, elided=number if step == "elide" else 0)

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Attachment, AttachmentKind
+from workspaced_events.catalogue import Attachment, AttachmentKind, Pipeline
 from workspaced_events.conversation import Calibration, Provider
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import Selection
-from workspaced_tools.context.model import Artifact, Turn
+from workspaced_tools.context.model import Artifact, Policy, Turn
 from workspaced_tools.context.reading import utc_seconds
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
@@ -21,6 +21,7 @@ from workspaced_tools.limits import (
     ATTACHED_IMAGE_BYTES_MAX,
     IMAGES_NAMED_MAX,
     MEMBERS_ATTACHED_MAX,
+    SUMMARY_TOKENS_MAX,
 )
 from workspaced_tools.view import Members, NoteRef
 
@@ -114,7 +115,9 @@ def test_an_empty_note_is_an_empty_text(world: Any) -> None:
 
 def test_a_note_has_no_text_of_its_own(world: Any) -> None:
     world.says(*(world.attachment(kind, "work", "given") for kind in ("note", "active_note", "folder", "tag")))
-    assert codes(world.acquire()) == ["INVALID_ARGUMENT"] * 2
+    turn = world.acquire()
+    assert codes(turn) == ["INVALID_ARGUMENT"] * 4
+    assert [each.id for each in turn.artifacts] == ["work", "work", "work/", "#work"]
 
 
 # -- folders and tags --
@@ -371,7 +374,7 @@ def test_paths_mean_nothing_in_another_vault(world: Any) -> None:
     kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note", "selected_text"]
     world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
     turn = world.acquire()
-    assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len({"note", "active_note", "selected_text"}), None]
+    assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]
     assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
 
 
@@ -577,3 +580,79 @@ def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
         "open-files",
     ]
     assert set(given.values()) == {None, "NAMES_ONLY"}
+
+
+# -- what stands around selected text --
+
+SELECTED = {"a.md": "one\ntwo\nthree\n", "private/b.md": "one\ntwo\nthree\n"}
+
+
+@pytest.mark.parametrize(
+    ("path", "shares", "around"),
+    [
+        ("a.md", {}, ("one\n", "\nthree\n")),
+        ("a.md", {"level": "names"}, ("", "")),
+        ("private/b.md", {"deny": ["private/"]}, ("", "")),
+    ],
+)
+def test_around_a_selection_is_shown_what_this_client_may_see(
+    make_world: Any, path: str, shares: dict[str, Any], around: tuple[str, str]
+) -> None:
+    world = make_world(SELECTED, **shares)
+    world.says(world.attachment("selected_text", f"{path}#L2-L2", "two"))
+    [found] = world.acquire(pipeline="refactor").artifacts
+    assert tuple(world.texts(name) if name else "" for name in (found.before, found.after)) == around
+    assert (found.note is not None) == any(around) and found.failed is None
+    assert world.texts(found.revision) == "two"
+
+
+def test_what_was_read_around_a_selection_is_read_anew_where_it_may_not_be_shown_any_more(
+    make_world: Any,
+) -> None:
+    world = make_world(SELECTED)
+    world.says(world.attachment("selected_text", "a.md#L2-L2", "two"))
+    turn = world.acquire(pipeline="refactor")
+    prompts = world.conversation.prompts
+    world.sends(turn)
+    [sent] = world.conversation.prompts[len(prompts) :]
+    sent = replace(sent, pipeline="refactor")
+    world.conversation = replace(world.conversation, prompts=(sent,))
+    world.goes_on()
+    assert world.acquire("m2", pipeline="refactor") == replace(turn, message="m2")
+    world.level = "names"
+    [found] = world.acquire("m2", pipeline="refactor").artifacts
+    assert (found.before, found.after, found.note) == ("", "", None)
+
+
+def test_in_a_chat_no_note_is_read_for_what_stands_around(make_world: Any) -> None:
+    world = make_world(SELECTED)
+    world.says(world.attachment("selected_text", "a.md#L2-L2", "two"))
+    [found] = world.acquire().artifacts
+    assert (found.before, found.after, found.note) == ("", "", None)
+
+
+def test_what_is_selected_in_the_workspace_now_has_its_surroundings_too(make_world: Any) -> None:
+    world = make_world(SELECTED, active="a.md")
+    world.state = replace(world.state, selection=Selection(NoteId("a.md"), 2, 2, MTIME, "two"))
+    world.says(world.attachment("selected_text"))
+    [found] = world.acquire(pipeline="completion").artifacts
+    assert (found.id, world.texts(found.before)) == ("a.md#L2-L2", "one\n")
+
+
+def test_for_a_compression_nothing_is_read(make_world: Any) -> None:
+    world = make_world(SELECTED)
+    world.pins(Provider("p", "note", NoteId("a.md")))
+    world.says(world.attachment("note", "a.md"))
+    turn = world.acquire(pipeline="compression")
+    assert (turn.artifacts, turn.provided, turn.policy.pipeline) == ((), (), "compression")
+
+
+@pytest.mark.parametrize("pipeline", ["chat", "completion", "refactor", "compression"])
+def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeline: Pipeline) -> None:
+    world = make_world(SELECTED)
+    settings = replace(world.conversation.settings, history_turns=7)
+    world.conversation = replace(world.conversation, settings=settings)
+    world.says()
+    turn = world.acquire(pipeline=pipeline)
+    expected = Policy(pipeline=pipeline, skills_stay=True, history_turns=7, summary_tokens_max=SUMMARY_TOKENS_MAX)
+    assert turn.policy == expected

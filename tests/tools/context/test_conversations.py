@@ -21,8 +21,11 @@ from workspaced_events import catalogue as c
 from workspaced_events.conversation import Conversation, library_of, turn_of
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_tools.context.assemble import assemble
+from workspaced_tools.context.citing.search import Document
+from workspaced_tools.context.citing.sources import sources_of
 from workspaced_tools.context.model import Assembled, Turn
-from workspaced_tools.errors import BudgetExceeded
+from workspaced_tools.context.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
+from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -34,6 +37,8 @@ SIZES = (0, 60, 400, 3_000)
 WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
 RESERVE = 500
 KEPT_ROUNDS = 3
+COMPOSER, ADAPTER = "COMPOSER: answer in lists.", "ADAPTER: no tables."
+OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
 PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("text", {"text": "Pinned words."}),
@@ -55,8 +60,19 @@ class Talk:
     def __init__(self, folder: Path, window: int) -> None:
         self.versions: Counter[str] = Counter()
         self.world = w.past_world.World(folder, {note: self.version(note, 1) for note in NOTES})
-        self.chat = w.Chat(self.world, window=window, reserve=RESERVE, tools='[{"name": "look_up"}]')
+        self.turns = 4 if window > 100_000 else None
+        self.chat = w.Chat(
+            self.world,
+            window=window,
+            reserve=RESERVE,
+            tools='[{"name": "look_up"}]',
+            composer=COMPOSER,
+            adapter=ADAPTER,
+            history_turns=self.turns,
+        )
         self.prompts: list[tuple[Turn, Assembled]] = []
+        """Of chats."""
+        self.others: list[Assembled] = []
         self.refused = 0
         self.cause = False
         """Whether since the last prompt something happened that may change what comes first."""
@@ -77,7 +93,8 @@ class Talk:
     def take(self, step: Step) -> None:
         kind, n, m = step
         bounds = (
-            (40, self.ask),
+            (36, self.ask),
+            (42, self.ask_otherwise),
             (55, self.use_tools),
             (65, self.edit),
             (70, self.look_at),
@@ -98,7 +115,7 @@ class Talk:
         """Up to four; some twice, some that cannot be read."""
         found: list[Any] = []
         for at in range(n % 5):
-            which = (m >> (3 * at)) % 23
+            which = (m >> (3 * at)) % 26
             if which < 2 * len(NOTES):
                 found.append(NOTES[which % len(NOTES)])
                 continue
@@ -109,6 +126,9 @@ class Talk:
                 c.Attachment("folder", "work"),
                 c.Attachment("tag", "none"),
                 self.chat.given("selected_text", f"a.md#L1-L{n}", f"Selected {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}.", f"Before {n}.", f"After {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", None, f"Before {n}."),
+                self.chat.search(f"search {n % 3}", "q", *self.documents(n, m)),
                 self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
                 self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
                 self.chat.given("skill", "baking", "Knead it."),
@@ -117,6 +137,28 @@ class Talk:
             )
             found.append(odd[(which - 2 * len(NOTES)) % len(odd)])
         return found
+
+    def documents(self, n: int, m: int) -> list[Document]:
+        """Up to three; some have the same source."""
+        return [
+            Document(f"T{m % 5}", f"source {(n + at) % 4}", f"Document {n}. " * (m % 40)) for at in range(n % 4)
+        ]
+
+    def ask_otherwise(self, n: int, m: int) -> None:
+        """In another pipeline, for a message that is there or for a new one."""
+        pipeline = OTHERS[m % 3]
+        name = self._some_message(n) if pipeline == "compression" or n % 2 else None
+        if name is None:
+            name = self.chat.say("" if n % 3 else f"Do {n}.", *self.attachments(n, m))
+        before = self.chat.now
+        turn = self.chat.acquired(name, pipeline=pipeline, rebase=n % 5 == 0)
+        try:
+            made = assemble(before, turn, self.chat.texts)
+        except (BudgetExceeded, ArgumentInvalid):
+            return
+        self.chat.record(turn, made)
+        self.check_other(before, turn, made)
+        self.others.append(made)
 
     def ask(self, n: int, m: int) -> None:
         self.chat.say(f"Question {n}? {'And why? ' * (m % 60)}", *self.attachments(n, m))
@@ -135,9 +177,12 @@ class Talk:
             given_back = calls[: len(calls) - (m % 7 == 0)]
             if not given_back:
                 return
-            self.chat.results(
-                *((call, f"Result. {'row ' * (m % 600)}") for call in given_back), is_error=m % 5 == 0
-            )
+            if m % 4 == 0:
+                found = self.chat.found("q", *self.documents(n, m))
+                self.chat.search_results(*((call, found) for call in given_back))
+            else:
+                results = ((call, f"Result. {'row ' * (m % 600)}") for call in given_back)
+                self.chat.results(*results, is_error=m % 5 == 0)
             if not self.prompt():
                 return
         self.chat.answer("Done.")
@@ -199,7 +244,15 @@ class Talk:
     def change_settings(self, n: int, m: int) -> None:
         now = self.chat.now.settings
         system = f"You help, kind {n % 2}." if m % 2 else " "
-        self.chat.start(window=now.context_window, reserve=RESERVE, system=system, memory=f"Remember {n % 3}.")
+        self.chat.start(
+            window=now.context_window,
+            reserve=RESERVE,
+            composer=COMPOSER,
+            adapter=ADAPTER,
+            history_turns=self.turns,
+            system=system,
+            memory=f"Remember {n % 3}.",
+        )
         self.cause = True
 
     def rebase(self, _n: int, _m: int) -> None:
@@ -241,7 +294,32 @@ class Talk:
         keeps_the_library(before, turn, made)
         if self.prompts and not self.cause:
             goes_on_from(self.prompts[-1][1], made)
+        has_instructions_once(made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
         assert made.envelope.manifest.warnings == ()
+
+    def check_other(self, before: Conversation, turn: Turn, made: Assembled) -> None:
+        is_pure(before, turn, made, self.chat.texts)
+        is_whole(made)
+        fits(before, turn, made)
+        is_valid_for_providers(made)
+        tells_everything(before, turn, made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
+        assert (made.promoted, made.blocks, made.rebased, made.elided_until) == ((), (), None, None)
+        assert made.envelope.manifest.warnings == () and w.layer(made, "L2_PREVIOUS") == ""
+        after = self.chat.now
+        assert (after.library, after.elided_until, after.last_prompt()) == (
+            before.library,
+            before.elided_until,
+            before.last_prompt(),
+        )
+        if turn.policy.pipeline == "compression":
+            assert (w.system(made), w.layer(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
+            assert w.layer(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
+        else:
+            has_instructions_once(made)
+            shows_what_is_attached(turn, made, self.chat.texts)
+            assert w.layer(made, "L4_STRIP") == ""
 
 
 # -- what holds of every prompt --
@@ -284,7 +362,7 @@ def fits(before: Conversation, turn: Turn, made: Assembled) -> None:
     ids = list(before.messages)
     first = ids.index(turn_of(before, turn.message))
     rounds = [at for at in range(first) if begins(before, ids[at])]
-    if before.summary is None and len(rounds) >= KEPT_ROUNDS:
+    if turn.policy.pipeline == "chat" and before.summary is None and len(rounds) >= KEPT_ROUNDS:
         kept = {each.id for each in w.spoken(made)}
         for name in ids[rounds[-KEPT_ROUNDS] : first]:
             message = before.messages[name]
@@ -327,7 +405,8 @@ def tells_everything(before: Conversation, turn: Turn, made: Assembled) -> None:
     start = turn_of(before, turn.message)
     ids = list(before.messages)
     for name in ids[: ids.index(turn.message) + 1]:
-        kind = "query" if name == start and begins(before, name) else "message"
+        is_query = name == start and begins(before, name) and turn.policy.pipeline != "compression"
+        kind = "query" if is_query else "message"
         assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
     assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])
     for section in before.settings.sections:
@@ -341,7 +420,9 @@ def tells_everything(before: Conversation, turn: Turn, made: Assembled) -> None:
     found = Counter(
         (each.id, each.kind)
         for each in entries
-        if each.layer == "L3_TURN" and each.why not in {"pinned", "frame", "filtered"} and each.kind != "message"
+        if each.layer == "L3_TURN"
+        and each.why not in {"pinned", "frame", "filtered", "pipeline"}
+        and each.kind != "message"
     )
     assert found == wanted
     assert made.elided >= 0 and all(entry.tokens >= 0 for entry in entries)
@@ -357,6 +438,8 @@ def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
             continue
         seen.add((artifact.kind, artifact.id))
         mark = texts(artifact.revision).partition("\n")[0]
+        if artifact.form == "search" or not mark:
+            continue
         states = {entry.state for entry in w.entries(made, artifact.id) if entry.layer == "L3_TURN"}
         if states == {"reference"}:
             assert mark in system and f"\n- {artifact.id}" in spoken
@@ -369,6 +452,26 @@ def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
     assert "<active_note>" not in w.system(made)
     assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
     assert "![[x.png]]" not in system
+
+
+def has_instructions_once(made: Assembled) -> None:
+    """Rule 18: behind the user's words, and nowhere else."""
+    assert w.layer(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
+    for text in (COMPOSER, ADAPTER):
+        assert w.whole(made).count(text) == 1
+
+
+def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
+    """Each source that the turn shows has the number that its catalogue says."""
+    catalogue = {(each.number, each.source) for each in sources_of(before, turn, texts)}
+    assert sorted(number for number, _ in catalogue) == list(range(1, len(catalogue) + 1))
+    lines = w.layer(made, "L3_TURN").splitlines()
+    shown = {
+        (int(line.removeprefix("<source_number>").partition("<")[0]), lines[at + 2][8:-9])
+        for at, line in enumerate(lines)
+        if line.startswith("<source_number>")
+    }
+    assert shown == catalogue
 
 
 def keeps_the_library(before: Conversation, turn: Turn, made: Assembled) -> None:
@@ -445,6 +548,7 @@ def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> No
     event(f"refused: {bool(talk.refused)}")
     event(f"rebased: {any(made.rebased for _, made in talk.prompts)}")
     event(f"elided: {any(made.elided for _, made in talk.prompts)}")
+    event(f"others: {bool(talk.others)}")
 
 
 @pytest.mark.parametrize("window", sorted(set(WINDOWS)))

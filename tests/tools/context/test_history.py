@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from workspaced_events.conversation import turn_of
 from workspaced_events.ids import MessageId
 from workspaced_tools.context.history import KEEP_ROUNDS, continuation_of, history_of, last_rounds, paired
-from workspaced_tools.context.model import Block, ChatMessage, ManifestEntry
+from workspaced_tools.context.model import Block, ChatMessage, ManifestEntry, Policy
 from workspaced_tools.errors import NotRecorded
 
 _SPEC = importlib.util.spec_from_file_location("talks", Path(__file__).with_name("talks.py"))
@@ -52,6 +53,14 @@ def whys(dropped: Sequence[ManifestEntry]) -> list[tuple[str, str, str]]:
     return [(entry.id, entry.state, entry.why) for entry in dropped]
 
 
+policies = st.builds(
+    Policy,
+    pipeline=st.sampled_from(["chat", "compression"]),
+    skills_stay=st.booleans(),
+    history_turns=st.none() | st.integers(1, 4),
+)
+
+
 @pytest.fixture
 def talk() -> Talk:
     return Talk()
@@ -65,12 +74,13 @@ def talk() -> Talk:
 def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
     talk = data.draw(talks.talks())
     message = data.draw(st.sampled_from(list(talk.now.messages)))
-    before = history_of(talk.now, message, talk.texts)
+    policy = data.draw(policies)
+    before = history_of(talk.now, message, talk.texts, policy)
     since = continuation_of(talk.now, message, talk.texts)
     assert_valid(before.messages)
     assert_valid(since.messages)
     assert (before, since) == (
-        history_of(talk.now, message, talk.texts),
+        history_of(talk.now, message, talk.texts, policy),
         continuation_of(talk.now, message, talk.texts),
     )
 
@@ -84,7 +94,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
     turn = every.index(turn_of(talk.now, message))
     first = talk.now.messages[every[turn]]
     begin = turn + (first.role == "user" and not first.is_carrier)
-    before = history_of(talk.now, message, talk.texts)
+    before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
     since = continuation_of(talk.now, message, talk.texts)
     for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
         records = [entry.id for entry in past.dropped]
@@ -104,15 +114,16 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Ta
 
 
 @settings(max_examples=100, deadline=None)
-@given(talks.talks())
-def test_a_history_goes_on_as_it_began(talk: Talk) -> None:
+@given(talks.talks(), st.booleans())
+def test_a_history_goes_on_as_it_began(talk: Talk, skills_stay: bool) -> None:
     """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
+    policy = Policy(skills_stay=skills_stay)
     again = Talk()
     again.ask("first", "words")
     last: tuple[ChatMessage, ...] = ()
     for message in talk.now.messages.values():
         again.repeat(message, talk)
-        history = history_of(again.now, message.id, again.texts).messages
+        history = history_of(again.now, message.id, again.texts, policy).messages
         assert history[: len(last)] == last
         last = history
 

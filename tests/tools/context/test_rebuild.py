@@ -1,6 +1,7 @@
 """Prompts made again: from the log and its blobs alone they are what was sent, and whatever changed is noticed."""
 
 import importlib.util
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +19,11 @@ from workspaced_events.conversation import NO_CONVERSATIONS
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.fold import fold_all
 from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.record import decode_event
 from workspaced_events.slicing import Slice
 from workspaced_events.state import EMPTY, WorkspaceState
 from workspaced_events.visits import visits_from
+from workspaced_tools.context.citing.search import Document
 from workspaced_tools.context.model import LAYERS, Turn
 from workspaced_tools.context.rebuild import (
     MANIFEST,
@@ -80,10 +83,12 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """A conversation of five prompts: with notes that change, a pin, a tool, an edit, a rebase."""
+    """A conversation of eight prompts: with notes that change, a pin, tools, a skill, searches, an edit, a rebase,
+    and three of other pipelines."""
     world = w.past_world.World(tmp_path / "vault", NOTES)
-    chat = w.Chat(world, tools='[{"name": "look_up"}]', memory="Likes tea.")
-    chat.turn("What is Alpha?", "a.md", "gone.md")
+    chat = w.Chat(world, tools='[{"name": "look_up"}]', memory="Likes tea.", composer="Be brief.")
+    searched = chat.search("s", "alpha", Document("Alpha", "x.md", "Found."))
+    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("skill", "baking", "Knead it."), searched)
     chat.pin("words", "text", text="Pinned words.")
     world.write("a.md", "# Alpha\n\nAnother text.\n")
     chat.turn("And Beta?", "a.md", "b.md")
@@ -93,9 +98,13 @@ def log(tmp_path: Path) -> Iterator[Log]:
     chat.results(("call-1", "found"))
     chat.prompt()
     chat.answer()
-    chat.start(system="You are brief.")
+    chat.start(system="You are brief.", history_turns=2)
     chat.say("Once more.", "a.md")
     chat.prompt(rebase=True)
+    for pipeline in ("completion", "refactor"):
+        chat.say("", chat.selection("a.md#L1-L1", "# Alpha"), "b.md")
+        chat.prompt(pipeline=pipeline)
+    chat.prompt("m5", pipeline="compression")
     world.close()
     shutil.rmtree(world.folder)
     yield Log(world.events.all, world.blobs)
@@ -107,7 +116,8 @@ def log(tmp_path: Path) -> Iterator[Log]:
 def test_every_prompt_is_what_was_sent_though_the_vault_is_gone(log: Log) -> None:
     found = log.verified()
     assert [each.prompt for each in found] == log.prompts
-    assert len(found) == 5
+    assert len(found) == 8
+    assert {each.prompt.pipeline for each in found} == {"chat", "completion", "refactor", "compression"}
     for each in found:
         assert (each.outcome, each.differs, each.why) == (Outcome.SAME, None, "")
         assert each.envelope is not None and each.envelope.combined_hash == each.prompt.combined_hash
@@ -129,7 +139,7 @@ def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     assert (last.differs, first.differs) == (None, None)
     assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
     assert manifest_of(source, sent[1]) == first.made.envelope.manifest
-    assert len(history_tokens(source, about)) == 5
+    assert len(history_tokens(source, about)) == 8
 
 
 def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
@@ -150,6 +160,15 @@ def test_the_beginning_of_several_ids_names_none(log: Log) -> None:
     assert found.conversation("chat").id == "chat"  # it is one itself
     with pytest.raises(InvalidArgument):
         found.conversation("c")
+
+
+def test_prompts_from_before_there_were_pipelines_are_what_was_sent() -> None:
+    """A log of version 4: with a skill, a long summary, a selection, failed tools, results that were shortened."""
+    golden = json.loads((Path(__file__).parents[2] / "data" / "prompts" / "v4.json").read_bytes())
+    events = [decode_event(json.dumps(each).encode()) for each in golden["events"]]
+    old = Log(events, {name: text.encode() for name, text in golden["texts"].items()})
+    assert len(old.prompts) == 17 and any(each.elided for each in old.prompts)
+    assert old.outcomes() == [Outcome.SAME] * 17
 
 
 # -- not the same --

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from workspaced_events.catalogue import Pipeline
 from workspaced_events.conversation import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
 
 from .estimate import Estimator
@@ -26,6 +27,7 @@ CACHED_TOKENS_MIN: Final = 1_024
 STATUS_CONVERSATIONS_MAX: Final = 10
 
 FIRST: Final = "first prompt"
+OTHER_PIPELINE: Final = "another pipeline"
 SETTINGS: Final = "L1 changed: settings"
 UNEXPLAINED: Final = "L1 changed: no cause in the log"
 MODEL_OR_TOOLS: Final = "settings changed"
@@ -58,6 +60,7 @@ class Accounted(msgspec.Struct, frozen=True, rename="camel"):
     """At least so many tokens are as they were in the prompt before."""
     input_tokens: int | None
     cached_tokens: int | None
+    pipeline: Pipeline = "chat"
 
 
 class Summed(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,18 +77,23 @@ class Summed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def account(conversation: Conversation, history_tokens: Mapping[int, int] | None = None) -> tuple[Accounted, ...]:
-    """Every prompt that the conversation remembers, in order; but for the first of those that are all it can hold,
-    since nothing is known of the one before.
+    """Every prompt that the conversation remembers, in order, each held against the one before of its pipeline.
+
+    Where a pipeline's are all that it can hold, the first of them is left out: nothing is known of the one before.
 
     Args:
         history_tokens: those of the fourth layer by the prompt's sequence, as far as they are known; they are in
             no event, only in the manifest.
     """
-    prompts = conversation.prompts
-    pairs: list[tuple[Prompt | None, Prompt]] = [*pairwise(prompts)]
-    if 0 < len(prompts) < PROMPTS_MAX:
-        pairs.insert(0, (None, prompts[0]))
-    return tuple(_accounted(conversation, *pair, history_tokens or {}) for pair in pairs)
+    counts = Counter(each.pipeline for each in conversation.prompts)
+    last: dict[Pipeline, Prompt] = {}
+    found = []
+    for prompt in conversation.prompts:
+        before = last.get(prompt.pipeline)
+        if before is not None or counts[prompt.pipeline] < PROMPTS_MAX:
+            found.append(_accounted(conversation, before, prompt, history_tokens or {}))
+        last[prompt.pipeline] = prompt
+    return tuple(found)
 
 
 def _accounted(
@@ -112,11 +120,13 @@ def _accounted(
         expected,
         prompt.input_tokens,
         prompt.cached_tokens,
+        prompt.pipeline,
     )
 
 
 def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> str | None:
     """What of `prompt` differs from `before`, by the log: of several things the one that stands first in a prompt.
+    Both are of one pipeline.
 
     What follows from any further message is no difference.
     """
@@ -222,7 +232,10 @@ def first_changed(before: Envelope, after: Envelope) -> LayerId | None:
 
 def causes_of(conversation: Conversation, prompts: Sequence[Prompt], changed: LayerId) -> list[str]:
     """Why that layer is another one in the last of `prompts` than in the first; they follow each other."""
-    causes = (cause_of(conversation, *pair) for pair in pairwise(prompts))
+    if prompts[0].pipeline != prompts[-1].pipeline:
+        return [OTHER_PIPELINE]
+    same = [each for each in prompts if each.pipeline == prompts[0].pipeline]
+    causes = (cause_of(conversation, *pair) for pair in pairwise(same))
     return list(dict.fromkeys(each for each in causes if each is not None and _layer_of(each) == changed))
 
 

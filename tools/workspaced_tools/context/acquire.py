@@ -9,13 +9,17 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.catalogue import Pipeline
 from workspaced_events.conversation import NO_CALIBRATION, Calibration, Conversation, model_key, turn_of
 from workspaced_events.ids import MessageId, NoteId
 
 from ..errors import ArgumentInvalid, NotRecorded
+from ..limits import SUMMARY_TOKENS_MAX
 from ..view import View
 from .attachments import attached
-from .model import TURN_VERSION, Texts, Turn
+from .given import lost_of
+from .model import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
+from .pipelines import PARTS
 from .providers import provide
 from .reading import Keep, Reading
 
@@ -29,8 +33,9 @@ def acquire(
     calibration: Calibration,
     *,
     rebase: bool = False,
+    pipeline: Pipeline = "chat",
 ) -> Turn:
-    """What the prompt up to `message` is made from.
+    """What the prompt up to `message` is made from; for a compression nothing is read.
 
     A prompt that goes on with a turn gets what was read for the one before, so that the turn's payload keeps its
     bytes; unless something of it may not be shown any more, then all is read anew.
@@ -44,31 +49,48 @@ def acquire(
             f"The conversation has no message {message!r}", hint="Add the message, or name one that it has."
         )
     reading = Reading(view, texts, keep, conversation.vault)
-    begin = turn_of(conversation, message)
-    if begin != message:
-        earlier = _earlier(conversation, begin, message, texts)
+    begin, parts = turn_of(conversation, message), PARTS[pipeline]
+    lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
+    if begin != message and parts.turn:
+        earlier = _earlier(conversation, begin, message, texts, pipeline)
         if earlier is not None and reading.shows(_notes_of(earlier)):
-            return replace(earlier, message=message, rebase=rebase)
+            return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost)
     settings = conversation.settings
+    artifacts: tuple[Artifact, ...] = ()
+    provided: tuple[Provided, ...] = ()
+    if parts.turn:
+        attachments = conversation.messages[begin].attachments
+        artifacts = attached(attachments, reading, surroundings=parts.surroundings)
+        provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
     is_calibrated = calibration.factor != NO_CALIBRATION.factor
     return Turn(
         TURN_VERSION,
         conversation.id,
         message,
-        artifacts=attached(conversation.messages[begin].attachments, reading),
-        provided=tuple(provide(pin, reading) for pin in conversation.pins.values()),
+        artifacts=artifacts,
+        provided=provided,
         factor=calibration.factor,
         estimator=model_key(settings.provider, settings.model) if is_calibrated else "seed",
-        rebase=rebase,
+        policy=Policy(
+            pipeline=pipeline,
+            skills_stay=True,
+            history_turns=settings.history_turns,
+            summary_tokens_max=SUMMARY_TOKENS_MAX,
+        ),
+        rebase=rebase and parts.library,
+        lost=lost,
     )
 
 
-def _earlier(conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts) -> Turn | None:
-    """What was read for the last prompt of the same turn, since the turn's message became what it is."""
+def _earlier(
+    conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts, pipeline: Pipeline
+) -> Turn | None:
+    """What was read for the pipeline's last prompt of the turn, since the turn's message became what it is."""
     ids = list(conversation.messages)
     turn = set(ids[ids.index(begin) : ids.index(message) + 1])
     since = conversation.messages[begin].seq
-    for prompt in reversed(conversation.prompts):
+    same = [prompt for prompt in conversation.prompts if prompt.pipeline == pipeline]
+    for prompt in reversed(same):
         if prompt.message in turn and prompt.as_of_seq >= since:
             try:
                 earlier = msgspec.json.decode(texts(prompt.inputs_sha256), type=Turn)

@@ -2,8 +2,8 @@
 
 Five layers, from most to least stable: what the runtime says of itself; the context library; this turn's context;
 the history without context; the user's words. The first two are the system message, the third and the last one
-user message, and the answers of tools follow it. Nothing here reads a file, a clock, a locale, or sets' order: the
-log and its blobs give any prompt again, to the byte.
+user message, and the answers of tools follow it. Which of them a prompt has depends on its pipeline. Nothing here
+reads a file, a clock, a locale, or sets' order: the log and its blobs give any prompt again, to the byte.
 
 `LibraryEntry.tokens` are seed tokens, so that one estimator counts a whole prompt.
 """
@@ -16,17 +16,19 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.catalogue import Attachment, LibraryEntry
-from workspaced_events.conversation import Conversation, Message, library_of, turn_of
+from workspaced_events.conversation import Conversation, library_of, turn_of
 from workspaced_events.ids import MessageId
 
 from ..errors import ArgumentInvalid
 from . import blocks as b
 from .budget import Fitted, Parts, fit
+from .citing.searched import numbered
 from .estimate import Estimator, seed_tokens
-from .history import continuation_of, history_of
+from .history import Past, continuation_of, history_of
+from .instructions import add_system, add_words
 from .layers import Sheet, Thing, digests_of, joined, reuse_of
 from .library import Attached, Shelf, attached_to, latest_first, promoted, rebase_reason, refreshed
-from .manifest import cache_hints, manifest_of, warnings_of
+from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
 from .model import (
     ENVELOPE_VERSION,
     LAYERS,
@@ -43,12 +45,15 @@ from .model import (
     Texts,
     Turn,
 )
-from .payload import Payload, payload_of
+from .payload import Drawn, Payload, payload_of
+from .pipelines import PARTS
+from .window import begins, nothing_of
 
 RebaseReason = Literal["replaced", "budget", "asked"]
 NO_TEXT: Final = "NO_TEXT"
 """Given as bytes, which only images may be."""
 SUMMARY_ID: Final = "summary"
+NOTHING_SAID: Final = Past((), ())
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
@@ -57,9 +62,10 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
     What the conversation's library becomes where it is rebased, this prompt already has.
 
     Raises:
-        ArgumentInvalid: the turn is none of this conversation.
+        ArgumentInvalid: the turn is none of this conversation; or, of a compression, there is nothing to sum up.
         BudgetExceeded: it cannot be made to fit.
         NotRecorded: of `texts`.
+        LogDamaged: a text that is said to be a search is none.
     """
     if turn.version != TURN_VERSION or turn.conversation != conversation.id:
         raise ArgumentInvalid(
@@ -72,7 +78,13 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
             f"The conversation {conversation.id!r} has no message {turn.message!r}.",
             hint="It may have been removed: name one that is there.",
         )
-    return _Prompt(conversation, turn, texts).assembled()
+    prompt = _Prompt(conversation, turn, texts)
+    if not (prompt.parts.turn or prompt.past.messages or prompt.past.summary):
+        raise ArgumentInvalid(
+            f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
+            hint="Name the last message of a turn.",
+        )
+    return prompt.assembled()
 
 
 class _Chosen(msgspec.Struct, frozen=True):
@@ -96,12 +108,17 @@ class _Prompt:
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
         self.conversation, self.turn, self.texts = conversation, turn, texts
         self.estimator = Estimator(turn.factor)
+        self.pipeline = turn.policy.pipeline
+        self.parts = PARTS[self.pipeline]
         self.start = turn_of(conversation, turn.message)
-        self.base = library_of(conversation, self.start)
+        self.base = library_of(conversation, self.start) if self.parts.library else ()
         self.shelf = Shelf(texts)
         self.artifacts = tuple(map(_readable, turn.artifacts))
-        self.past = history_of(conversation, turn.message, texts, turn.policy.keep_rounds)
-        self.rest = continuation_of(conversation, turn.message, texts)
+        self.numbers = numbered(self.artifacts, texts)
+        self.past = self._past()
+        self.rest = NOTHING_SAID
+        if self.parts.turn:
+            self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
         tools = conversation.settings.tools_sha256
         self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
@@ -117,8 +134,10 @@ class _Prompt:
             "L5_USER": query,
         }
         rebased = self._rebased(chosen)
-        later = self._later_entries()
-        entries = promoted(chosen.attached.items, (*chosen.library, *later), self.shelf, self.start)
+        entries: tuple[LibraryEntry, ...] = ()
+        if self.parts.library:
+            known = (*chosen.library, *self._later_entries())
+            entries = promoted(chosen.attached.items, known, self.shelf, self.start)
         shelved = (*entries, *rebased.library) if rebased is not None else entries
         blocks = dict.fromkeys(entry.block_sha256 for entry in shelved if entry.block_sha256 in self.shelf.blocks)
         lost = len(self.base) - len(chosen.library) if chosen.reason == "budget" else 0
@@ -129,9 +148,14 @@ class _Prompt:
             seed_estimate=sum(sheet.seed for sheet in sheets.values()) + self.tool_seed,
             prefix_tokens=system.tokens + sheets["L2_PREVIOUS"].tokens,
             elided=len(chosen.entries) + lost,
-            elided_until=chosen.elided_until,
+            elided_until=chosen.elided_until if self.pipeline == "chat" else None,
             rebased=rebased,
         )
+
+    def _past(self) -> Past:
+        if not self.parts.history:
+            return Past((), nothing_of(self.conversation, self.turn.message, "pipeline"))
+        return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
 
     def _chosen(self, system: Sheet, query: Sheet) -> _Chosen:
         """The library and history that fit; again where the library had to lose what the turn refers to."""
@@ -170,7 +194,9 @@ class _Prompt:
         digests = digests_of(texts)
         hashes = digests.hashes
         blocks = [entry.block_sha256 for entry in chosen.library]
-        reuse = reuse_of(self.conversation, self.turn.message, sheets, hashes, blocks)
+        reuse = reuse_of(self.conversation, self.turn.message, sheets, hashes, blocks, self.pipeline)
+        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=rebased)
+        summary = self.estimator.tokens(self.past.summary or "")
         settings = self.conversation.settings
         manifest = manifest_of(
             self.turn,
@@ -179,7 +205,7 @@ class _Prompt:
             reuse,
             self.tool_tokens,
             settings.context_window - settings.output_reserve,
-            warnings_of(self.conversation, self.turn.message, reuse, rebased=rebased),
+            (*warnings, *summary_warning(summary, self.turn.policy)),
         )
         assert manifest.estimate == chosen.estimate, "what was fitted is what is sent"
         layers = tuple(
@@ -207,7 +233,9 @@ class _Prompt:
         messages = [ChatMessage("system", (Block("text", system),))] if system else []
         messages += [ChatMessage("user", (Block("text", summary),))] if summary else []
         content = chosen.payload.content(texts["L5_USER"])
-        if _begins_turn(self.conversation.messages[self.start]):
+        if not self.parts.turn:
+            return (*messages, *chosen.history, ChatMessage("user", content))
+        if begins(self.conversation.messages[self.start]):
             own = [ChatMessage("user", content, self.start)] if content else []
             return (*messages, *chosen.history, *own, *self.rest.messages)
         return (*messages, *_with_context((*chosen.history, *self.rest.messages), content))
@@ -245,9 +273,7 @@ class _Prompt:
 
     def _system(self) -> Sheet:
         sheet = self._sheet("L1_SYSTEM")
-        for section in self.conversation.settings.sections:
-            sha256 = section.text_sha256
-            sheet.add(Thing(section.name, "section", "section", revision=sha256), self.texts(sha256))
+        add_system(sheet, self.conversation.settings, self.pipeline, self.texts)
         return sheet
 
     def _library(self, chosen: _Chosen) -> Sheet:
@@ -262,13 +288,20 @@ class _Prompt:
         for entry in self.base:
             if entry.id not in kept:
                 sheet.record(Thing(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
+        if not self.parts.library:
+            for entry in library_of(self.conversation, self.start):
+                sheet.record(Thing(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
         return sheet
 
     def _payload(self, attached: Attached, query: Sheet) -> Payload:
         sheet = self._sheet("L3_TURN")
-        payload = payload_of(
-            sheet, self.turn.provided, attached, self.shelf, self.texts, query=bool(query.segments)
-        )
+        drawn = Drawn(self.shelf, self.texts, self.numbers, self.parts.surroundings)
+        has_words = any(segment.kind == "query" for segment in query.segments)
+        payload = payload_of(sheet, self.turn.provided, attached, drawn, query=has_words)
+        if not self.parts.turn:
+            for pin in self.conversation.pins.values():
+                sheet.record(Thing(pin.id, pin.kind, "pipeline", "dropped"))
+            return payload
         for message in self.rest.messages:
             sheet.add_message(message, "tool")
         sheet.entries += (replace(entry, layer=sheet.layer) for entry in self.rest.dropped)
@@ -281,7 +314,7 @@ class _Prompt:
         ids = list(self.conversation.messages)
         for name in ids[ids.index(self.start) : ids.index(self.turn.message) + 1]:
             message = self.conversation.messages[name]
-            if not _begins_turn(message):
+            if not begins(message):
                 yield from message.attachments
 
     def _history(self, chosen: _Chosen) -> Sheet:
@@ -296,15 +329,9 @@ class _Prompt:
     def _query(self) -> Sheet:
         sheet = self._sheet("L5_USER")
         message = self.conversation.messages[self.start]
-        if _begins_turn(message):
-            sha256 = message.text_sha256
-            text = self.texts(sha256) if sha256 is not None else ""
-            sheet.add(Thing(message.id, "query", "query", revision=sha256), text)
+        words = message if begins(message) else None
+        add_words(sheet, words, self.conversation.settings, self.pipeline, self.texts)
         return sheet
-
-
-def _begins_turn(message: Message) -> bool:
-    return message.role == "user" and not message.is_carrier
 
 
 def _readable(artifact: Artifact) -> Artifact:

@@ -20,55 +20,42 @@ from ..limits import (
     MEMBERS_ATTACHED_MAX,
 )
 from ..vault.note import Note, NoteFailure
+from .given import NOT_GIVEN, TOO_LARGE, distinct, named
 from .model import Artifact
 from .reading import (
-    DUPLICATE_ID,
     IMAGE_NOT_READ,
     NO_SELECTION,
-    NOT_GIVEN,
-    TOO_LARGE,
     TOO_MANY,
     Reading,
     Unavailable,
     utc_seconds,
 )
+from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 
 _ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 """What the address of an image that is no file of the vault begins with."""
 _DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
 
 
-def attached(attachments: Iterable[Attachment], reading: Reading) -> tuple[Artifact, ...]:
+def attached(
+    attachments: Iterable[Attachment], reading: Reading, *, surroundings: bool = False
+) -> tuple[Artifact, ...]:
     """The artifacts of the attachments, in their order, each once.
+
+    `surroundings`: what stands around selected text is read from its note, where the runtime gave nothing of it.
 
     Raises:
         OSError: of `Reading.keep`.
     """
-    found: list[Artifact] = []
-    shown: dict[tuple[ArtifactKind, str], Artifact] = {}
-    for attachment in attachments:
-        for artifact in _read(attachment, reading):
-            known = shown.get((artifact.kind, artifact.id))
-            if known is None or (known.failed is not None and artifact.failed is None):
-                shown[artifact.kind, artifact.id] = artifact
-                found.append(artifact)
-            elif artifact.note is None and artifact.revision not in ("", known.revision):
-                found.append(replace(artifact, revision="", media_type=None, bytes=0, failed=DUPLICATE_ID))
-    return tuple(found)
+    found = (artifact for attachment in attachments for artifact in _read(attachment, reading))
+    return distinct(surrounded(artifact, reading) if surroundings else artifact for artifact in found)
 
 
 def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     try:
         yield from _READERS.get(attachment.kind, _given)(attachment, reading)
     except (Unavailable, WorkspacedError) as error:
-        yield replace(_named(attachment), failed=error.code)
-
-
-def _named(attachment: Attachment) -> Artifact:
-    """What the attachment alone tells: an artifact without its text."""
-    kind = "note" if attachment.kind == "folder" or attachment.kind == "tag" else attachment.kind
-    name = attachment.id or attachment.text_sha256 or ""
-    return Artifact(kind, name, attachment.title or attachment.id or attachment.kind)
+        yield replace(named(attachment), failed=error.code)
 
 
 # -- of the vault --
@@ -146,8 +133,13 @@ def _artifact(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -
 
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """What was given, else what is selected in the workspace now; never another selection than was attached."""
-    if attachment.text_sha256 is not None:
-        yield from _given(attachment, reading)
+    around = attachment.before_sha256 or "", attachment.after_sha256 or ""
+    if attachment.text_sha256 is not None or any(around):
+        for sha256 in filter(None, around):
+            reading.texts(sha256)  # or it is no selection at a place that is known
+        selected = attachment.text_sha256 or reading.keep(b"")
+        [artifact] = _given(replace(attachment, text_sha256=selected), reading)
+        yield replace(artifact, before=around[0], after=around[1])
         return
     vault, state = reading.whole()
     selection = state.selection
@@ -168,6 +160,30 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
     yield Artifact("selected_text", name, attachment.title or name, revision, bytes=size, note=selection.note)
 
 
+def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
+    """Selected text with what its note has around it. As it is where that is known already, or is not for certain:
+    nothing is made up.
+
+    Raises:
+        OSError: of `Reading.keep`.
+    """
+    place = place_of(artifact.id)
+    is_known = artifact.failed is not None or artifact.before or artifact.after
+    if artifact.kind != "selected_text" or is_known or place is None:
+        return artifact
+    try:
+        note = reading.note(place.path)
+        parts = cut_out(note.text, place, reading.texts(artifact.revision))
+    except (Unavailable, WorkspacedError):
+        return artifact
+    if parts is None:
+        return artifact
+    kept = parts[0][-KEPT_CHARS_MAX:], parts[1][:KEPT_CHARS_MAX]
+    before, after = (reading.keep(part.encode()) if part else "" for part in kept)
+    title = note.title if artifact.title in ("", artifact.id) else artifact.title
+    return replace(artifact, before=before, after=after, title=title, note=note.id)
+
+
 def _check_no_text(attachment: Attachment) -> None:
     """
     Raises:
@@ -185,7 +201,7 @@ def _given(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
     text = reading.given(sha256)
-    yield replace(_named(attachment), revision=sha256, bytes=len(text.encode()))
+    yield replace(named(attachment), revision=sha256, bytes=len(text.encode()))
 
 
 def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
@@ -203,7 +219,7 @@ def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     if len(content) > ATTACHED_IMAGE_BYTES_MAX:
         raise Unavailable(TOO_LARGE)
     revision = reading.keep(content)
-    yield replace(_named(attachment), revision=revision, bytes=len(content), media_type=begin[1].lower())
+    yield replace(named(attachment), revision=revision, bytes=len(content), media_type=begin[1].lower())
 
 
 _READERS: Final[dict[AttachmentKind, Callable[[Attachment, Reading], Iterator[Artifact]]]] = {

@@ -9,7 +9,7 @@ from typing import Final
 import regex
 
 from ..rendering import RESERVED, escape_field, render_block
-from .model import Artifact, Provided
+from .model import Artifact, Provided, Texts
 
 BLANK_LINE: Final = "\n\n"
 TRIMMED: Final = " \t\r\n"
@@ -38,14 +38,20 @@ def trimmed(text: str) -> str:
 
 def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> str:
     """An artifact in full. `replaces`: the Context Library holds an older version of it."""
+    name, fields = block_head(artifact)
+    if replaces:
+        fields["replaces_library"] = REPLACES
+    return render_block(name, fields, text)
+
+
+def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
+    """The name of an artifact's block, and its fields."""
     fields = {"title": artifact.title or artifact.id}
     fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
     if artifact.mtime is not None:
         fields["mtime"] = artifact.mtime
-    if replaces:
-        fields["replaces_library"] = REPLACES
     name = "note_context" if artifact.kind == "note" else artifact.kind
-    return render_block(_tool_name(artifact) if name == "tool_result" else name, fields, text)
+    return _tool_name(artifact) if name == "tool_result" else name, fields
 
 
 def _tool_name(artifact: Artifact) -> str:
@@ -53,6 +59,19 @@ def _tool_name(artifact: Artifact) -> str:
     name = artifact.title
     plain = len(name) <= _TOOL_NAME_CHARS_MAX and _TOOL_NAME.fullmatch(name) is not None
     return name if plain and name not in _OURS else "tool_result"
+
+
+def given_block(artifact: Artifact, texts: Texts) -> str:
+    """An artifact in full, or what stands for one that could not be read.
+
+    Raises:
+        NotRecorded: its text is not kept.
+    """
+    return (
+        unavailable(artifact)
+        if artifact.failed is not None
+        else artifact_block(artifact, texts(artifact.revision))
+    )
 
 
 def provider_block(provided: Provided, text: str) -> str:

@@ -3,6 +3,9 @@
 A *carrier* is a user's message that begins with a tool's result; a *round* is a user's message that is no carrier,
 and what follows it. What stands before the first is a round as well.
 
+Of a turn's context only the bodies of its skills stay: they say how to do what was asked, then and later. They are
+part of their message, before the words, in the bytes that the turn had.
+
 What a prompt has shortened stays shortened in later ones, or else their provider's cache would be lost twice. That
 needs no record of its own: a prompt's `elided` counts what it was the first to leave out, and what it left out was
 *all* that is older than its last rounds; so the newest prompt that left anything out says up to where. Once that
@@ -11,7 +14,7 @@ results go, and those that have become old since; with room they come back, and 
 prompts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,15 +23,19 @@ from msgspec.structs import replace
 from workspaced_events.conversation import Conversation, Message, turn_of
 from workspaced_events.ids import MessageId
 
+from .blocks import BLANK_LINE, given_block, trimmed
+from .citing.search import Numbers
+from .citing.searched import written, written_by_turns
 from .estimate import seed_tokens
-from .model import Block, ChatMessage, ManifestEntry, Policy, Texts
+from .given import skills_of
+from .model import Artifact, Block, ChatMessage, ManifestEntry, Policy, Texts
+from .window import begins, start_of_last, window_of
 
-SPACE: Final = " \t\r\n"
-"""What is trimmed: these four, and not what else a language may call white."""
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
 """A tool's result of no more is not worth a note, and no note is shortened again."""
-KEEP_ROUNDS: Final = Policy().keep_rounds
+POLICY: Final = Policy()
+KEEP_ROUNDS: Final = POLICY.keep_rounds
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -46,116 +53,94 @@ class Paired(NamedTuple):
 
 
 def history_of(
-    conversation: Conversation, message: MessageId, texts: Texts, keep_rounds: int = KEEP_ROUNDS
+    conversation: Conversation,
+    message: MessageId,
+    texts: Texts,
+    policy: Policy = POLICY,
+    lost: Collection[str] = (),
 ) -> Past:
-    """What was said before the turn of `message`, oldest first, without its context.
+    """What was said before the turn of `message`, oldest first, without its context; of a compression also that
+    turn.
 
     Args:
         message: one of the conversation's.
-        keep_rounds: as in `Policy`: of the last so many nothing is left out for want of room, even if it once was
-            and they are the last only since others were removed.
+        lost: as in `Turn`.
 
     Raises:
         NotRecorded: a text is not kept.
     """
-    ids = list(conversation.messages)
-    turn = ids.index(turn_of(conversation, message))
-    before = [conversation.messages[each] for each in ids[:turn]]
-    summarised = _summarised(conversation, ids, message)
-    start = max(summarised, min(_elided(conversation, ids), _last_rounds(before, keep_rounds)))
-    left_out = [
-        _entry(each.id, "message", "summary" if at < summarised else "budget")
-        for at, each in enumerate(before[:start])
-    ]
-    read = paired(_chat(each, texts) for each in before[start:] if each.role != "system")
-    systems = [
-        _entry(each.id, "message", "filtered", "system role") for each in before[start:] if each.role == "system"
-    ]
-    old = _shortened(conversation, ids[: turn + 1], read.messages, keep_rounds)
-    messages = (*map(short_results, read.messages[:old]), *read.messages[old:])
-    dropped = [*left_out, *systems, *read.dropped, *shortenings(read.messages, messages)]
+    window = window_of(conversation, message, policy)
+    skills = _skills(window.messages, texts, lost) if policy.skills_stay else {}
+    spoken = [each for each in window.messages if each.role != "system"]
+    read = paired(_chat(each, texts, skills.get(each.id, ())) for each in spoken)
+    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
+    failed = [_failed(each) for given in skills.values() for each in given if each.failed is not None]
+    dropped = [*window.dropped, *systems, *read.dropped, *failed]
+    shown = written_by_turns(conversation, read.messages, texts, lost)
+    messages = shown
+    if policy.pipeline != "compression":
+        ids = list(conversation.messages)[: window.turn + 1]
+        old = _shortened(conversation, ids, shown, policy.keep_rounds)
+        messages = (*map(short_results, shown[:old]), *shown[old:])
+        dropped += shortenings(shown, messages)
     if (summary := conversation.summary) is None:
         return Past(messages, tuple(dropped))
-    if summarised:
+    if window.is_summed_up:
         return Past(messages, tuple(dropped), texts(summary.text_sha256))
-    return Past(
-        messages, (*dropped, _entry("summary", "summary", "filtered", "stands for no turn before this one"))
-    )
+    return Past(messages, (*dropped, _filtered("summary", "summary", "stands for no turn before this one")))
 
 
-def continuation_of(conversation: Conversation, message: MessageId, texts: Texts) -> Past:
+def continuation_of(
+    conversation: Conversation, message: MessageId, texts: Texts, numbers: Numbers | None = None
+) -> Past:
     """What follows the user's words that the turn of `message` begins with, up to it: tools' calls and results.
 
-    Of a turn that begins with no words of a user's it is all.
+    Of a turn that begins with no words of a user's it is all. `numbers` are those of the sources that the turn
+    shows before; they go on here.
 
     Raises:
         NotRecorded: a text is not kept.
     """
     ids = list(conversation.messages)
     turn = turn_of(conversation, message)
-    begin = ids.index(turn) + _begins(conversation.messages[turn])
+    begin = ids.index(turn) + begins(conversation.messages[turn])
     since = [conversation.messages[each] for each in ids[begin : ids.index(message) + 1]]
     read = paired(_chat(each, texts) for each in since if each.role != "system")
-    systems = [_entry(each.id, "message", "filtered", "system role") for each in since if each.role == "system"]
-    return Past(read.messages, (*systems, *read.dropped))
+    systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
+    shown = written(conversation, read.messages, numbers if numbers is not None else Numbers())
+    return Past(shown, (*systems, *read.dropped))
 
 
-# -- from where on --
+def _skills(
+    messages: Iterable[Message], texts: Texts, lost: Collection[str]
+) -> dict[MessageId, tuple[Artifact, ...]]:
+    """Of each message that begins a turn the skills that it was given, which belong to what it says."""
+    return {each.id: skills_of(each, texts, lost) for each in messages if begins(each) and each.attachments}
 
 
-def _summarised(conversation: Conversation, ids: Sequence[MessageId], message: MessageId) -> int:
-    """How many messages the summary stands for: whole turns, none where it tells of what comes after `message`."""
-    if (summary := conversation.summary) is None or summary.up_to not in conversation.messages:
-        return 0
-    end = ids.index(summary.up_to) + 1
-    if end > ids.index(message) + 1:
-        return 0
-    spoken = (conversation.messages[each] for each in ids[end:])
-    following = next((each for each in spoken if each.role != "system"), None)
-    if following is None or _begins(following):
-        return min(end, ids.index(turn_of(conversation, message)))
-    return ids.index(turn_of(conversation, summary.up_to))
-
-
-def _elided(conversation: Conversation, ids: Sequence[MessageId]) -> int:
-    until = conversation.elided_until
-    return ids.index(until) + 1 if until in conversation.messages else 0
-
-
-def _begins(message: Message) -> bool:
-    return message.role == "user" and not message.is_carrier
-
-
-def _last_rounds(messages: Sequence[Message], count: int) -> int:
-    starts = [at for at, each in enumerate(messages) if _begins(each)]
-    return _start_of_last(starts, count, len(messages))
-
-
-def _start_of_last(starts: Sequence[int], count: int, end: int) -> int:
-    if count == 0:
-        return end
-    return starts[-count] if len(starts) >= count else 0
+# -- rounds --
 
 
 def rounds(messages: Sequence[ChatMessage]) -> list[int]:
     """Where each round begins, the first at 0."""
-    begins = [
+    starts = [
         at for at, each in enumerate(messages) if each.role == "user" and each.content[0].type != "toolResult"
     ]
-    return begins if not messages or begins[:1] == [0] else [0, *begins]
+    return starts if not messages or starts[:1] == [0] else [0, *starts]
 
 
 def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
     """Where the last `count` rounds begin; 0 where there are no more."""
-    return _start_of_last(rounds(messages), count, len(messages))
+    return start_of_last(rounds(messages), count, len(messages))
 
 
 # -- filters --
 
 
-def _chat(message: Message, texts: Texts) -> ChatMessage:
-    """All that the message says, in the order that providers want."""
-    said = texts(message.text_sha256).strip(SPACE) if message.text_sha256 is not None else ""
+def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> ChatMessage:
+    """All that the message says, in the order that providers want; before its words its skills."""
+    words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
+    said = BLANK_LINE.join(filter(None, (*(given_block(each, texts) for each in skills), words)))
     blocks = [
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
         for each in message.tool_results
@@ -205,9 +190,9 @@ def _keep(
                 content.append(block)
                 left.discard(block.id)
             else:
-                dropped.append(_entry(f"{message.id}#{at}", _KINDS[block.type], "filtered", why))
+                dropped.append(_filtered(f"{message.id}#{at}", _KINDS[block.type], why))
         if all(block.type == "thinking" for block in content):
-            dropped.append(_entry(str(message.id), "message", "filtered", "says nothing"))
+            dropped.append(_filtered(str(message.id), "message", "says nothing"))
         else:
             kept.append(
                 message if len(content) == len(message.content) else replace(message, content=tuple(content))
@@ -234,7 +219,7 @@ def _shortened(
     """How many messages of `history` earlier prompts have shortened; `ids` go up to the present turn's first."""
     at = {each: index for index, each in enumerate(ids)}
     for prompt in reversed(conversation.prompts):
-        if prompt.elided and prompt.message in conversation.messages:
+        if prompt.pipeline == "chat" and prompt.elided and prompt.message in conversation.messages:
             turn = at.get(turn_of(conversation, prompt.message))
             if turn is not None:
                 then = [each for each in history if each.id is not None and at[each.id] < turn]
@@ -275,5 +260,9 @@ def shortenings(before: Iterable[ChatMessage], after: Iterable[ChatMessage]) -> 
     return found
 
 
-def _entry(id: str, kind: str, why: str, detail: str | None = None) -> ManifestEntry:  # noqa: A002
-    return ManifestEntry("L4_STRIP", id, kind, "dropped", why, detail=detail)
+def _filtered(id: str, kind: str, detail: str) -> ManifestEntry:  # noqa: A002
+    return ManifestEntry("L4_STRIP", id, kind, "dropped", "filtered", detail=detail)
+
+
+def _failed(skill: Artifact) -> ManifestEntry:
+    return ManifestEntry("L4_STRIP", skill.id, skill.kind, "failed", "history", detail=skill.failed)

@@ -1,7 +1,7 @@
 """Layers in the making: texts in their order, a record of each thing, and the hashes that tell what stayed.
 
-`reuse_of` compares a prompt's layers with those of the prompt before. A provider serves from its cache what begins
-with the same bytes, so a layer counts only where all before it stayed.
+`reuse_of` compares a prompt's layers with those of the prompt before in the same pipeline. A provider serves from
+its cache what begins with the same bytes, so a layer counts only where all before it stayed.
 """
 
 import hashlib
@@ -11,13 +11,14 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import LayerHashes
+from workspaced_events.catalogue import LayerHashes, Pipeline
 from workspaced_events.conversation import Conversation, turn_of
 from workspaced_events.ids import MessageId
 
 from .blocks import BLANK_LINE, trimmed
 from .estimate import Estimator, seed_tokens
 from .model import LAYERS, Block, ChatMessage, LayerId, ManifestEntry, Segment, State
+from .pipelines import PARTS
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)
@@ -145,7 +146,7 @@ def _block_text(block: Block) -> str:
 
 
 class Reuse(msgspec.Struct, frozen=True):
-    """What a prompt repeats of the conversation's last one."""
+    """What a prompt repeats of the last one of its pipeline."""
 
     stable: Mapping[LayerId, bool]
     blocks: int = 0
@@ -169,15 +170,19 @@ def reuse_of(
     sheets: Mapping[LayerId, Sheet],
     hashes: LayerHashes,
     blocks: Sequence[str],
+    pipeline: Pipeline = "chat",
 ) -> Reuse:
-    """Against the last prompt. `blocks`: the library's, by their sha256.
+    """Against the last prompt of that pipeline. `blocks`: the library's, by their sha256.
 
-    A message is in the history as its words alone, so a turn that was sent with its context is not served anew.
+    A message is in the history as its words alone, so a turn that was sent with its context is not served anew;
+    a compression had it in the history already.
     """
-    if not conversation.prompts:
+    last = conversation.last_prompt(pipeline)
+    if last is None:
         return Reuse(dict.fromkeys(LAYERS, False))
-    last = conversation.prompts[-1]
     turn, later = _since(conversation, last.message)
+    if not PARTS[pipeline].turn:
+        turn = later
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(blocks, last.library, strict=False)))
     stable: dict[LayerId, bool] = {
         "L1_SYSTEM": hashes.L1_SYSTEM == last.hashes.L1_SYSTEM,

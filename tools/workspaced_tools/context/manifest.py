@@ -8,11 +8,12 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from workspaced_events.catalogue import Pipeline
 from workspaced_events.conversation import Conversation
 from workspaced_events.ids import MessageId
 
 from .layers import Digests, Reuse, Sheet
-from .model import LAYERS, CacheHint, LayerId, Manifest, ManifestLayer, Turn
+from .model import LAYERS, CacheHint, LayerId, Manifest, ManifestLayer, Policy, Turn
 
 _ENDS: Final[tuple[tuple[tuple[LayerId, ...], Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]], ...]] = (
     (("L1_SYSTEM",), "L1_SYSTEM"),
@@ -62,23 +63,33 @@ def manifest_of(
     )
 
 
-def warnings_of(conversation: Conversation, message: MessageId, reuse: Reuse, *, rebased: bool) -> tuple[str, ...]:
-    """What of the first two layers changed since the last prompt though the log tells of no cause.
+def warnings_of(
+    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, rebased: bool
+) -> tuple[str, ...]:
+    """What of the first two layers changed since the pipeline's last prompt though the log tells of no cause.
 
     Causes are: the settings, a rebase, a turn that was removed, and asking for an earlier message than the last.
     """
-    if not conversation.prompts:
+    last = conversation.last_prompt(pipeline)
+    if last is None:
         return ()
-    last = conversation.prompts[-1]
     found = []
     if not reuse.stable["L1_SYSTEM"] and conversation.settings.seq <= last.seq:
         found.append(L1_CHANGED)
     ids = list(conversation.messages)
-    removed = any(prompt.message not in conversation.messages for prompt in conversation.prompts)
+    prompts = (prompt for prompt in conversation.prompts if prompt.pipeline == pipeline)
+    removed = any(prompt.message not in conversation.messages for prompt in prompts)
     rebased = rebased or any(rebase.seq > last.seq for rebase in conversation.rebases)
     if not (reuse.stable["L2_PREVIOUS"] or rebased or removed) and ids.index(message) >= ids.index(last.message):
         found.append(L2_CHANGED)
     return tuple(found)
+
+
+def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
+    """Where the summary is longer than it is to be: it stands in every prompt."""
+    if policy.summary_tokens_max is None or tokens <= policy.summary_tokens_max:
+        return ()
+    return (f"The summary has about {tokens} tokens, more than {policy.summary_tokens_max}.",)
 
 
 def cache_hints(sheets: Mapping[LayerId, Sheet], tool_tokens: int) -> tuple[CacheHint, ...]:

@@ -77,6 +77,8 @@ class Policy(Wire, frozen=True):
     """Whether the bodies of skills stay in the user's message of their turn. Prompts of before had it not so."""
     history_turns: int | None = None
     """As in `conversation_started`."""
+    summary_tokens_max: int | None = None
+    """Of a longer summary the manifest warns. None: of none."""
 
 
 class Turn(Wire, frozen=True):
@@ -97,6 +99,8 @@ class Turn(Wire, frozen=True):
     policy: Policy = Policy()
     rebase: bool = False
     """The library is to be rebased now (workspaced/context/rebase)."""
+    lost: tuple[str, ...] = ()
+    """What earlier messages were given and what is not kept any more, by sha256: it is shown as unavailable."""
 
 
 # -- what comes out --
@@ -107,7 +111,7 @@ class Segment(Wire, frozen=True):
 
     id: str
     kind: str
-    """An ArtifactKind, or `section`, `reference`, `provider`, `message`, `summary`, `query`."""
+    """An ArtifactKind, or `section`, `reference`, `provider`, `message`, `summary`, `query`, `instruction`."""
     text: str
     tokens: int
 
@@ -156,7 +160,8 @@ class ManifestEntry(Wire, frozen=True):
     kind: str
     state: State
     why: str
-    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget..."""
+    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget, strip,
+    pipeline..."""
     tokens: int = 0
     bytes: int = 0
     revision: str | None = None

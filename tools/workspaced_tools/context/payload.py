@@ -11,11 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from . import blocks as b
+from .citing.search import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from .estimate import IMAGE_TOKENS, seed_tokens
 from .layers import Sheet, Thing, joined
 from .library import Attached, Item, Shelf
 from .model import Artifact, Block, Provided, Segment, State, Texts
+from .surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 
+_CUT: Final = f"documents are cut to {DOCUMENT_CHARS_MAX} characters"
 _ELSEWHERE: Final = frozenset({"tool_result", "image"})
 
 
@@ -24,27 +27,46 @@ class Payload(msgspec.Struct, frozen=True):
     providers: tuple[Block, ...]
     context: str
     images: tuple[Block, ...]
+    is_labelled: bool
+    """Whether the user's words have a label: they stand behind context."""
 
     def content(self, query: str) -> tuple[Block, ...]:
-        """Of the message: without context the user's words alone, without a label."""
-        words = (self.context, b.QUERY_FRAME, query) if self.context and query else (self.context, query)
+        """Of the message; `query` is the last layer's text."""
+        words = (self.context, b.QUERY_FRAME, query) if self.is_labelled else (self.context, query)
         text = b.BLANK_LINE.join(filter(None, words))
         return (*self.providers, *([Block("text", text)] if text else ()), *self.images)
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """What the payload is drawn with."""
+
+    shelf: Shelf
+    texts: Texts
+    numbers: Numbers
+    """Of the sources of the turn's searches, those of its artifacts included."""
+    surroundings: bool = False
+    """Whether selected text is shown in what stands around it."""
+
+
 def payload_of(
-    sheet: Sheet, provided: Iterable[Provided], attached: Attached, shelf: Shelf, texts: Texts, *, query: bool
+    sheet: Sheet, provided: Iterable[Provided], attached: Attached, drawn: Drawn, *, query: bool
 ) -> Payload:
-    """Draws it on `sheet`. `query`: whether the user said something."""
+    """Draws it on `sheet`. `query`: whether the user said something.
+
+    Raises:
+        NotRecorded: a text is not kept.
+        LogDamaged: a search is none.
+    """
     for each in provided:
-        _add_provided(sheet, each, texts)
+        _add_provided(sheet, each, drawn.texts)
     providers = tuple(Block("text", segment.text) for segment in sheet.segments)
-    _add_tool_results(sheet, attached.items, shelf)
+    _add_tool_results(sheet, attached.items, drawn)
     _add_references(sheet, attached.items)
-    _add_blocks(sheet, attached.items, shelf)
+    _add_blocks(sheet, attached.items, drawn)
     _add_failed(sheet, attached.items)
     context = joined(sheet.segments[len(providers) :])
-    if context and query:
+    is_labelled = bool(context) and query
+    if is_labelled:
         sheet.record(Thing("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
     images = tuple(_images(sheet, attached.items))
     for artifact in attached.duplicates:
@@ -52,7 +74,7 @@ def payload_of(
             artifact.id, artifact.kind, "duplicate", "dropped", artifact.revision or None, artifact.failed
         )
         sheet.record(thing)
-    return Payload(sheet, providers, context, images)
+    return Payload(sheet, providers, context, images, is_labelled)
 
 
 def _add_provided(sheet: Sheet, provided: Provided, texts: Texts) -> None:
@@ -66,13 +88,23 @@ def _add_provided(sheet: Sheet, provided: Provided, texts: Texts) -> None:
     sheet.add(Thing(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
 
 
-def _add_tool_results(sheet: Sheet, items: Iterable[Item], shelf: Shelf) -> None:
+def _add_tool_results(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None:
     results = [item for item in items if item.artifact.kind == "tool_result" and item.artifact.failed is None]
     if results:
         sheet.add(Thing("tools", "frame", "frame"), b.TOOLS_HEADING)
     for item in results:
-        block, seed = shelf.block(item.artifact)
-        sheet.add(_thing(item), block, seed=seed)
+        if item.artifact.form == "search":
+            _add_search(sheet, item, drawn)
+        else:
+            block, seed = drawn.shelf.block(item.artifact)
+            sheet.add(_thing(item), block, seed=seed)
+
+
+def _add_search(sheet: Sheet, item: Item, drawn: Drawn) -> None:
+    search = read_search(drawn.texts(item.artifact.revision))
+    is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
+    thing = replace(_thing(item), state="shortened", detail=_CUT) if is_cut else _thing(item)
+    sheet.add(thing, search_block(*b.block_head(item.artifact), search, drawn.numbers))
 
 
 def _add_references(sheet: Sheet, items: Iterable[Item]) -> None:
@@ -88,13 +120,28 @@ def _add_references(sheet: Sheet, items: Iterable[Item]) -> None:
     sheet.segments.append(Segment("references", "reference", b.references(lines), tokens))
 
 
-def _add_blocks(sheet: Sheet, items: Iterable[Item], shelf: Shelf) -> None:
+def _add_blocks(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None:
     shown = [item for item in items if _is_block(item)]
     for item in sorted(shown, key=lambda item: item.active):
-        block, seed = shelf.block(_as_shown(item), replaces=item.how == "changed")
+        if item.artifact.before or item.artifact.after:
+            _add_selection(sheet, item, drawn)
+            continue
+        block, seed = drawn.shelf.block(_as_shown(item), replaces=item.how == "changed")
         if item.how == "changed":
             seed += seed_tokens(_line(item))
         sheet.add(_thing(item), block, seed=seed)
+
+
+def _add_selection(sheet: Sheet, item: Item, drawn: Drawn) -> None:
+    """In what stands around it, as far as that is wanted; a cursor is nothing without."""
+    artifact = item.artifact
+    if not drawn.surroundings and not is_cursor(artifact):
+        block, seed = drawn.shelf.block(artifact)
+        sheet.add(replace(_thing(item), detail=LEFT_OUT), block, seed=seed)
+        return
+    shown = around(artifact, drawn.texts)
+    thing = replace(_thing(item), state="shortened", detail=SHORTENED) if shown.is_shortened else _thing(item)
+    sheet.add(thing, marked_block(artifact, drawn.texts(artifact.revision), shown))
 
 
 def _is_block(item: Item) -> bool:

@@ -3,7 +3,7 @@
 All of it comes through the `View` of the client that asks. So what the share policy withholds does not exist here,
 and a client that is shown names gets no text. A text goes to the blobs as soon as it is read; only its name stays.
 
-Why something cannot be shown is a code: that of an error, or one of these.
+Why something cannot be shown is a code: that of an error, one of given.py, or one of these.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,6 +20,7 @@ from ..notes_view import note_or_error, served_vault
 from ..read_note import only_note
 from ..vault.note import Note, NoteFailure
 from ..view import VaultPort, View
+from .given import TOO_LARGE
 from .model import Texts
 
 Keep = Callable[[bytes], str]
@@ -27,18 +28,12 @@ Keep = Callable[[bytes], str]
 
 NAMES_ONLY: Final = "NAMES_ONLY"
 """This client is shown names, and this is more."""
-NOT_GIVEN: Final = "NOT_GIVEN"
-"""Only the runtime has its text, and gave none."""
 NO_SELECTION: Final = "NO_SELECTION"
 """Nothing is selected, or something else than was attached."""
 IMAGE_NOT_READ: Final = "IMAGE_NOT_READ"
 """An image file of the vault, or one that was not given as a data URI."""
-TOO_LARGE: Final = "TOO_LARGE"
-"""Longer than ATTACHED_CHARS_MAX, or than ATTACHED_IMAGE_BYTES_MAX."""
 TOO_MANY: Final = "TOO_MANY"
 """The rest of a folder, of a tag, of a note's images."""
-DUPLICATE_ID: Final = "DUPLICATE_ID"
-"""Another text was attached under the same id before."""
 
 
 class Unavailable(Exception):

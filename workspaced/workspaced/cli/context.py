@@ -18,6 +18,7 @@ from workspaced_tools.context.model import LAYERS, Block, Envelope, Layer, Manif
 from workspaced_tools.context.sent import Again, Sent, Told, history_tokens, made_again, manifest_of, told
 
 from .call_readers import call_source
+from .chats import export_command, import_command
 from .common import daemon_options, json_option, print_ndjson, print_table, print_warnings, segment_progress, shown
 
 _STATE_COLOURS = {
@@ -40,7 +41,9 @@ def context_command(ctx: click.Context) -> None:
     workspaced context show TALK               the last prompt of a conversation, as it was sent
     workspaced context show TALK --manifest    what is in it, what was left out, and why
     workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
+    workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
     workspaced context diff m3 m5              which layer changed first between two prompts, and why
+    workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
     beginning of it. LOG is a data directory, an export, a bundle, or - for standard input; without it that of the
@@ -49,6 +52,9 @@ def context_command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_command, log=None, socket_path=None, workspace=None, as_json=False)
 
+
+context_command.add_command(export_command)
+context_command.add_command(import_command)
 
 # -- list --
 
@@ -113,6 +119,7 @@ def _row(listed: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--layers", "form", flag_value="layers", help="The five layers and their texts.")
 @click.option("--manifest", "form", flag_value="manifest", help="What is in it, what was left out, and why.")
 @click.option("--cache", "form", flag_value="cache", help="Every prompt, and what the provider had cached of it.")
+@click.option("--body", metavar="SHAPE|FILE", help="What a provider is sent: `sent`, a shape's name, a template.")
 @daemon_options
 @json_option
 def show_command(
@@ -120,6 +127,7 @@ def show_command(
     log: str | None,
     message: str | None,
     form: str | None,
+    body: str | None,
     socket_path: str | None,
     workspace: str | None,
     as_json: bool,
@@ -127,9 +135,14 @@ def show_command(
     """Show a prompt as it was sent: its messages, with the size of each.
 
     It is made again from the log and its blobs. Exit code 1 where this program makes another one of them.
+
+    With --body it is shown as the JSON that a provider takes: of `openai`, `anthropic`, `gemini`, or of an own
+    template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
     """
     if form == "cache" and message is not None:
         raise click.UsageError("--cache is of all prompts: leave --message out.")
+    if form is not None and body is not None:
+        raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
     with call_source(log, socket_path, workspace) as source:
         found = _told(source)
         about = found.conversation(conversation)
@@ -146,6 +159,11 @@ def show_command(
                 _print_entries(manifest)
             return 0
         [again] = made_again(source, [sent])
+        if body is not None:
+            from .bodies import body_of, print_body  # templates need an engine that nothing else here does
+
+            shaped = body_of(again, body, source)
+            return max(print_body(again, shaped, as_json=as_json), _warn_of_difference([again]))
     envelope = again.made.envelope
     if as_json:
         print_ndjson([envelope.layers if form == "layers" else envelope])

@@ -89,6 +89,11 @@ def _print_prompt(made: Any, source: Source) -> None:
     if envelope is None:
         click.echo(f"  {shown(made.why)}")
         return
+    from workspaced_tools.context.bodies.reshape import BODY
+
+    if made.differs == BODY:
+        click.echo("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
+        return
     click.echo(f"  {made.differs} is another one. What the manifests say:")
     try:
         sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))

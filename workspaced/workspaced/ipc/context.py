@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspaced_events.recorder import Plan
 
-from .. import conversing, said
+from .. import chats, citing, conversing, planning, said
 from .jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -41,6 +41,22 @@ async def unpin(connection: "Connection", _id: RequestId | None, params: said.Un
 
 async def assemble(connection: "Connection", _id: RequestId | None, params: said.Assemble) -> Any:
     return await connection.service.contexts.assemble(params, connection.client)
+
+
+async def cite(connection: "Connection", _id: RequestId | None, params: said.Cite) -> Any:
+    return await citing.cite(connection.service, params, connection.client)
+
+
+async def plan(connection: "Connection", _id: RequestId | None, params: said.Plan) -> Any:
+    return await planning.plan(connection.service, params, connection.client)
+
+
+async def export(connection: "Connection", _id: RequestId | None, params: said.Named) -> Any:
+    return await chats.export(connection.service, params, connection.client)
+
+
+async def import_(connection: "Connection", _id: RequestId | None, params: said.Import) -> Any:
+    return await chats.import_(connection.service, params, connection.client)
 
 
 async def rebase(connection: "Connection", _id: RequestId | None, params: said.Named) -> Any:

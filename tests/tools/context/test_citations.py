@@ -1,0 +1,431 @@
+"""A model's answer with its citations in order: numbered as they come, one list of sources at the end."""
+
+import re
+import time
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from mdit_py_plugins.footnote import footnote_plugin
+
+from workspaced_tools.context.citing.citations import RANGE_MAX, Cited, cited
+from workspaced_tools.context.citing.search import Source
+
+A = Source(1, "Alpha", "a b.md")
+B = Source(2, "Beta [draft]", "https://example.org/b?q=(1)&copy;=2")
+C = Source(3, "Gamma", "notes/c.md")
+A_AGAIN = Source(4, "Alpha, page 2", "a b.md")
+CATALOGUE = (A, B, C, A_AGAIN)
+A_LINK = "[Alpha](<a b.md>)"
+B_LINK = r"[Beta \[draft\]](<https://example.org/b?q=(1)\&copy;=2>)"
+C_LINK = "[Gamma](<notes/c.md>)"
+MARKDOWN = MarkdownIt("commonmark").enable("table").use(footnote_plugin)
+
+
+def listed(*links: str) -> str:
+    return "#### Sources\n\n" + "\n".join(f"[^{i}]: {link}" for i, link in enumerate(links, 1))
+
+
+def body_of(answer: str) -> str:
+    """The words of an answer whose citations are in order."""
+    return cited(answer, CATALOGUE).text.partition("\n\n#### Sources\n\n")[0]
+
+
+def tokens_of(text: str) -> list:
+    found = []
+    for token in MARKDOWN.parse(text):
+        found += (token, *(token.children or ()))
+    return found
+
+
+# -- marks --
+
+
+def test_citations_are_numbered_by_first_mention_and_listed() -> None:
+    done = cited("Gamma says so [^3]. Alpha too [^1], and again [^3].\n", CATALOGUE)
+    assert done.text == f"Gamma says so [^1]. Alpha too [^2], and again [^1].\n\n{listed(C_LINK, A_LINK)}"
+    assert done.sources == (Source(1, C.title, C.source), Source(2, A.title, A.source))
+    assert (done.unknown, done.fallback) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("[^3][^2]", "[^1][^2]"),
+        ("[^3, ^2]", "[^1][^2]"),
+        ("[^3,2]", "[^1][^2]"),
+        ("[^3; ^2]", "[^1][^2]"),
+        ("[^3 ^2]", "[^1][^2]"),
+        ("[^1-3]", "[^1][^2][^3]"),
+        ("[^1–^3]", "[^1][^2][^3]"),
+        ("[^2-3, 1]", "[^1][^2][^3]"),
+        ("[^3-2]", "[^1][^2]"),
+        ("[^3] [^2]", "[^1] [^2]"),
+        ("[^3], [^2]", "[^1], [^2]"),
+        ("Great![^3]", "Great![^1]"),
+        (r"\\[^3]", r"\\[^1]"),
+        ("**bold [^3]** | x", "**bold [^1]** | x"),
+    ],
+)
+def test_several_citations_may_be_written_in_several_ways(written: str, shown: str) -> None:
+    assert body_of(f"so {written} it is") == f"so {shown} it is"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("[^3][^3]", "[^1]"),
+        ("[^3] [^3]", "[^1]"),
+        ("[^1][^4]", "[^1]"),
+        ("[^1, ^4, ^3]", "[^1][^2]"),
+        ("[^3][^1][^3]", "[^1][^2]"),
+        ("[^3], [^3]", "[^1], [^1]"),
+        ("[^3]\n[^3]", "[^1]\n[^1]"),
+        ("[^3] [^3]x", "[^1] x"),
+    ],
+)
+def test_neighbours_of_one_source_merge(written: str, shown: str) -> None:
+    assert body_of(f"so {written} it is") == f"so {shown} it is"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\[^3]",
+        r"\\\[^3]",
+        "[3]",
+        "[^note]",
+        "[^0]",
+        "[^03]",
+        "[^3x]",
+        "[^3",
+        "^[3]",
+        "[^1234567890]",
+        "`[^3]`",
+        "``a ` [^3]``",
+        "[link](<x[^3].md>)",
+        "<https://example.org/[^3]>",
+        "![image](x[^3])",
+    ],
+)
+def test_what_is_no_citation_stays(text: str) -> None:
+    assert body_of(f"Beta [^2] and {text} end") == f"Beta [^1] and {text} end"
+    assert cited(f"and {text} end", CATALOGUE).fallback
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```py\nx[^3]\n[^3]: y\n#### Sources\n```",
+        "~~~\n[^3]\n~~~",
+        "```\r[^3]\r```",
+        "- item\n\n  ```\n  [^3]\n  ```",
+        "> ```\n> [^3]\n> ```",
+        "    [^3] indented\n\n    [^9]",
+        "é ü 日本 `[^3]` 😀 `[^9]`",
+    ],
+)
+def test_code_stays_to_the_byte(code: str) -> None:
+    assert body_of(f"Beta [^2]:\n\n{code}\n\nend [^2]") == f"Beta [^1]:\n\n{code}\n\nend [^1]"
+
+
+def test_blanks_at_the_end_of_code_stay() -> None:
+    done = cited("So [^3]:\n\n    code  \n\n", CATALOGUE)
+    assert done.text == f"So [^1]:\n\n    code  \n\n{listed(C_LINK)}"
+
+
+def test_a_fence_that_is_open_at_the_end_is_closed_before_the_list() -> None:
+    for fence in ("```", "~~~~"):
+        done = cited(f"So [^3]\n\n{fence}py\nx[^1]\n\n", CATALOGUE)
+        assert done.text == f"So [^1]\n\n{fence}py\nx[^1]\n\n{fence}\n\n{listed(C_LINK)}"
+        assert cited(done.text, CATALOGUE) == done
+
+
+# -- numbers that nothing has --
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("Alpha [^1] and [^9] more [^8].", "Alpha [^1] and more."),
+        ("Alpha [^1][^9].", "Alpha [^1]."),
+        ("Alpha [^9][^1].", "Alpha [^1]."),
+        ("Alpha [^9, ^1, ^8].", "Alpha [^1]."),
+        ("[^9] Alpha [^1]", "Alpha [^1]"),
+        ("Alpha[^9]beta [^1]", "Alphabeta [^1]"),
+        ("- [^9]\n- Alpha [^1]", "-\n- Alpha [^1]"),
+        ("| [^9] | [^1] |", "| | [^1] |"),
+    ],
+)
+def test_numbers_that_the_catalogue_has_not_go_and_are_told(answer: str, shown: str) -> None:
+    done = cited(answer, CATALOGUE)
+    assert done.text.partition("\n\n#### Sources")[0] == shown
+    assert set(done.unknown) == {int(n) for n in re.findall("[89]", answer)}
+
+
+def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
+    many = tuple(Source(i, f"t{i}", f"{i}.md") for i in range(1, 60))
+    assert len(cited(f"x [^1-{RANGE_MAX}]", many).sources) == RANGE_MAX
+    assert len(cited(f"x [^2-{RANGE_MAX + 2}]", many).sources) == RANGE_MAX + 1
+    assert [each.title for each in cited("x [^1-50]", many).sources] == ["t1", "t50"]
+    assert cited("x [^1-999999999]", many).unknown == (999999999,)
+
+
+# -- lists of sources --
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "[^3]: Gamma, a note\n",
+        "[^3]: Gamma,\n  a note\n[^1]: https://example.org\n",
+        "> [^3]: Gamma\n",
+        "## Sources\n\n- [Gamma](notes/c.md)\n- Alpha (a b.md)\n",
+        "###### REFERENCES:\n1. `notes/c.md`\n2. Beta [draft] — https://example.org/b?q=(1)&copy;=2\n",
+        "**Sources:**\n\n[1] Alpha (a b.md)\n[3] Gamma (notes/c.md)\n\n",
+        "Sources:\n* [^3] Gamma\n",
+        "Sources\n-------\n\n- notes/c.md",
+        "# References\n[^3]: x\n\n#### Sources\n- [Gamma](<notes/c.md>)",
+        "## Sources",
+    ],
+)
+def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
+    assert cited(f"So [^3].\n\n{section}", CATALOGUE).text == f"So [^1].\n\n{listed(C_LINK)}"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "## Sources of error\n\n- Gamma",
+        "## Sources\n\nSmith, 2001.",
+        "## Sources\n\n- Smith, 2001",
+        "## Sources\n\n- Gamma\n\nThat is all.",
+        "- Gamma",
+        "```\n## Sources\n- Gamma\n```",
+        "## Sources\n\n-     Gamma",
+    ],
+)
+def test_what_is_no_list_of_ours_at_the_end_stays(section: str) -> None:
+    assert cited(f"So [^3].\n\n{section}", CATALOGUE).text == f"So [^1].\n\n{section}\n\n{listed(C_LINK)}"
+
+
+def test_a_definition_in_the_middle_goes_and_other_footnotes_stay() -> None:
+    answer = "So [^3] and [^note].\n\n[^3]: Gamma\n[^note]: Mine, see [^1].\n\nEnd.\n"
+    assert cited(answer, CATALOGUE).text == (
+        f"So [^1] and [^note].\n\n[^note]: Mine, see [^2].\n\nEnd.\n\n{listed(C_LINK, A_LINK)}"
+    )
+
+
+def test_no_half_of_a_code_span_goes_with_a_definition() -> None:
+    assert "see `a\nb` end" in cited("So [^3].\n\n[^3]: see `a\nb` end", CATALOGUE).text
+
+
+def test_a_definition_of_our_form_says_what_its_number_means() -> None:
+    answer = f"So [^1] and [^2].\n\n{listed(C_LINK)}"
+    done = cited(answer, CATALOGUE)
+    assert [each.source for each in done.sources] == [C.source, B.source]
+    twice = cited(f"So [^1].\n\n[^1]: {C_LINK}\n[^1]: {A_LINK}", CATALOGUE)
+    assert [each.source for each in twice.sources] == [C.source]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "  \n\n\n", "\r"])
+def test_the_list_stands_one_blank_line_behind_the_words(end: str) -> None:
+    text = cited(f"one\r\ntwo [^1]{end}", CATALOGUE).text
+    assert re.fullmatch(rf"one\r\ntwo \[\^1\] *\n\n{re.escape(listed(A_LINK))}", text)
+
+
+# -- without citations --
+
+
+def test_an_answer_that_cites_nothing_gets_all_sources_without_numbers() -> None:
+    done = cited("Just words.\n", CATALOGUE)
+    assert done.text == f"Just words.\n\n#### Sources\n\n- {A_LINK}\n- {B_LINK}\n- {C_LINK}"
+    assert (done.sources, done.fallback) == ((A, B, C), True)
+    assert cited(done.text, CATALOGUE) == done
+
+
+@pytest.mark.parametrize("answer", ["Only [^9].", "Words.\n\n[^3]: Gamma, never mentioned"])
+def test_what_cites_nothing_of_the_catalogue_cites_nothing(answer: str) -> None:
+    done = cited(answer, CATALOGUE)
+    assert done.fallback and "Gamma, never" not in done.text and "[^" not in done.text
+
+
+@pytest.mark.parametrize(
+    "section", ["## Sources\n\nSmith, 2001.\n", "**References**\n- [^3] Gamma\n", "#### Sources\n\n[^1]: x"]
+)
+def test_an_answer_with_sources_of_its_own_gets_no_others(section: str) -> None:
+    answer = f"Just words.\n\n{section}"
+    assert cited(answer, CATALOGUE) == Cited(answer, (), (), False)
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "  ", "[^3]: Gamma"])
+def test_an_answer_without_words_stays_as_it_is(answer: str) -> None:
+    assert cited(answer, CATALOGUE) == Cited(answer, (), (), False)
+
+
+def test_without_a_catalogue_an_answer_stays_as_it_is() -> None:
+    answer = "So [^3].\n\n[^3]: mine\n"
+    assert cited(answer, ()) == Cited(answer, (), (), False)
+
+
+# -- links --
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["[a](b)", "a]b[c", "x\ny", "\\", "`c` *d* _e_", "<b>", "&amp;", "![i](j)", "[^2]", "a|b", "日本 😀", "c\\]"],
+)
+@pytest.mark.parametrize(
+    "source",
+    [
+        *[
+            "a b.md",
+            "a(b).md",
+            "a)b(.md",
+            "<x>.md",
+            "a\\b.md",
+            "100%.md",
+            "a%20b.md",
+            "C# and so.md",
+            "why?.md",
+            "a\nb.md",
+        ],
+        *["Plan: now.md", "javascript:alert(1)", "&lt;.md", "a [^2].md", "`x`.md", "日本 😀.md", "//x", " a "],
+    ],
+)
+def test_a_link_shows_the_title_and_leads_to_the_source_whatever_they_hold(title: str, source: str) -> None:
+    for answer in ("So [^7].", "Just words."):
+        done = cited(answer, (Source(7, title, source),))
+        tokens = tokens_of(done.text)
+        hrefs = [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
+        assert [unquote(href).strip() for href in hrefs] == [source.strip()]
+        assert not re.search(r"[?#]|\A[\w.+-]+:", hrefs[0])
+        place = next(i for i, token in enumerate(tokens) if token.type == "link_open")
+        close = next(i for i, token in enumerate(tokens) if token.type == "link_close")
+        assert "".join(token.content for token in tokens[place:close]) == title.replace("\n", " ")
+        assert cited(done.text, (Source(7, title, source),)) == done
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org/a(b)?c=1&copy;=%20#d", "http://x/<y>", "obsidian://open?a=b c"]
+)
+def test_a_url_is_left_a_url(url: str) -> None:
+    done = cited("So [^1].", (Source(1, "t", url),))
+    (href,) = [str(token.attrs["href"]) for token in tokens_of(done.text) if token.type == "link_open"]
+    assert unquote(href) == unquote(url)
+
+
+def test_a_source_without_a_title_is_called_by_its_address() -> None:
+    assert "[x_y.md]" in cited("So [^1].", (Source(1, " \n", "x_y.md"),)).text.replace("\\", "")
+
+
+# -- whatever a model writes --
+
+PIECES = [
+    *["[^1]", "[^2]", "[^3]", "[^4]", "[^9]", "[^1, ^3]", "[^2-4]", "[^note]", "[^1]: x", "[^note]: y", " ", "\n"],
+    *[
+        "\n\n",
+        "words",
+        ".",
+        "`",
+        "``",
+        "```",
+        "~~~",
+        "\n```\n",
+        "\n    ",
+        "- ",
+        "> ",
+        "# Sources\n",
+        "**Sources**\n",
+    ],
+    *["- Alpha\n", f"[^1]: {C_LINK}\n", "[", "]", "^", "\\", "(", ")", "<", "é", "😀", "\r\n", "\t", "1. ", "|"],
+    *["](", "<!--", "-->", "#### Sources\n\n", "\n---\n", "$", "*", "\ud800"],
+]
+answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+
+
+@settings(max_examples=600, deadline=None)
+@given(answers)
+def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
+    done = cited(answer, CATALOGUE)
+    again = cited(done.text, CATALOGUE)
+    assert again.text == done.text
+    assert (again.sources, again.fallback, again.unknown) == (done.sources, done.fallback, ())
+
+
+@settings(max_examples=600, deadline=None)
+@given(answers)
+def test_each_cited_source_is_listed_and_each_listed_one_is_cited(answer: str) -> None:
+    done = cited(answer, CATALOGUE)
+    if done.fallback:
+        assert done.sources == (A, B, C) and done.text.endswith(f"- {C_LINK}")
+    if done.fallback or not done.sources:
+        return
+    links = {A.source: A_LINK, B.source: B_LINK, C.source: C_LINK}
+    section = listed(*(links[each.source] for each in done.sources))
+    assert done.text.endswith(f"\n\n{section}")
+    assert [each.number for each in done.sources] == list(range(1, len(done.sources) + 1))
+    body = done.text.removesuffix(section)
+    first = [int(number) for number in dict.fromkeys(re.findall(r"\[\^([1-9])\]", body))]
+    assert set(first) >= {each.number for each in done.sources}
+
+
+words = st.lists(
+    st.sampled_from(["so", "[^1]", "[^2][^3]", "[^9]", "\n\n", "it is.", "[^3, ^4]"]), min_size=1
+).map(" ".join)
+code = st.lists(st.sampled_from(["[^1]", "[^9]", "x", "\n", " ", "[^3]: y", "# Sources", "`"]), max_size=6).map(
+    "".join
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(words, code), min_size=1, max_size=4))
+def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[str, str]]) -> None:
+    fences = [f"```\n{each}\n```" for _, each in parts if "```" not in each]
+    answer = "\n\n".join(each for (said, _), fence in zip(parts, fences, strict=False) for each in (said, fence))
+    done = cited(answer, CATALOGUE)
+    place = 0
+    for fence in fences:
+        place = done.text.index(fence, place) + len(fence)
+    body = done.text.partition("\n\n#### Sources")[0]
+    for fence in fences:
+        body = body.replace(fence, "")
+    mentioned = [int(number) for number in dict.fromkeys(re.findall(r"\[\^(\d+)\]", body))]
+    assert mentioned == list(range(1, len(mentioned) + 1))
+    assert done.fallback or mentioned == [each.number for each in done.sources]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *["[^1]", "[^1][^9] ", "[^1, ", "[^", "`", "` ", "``[^1]` ", "\\", "[", "[a](", "[^1]: x\n", "- Alpha\n"],
+        *[
+            "# Sources\n",
+            "- (",
+            "- [a](b",
+            "> ",
+            "    ",
+            "```\n",
+            "[^9] ",
+            "é[^1] ",
+            "[^1-20]",
+            "[[^9]",
+            "\n",
+            "*",
+        ],
+        *["Sources\n---\n", "[^2 ", "<a ", "[^1]\\"],
+    ],
+)
+def test_putting_an_answer_in_order_takes_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        answer = unit * (length // len(unit)) + " [^1]"
+        best = 10.0
+        for _ in range(3):
+            begun = time.thread_time()
+            cited(answer, CATALOGUE)
+            best = min(best, time.thread_time() - begun)
+        return best
+
+    assert seconds(16_000) < 3.2 * seconds(8_000) + 0.01

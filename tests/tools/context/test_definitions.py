@@ -1,0 +1,147 @@
+"""Tools' definitions in the forms that runtimes have them."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from workspaced_tools.context.bodies.definitions import (
+    DEPTH_MAX,
+    Definition,
+    Definitions,
+    definitions_of,
+    nested_deeper,
+)
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"type": {"type": "string"}, "n": {"type": "integer"}},
+    "required": ["n"],
+}
+CAPITALS = {
+    "type": "OBJECT",
+    "properties": {"type": {"type": "STRING"}, "n": {"type": "INTEGER"}},
+    "required": ["n"],
+}
+LOOK = Definition("look", "Looks.", SCHEMA)
+NAMED = {"name": "look", "description": "Looks."}
+FORMS = {
+    "mcp": {**NAMED, "inputSchema": SCHEMA},
+    "mcp with what is meant for the runtime": {**NAMED, "inputSchema": SCHEMA, "title": "L", "annotations": {}},
+    "openai": {"type": "function", "function": {**NAMED, "parameters": SCHEMA}},
+    "openai flat": {"type": "function", **NAMED, "parameters": SCHEMA},
+    "anthropic": {**NAMED, "input_schema": SCHEMA},
+    "anthropic custom": {"type": "custom", **NAMED, "input_schema": SCHEMA},
+    "gemini": {"functionDeclarations": [{**NAMED, "parametersJsonSchema": SCHEMA}]},
+    "gemini snake": {"function_declarations": [{**NAMED, "parameters_json_schema": SCHEMA}]},
+    "gemini's own schema": {"functionDeclarations": [{**NAMED, "parameters": CAPITALS}]},
+    "null besides": {"type": "function", "function": {**NAMED, "parameters": SCHEMA, "strict": None}},
+}
+
+
+def read(*tools: Any, family: str | None = "openai", provider: str | None = "openai") -> Definitions:
+    return definitions_of(json.dumps(tools), family, provider)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini", None])
+def test_every_form_becomes_the_same_definition(form: str, family: str | None) -> None:
+    assert read(FORMS[form], family=family) == Definitions((LOOK,), (), ())
+
+
+def test_a_list_of_declarations_is_as_many_tools() -> None:
+    declared = [{"name": name, "parameters": CAPITALS} for name in ("a", "b")]
+    found = read({"functionDeclarations": declared, "googleSearch": {}}, family="gemini", provider="gemini")
+    assert [tool.name for tool in found.tools] == ["a", "b"]
+    assert found.own == ({"googleSearch": {}},) and found.changes == ()
+
+
+@pytest.mark.parametrize("parameters", [None, {}])
+def test_a_tool_without_parameters_takes_an_empty_object(parameters: Any) -> None:
+    [tool] = read({"type": "function", "function": {"name": "go", "parameters": parameters}}).tools
+    assert tool == Definition("go", "", {"type": "object", "properties": {}})
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "web_search_20250305", "name": "web_search"},
+        {"googleSearch": {}},
+        {"name": "", "inputSchema": SCHEMA},
+        {"name": 3, "inputSchema": SCHEMA},
+        {"name": "x", "description": 3, "inputSchema": SCHEMA},
+        {"name": "x", "inputSchema": [1]},
+        {"name": "x", "inputSchema": {"type": "string"}},
+        {"functionDeclarations": ["x"]},
+    ],
+)
+def test_what_only_one_provider_may_know_goes_to_that_one_as_it_is(tool: dict[str, Any]) -> None:
+    assert read(tool, FORMS["mcp"]) == Definitions((LOOK,), (tool,), ())
+    assert read(tool, family=None, provider=None) == Definitions((), (tool,), ())
+    elsewhere = read(tool, FORMS["mcp"], family="anthropic")
+    assert elsewhere[:2] == ((LOOK,), ()) and len(elsewhere.changes) == 1
+
+
+def test_what_a_form_says_besides_is_kept_for_its_own_provider_and_else_reported() -> None:
+    strict = {"type": "function", "function": {**NAMED, "parameters": SCHEMA, "strict": True}}
+    assert read(strict) == Definitions((), (strict,), ())
+    elsewhere = read(strict, family="anthropic")
+    assert elsewhere.tools == (LOOK,) and elsewhere.own == ()
+    assert len(elsewhere.changes) == 1 and "strict" in elsewhere.changes[0]
+
+
+def test_the_flat_form_is_never_sent_as_it_is_since_chat_completions_know_it_not() -> None:
+    found = read({"type": "function", **NAMED, "parameters": SCHEMA, "strict": True})
+    assert found.tools == (LOOK,) and found.own == () and len(found.changes) == 1
+
+
+def test_a_second_tool_of_a_name_is_left_out_and_reported() -> None:
+    found = read(FORMS["mcp"], {**FORMS["anthropic"], "description": "Another."})
+    assert found.tools == (LOOK,) and len(found.changes) == 1
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"tools": []}', "[" * 5_000, "3"])
+def test_what_is_no_list_is_left_out_and_reported(text: str) -> None:
+    found = definitions_of(text, "openai", "openai")
+    assert found[:2] == ((), ()) and len(found.changes) == 1
+    assert len(found.changes[0]) < 200
+
+
+@pytest.mark.parametrize("tool", [3, None, "look", [1]])
+def test_what_is_no_object_is_left_out_and_reported(tool: Any) -> None:
+    found = read(tool)
+    assert found[:2] == ((), ()) and len(found.changes) == 1
+
+
+def test_no_tools_are_no_tools() -> None:
+    assert read() == Definitions((), (), ())
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": schema}
+    return schema
+
+
+def test_a_tool_that_is_nested_too_deep_is_left_out_and_reported() -> None:
+    found = read({"name": "deep", "inputSchema": nested(DEPTH_MAX)}, FORMS["mcp"])
+    assert found.tools == (LOOK,) and len(found.changes) == 1
+
+
+def test_depth_is_counted_in_objects_and_lists() -> None:
+    assert not nested_deeper([[{"a": 1}]], 3)
+    assert nested_deeper([[{"a": 1}]], 2)
+    assert not nested_deeper("text", 0)
+
+
+def test_many_tools_take_time_in_line_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        text = json.dumps([{"name": f"t{at}", "inputSchema": SCHEMA} for at in range(count)])
+        begin = time.thread_time()
+        definitions_of(text, "openai", "openai")
+        return time.thread_time() - begin
+
+    seconds(100)
+    assert min(seconds(4_000) for _ in range(3)) < 12 * min(seconds(1_000) for _ in range(3)) + 0.01

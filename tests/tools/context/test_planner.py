@@ -1,0 +1,379 @@
+"""Planning which tools to call: the schema, the prompt, and the check of what a model answered."""
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from workspaced_tools.context.bodies.definitions import Definition
+from workspaced_tools.context.planner import (
+    ANSWER_CHARS_MAX,
+    CALLS_MAX,
+    HELD_CHARS_MAX,
+    PROBLEMS_PER_CALL_MAX,
+    QUERY_CHARS_MAX,
+    SNIPPET_CHARS_MAX,
+    WHY_CHARS_MAX,
+    Call,
+    Held,
+    Planned,
+    plan_prompt,
+    plan_schema,
+    planned,
+)
+
+SEARCH = Definition(
+    "search_workspace",
+    "Finds notes by words. Ranked by how well they fit.",
+    {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://example.org/search",
+        "type": "object",
+        "$defs": {
+            "Limit": {"type": "integer", "minimum": 1, "maximum": 50},
+            "Filter": {
+                "type": "object",
+                "properties": {
+                    "tag": {"type": "string"},
+                    "any": {"type": "array", "items": {"$ref": "#/$defs/Filter"}},
+                },
+                "additionalProperties": False,
+            },
+        },
+        "properties": {
+            "query": {"type": "string"},
+            "limit": {"$ref": "#/$defs/Limit"},
+            "least": {"$ref": "https://example.org/search#/$defs/Limit"},
+            "filter": {"$ref": "#/$defs/Filter"},
+            "default": {"$ref": "#/$defs/Limit"},
+            "$ref": {"type": "string", "default": {"$ref": "#/$defs/Limit"}},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+)
+READ = Definition("read_note", "Reads a note", {"type": "object", "properties": {"path": {"type": "string"}}})
+TREE = Definition(
+    "make_tree", "", {"type": "object", "properties": {"child": {"$ref": "#"}}, "additionalProperties": False}
+)
+TOOLS = (SEARCH, READ, TREE)
+FOUND = {"tool": "search_workspace", "arguments": {"query": "plan", "limit": 3}, "why": "to find it"}
+GOOD = Call("search_workspace", {"query": "plan", "limit": 3}, "to find it")
+
+
+def plan(*calls: Any) -> str:
+    return json.dumps({"calls": calls})
+
+
+def paths(done: Planned) -> list[str]:
+    return [problem.path for problem in done.problems]
+
+
+# -- the schema --
+
+
+def call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool": tool, "arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    ("given_call", "fits"),
+    [
+        (FOUND, True),
+        (call("search_workspace", query="x", filter={"any": [{"tag": "a"}, {"any": []}]}), True),
+        (call("search_workspace", query="x", filter={"any": [{"tig": "a"}]}), False),
+        (call("search_workspace", query="x", limit=51), False),
+        (call("search_workspace", query="x", least=0), False),
+        (call("search_workspace", query="x", default=0), False),
+        (call("search_workspace", **{"query": "x", "$ref": "y"}), True),
+        (call("search_workspace", **{"query": "x", "$ref": 1}), False),
+        (call("search_workspace"), False),
+        (call("read_note"), True),
+        (call("read_note", path=1), False),
+        (call("make_tree", child={"child": {}}), True),
+        (call("make_tree", child={"chald": {}}), False),
+        (call("other"), False),
+        ({"tool": "read_note"}, False),
+        ({"tool": "read_note", "arguments": []}, False),
+        ({**call("read_note"), "why": "x" * (WHY_CHARS_MAX + 1)}, False),
+        ({**call("read_note"), "else": 1}, False),
+        ("read_note", False),
+    ],
+)
+def test_the_schema_and_the_check_agree_on_what_a_call_is(given_call: Any, fits: bool) -> None:
+    schema = plan_schema(TOOLS)
+    Draft202012Validator.check_schema(schema)
+    assert Draft202012Validator(schema).is_valid({"calls": [given_call]}) == fits
+    done = planned(plan(given_call), TOOLS)
+    assert (len(done.calls), not done.problems) == ((1, True) if fits else (0, False))
+
+
+def test_the_schema_bounds_the_plan() -> None:
+    gate = Draft202012Validator(plan_schema(TOOLS))
+    assert gate.is_valid({"calls": []}) and gate.is_valid({"calls": [FOUND] * CALLS_MAX})
+    for wrong in ({"calls": [FOUND] * (CALLS_MAX + 1)}, {"calls": [], "more": 1}, {}, []):
+        assert not gate.is_valid(wrong)
+
+
+def test_without_tools_only_the_empty_plan_fits() -> None:
+    schema = plan_schema(())
+    Draft202012Validator.check_schema(schema)
+    assert Draft202012Validator(schema).is_valid({"calls": []})
+    assert not Draft202012Validator(schema).is_valid({"calls": [FOUND]})
+    assert paths(planned(plan(FOUND), ())) == ["calls[0].tool"]
+
+
+def test_data_in_a_schema_is_no_reference_and_the_tools_stay_as_they_are() -> None:
+    before = msgspec.json.encode(TOOLS)
+    arguments = plan_schema(TOOLS)["properties"]["calls"]["items"]["oneOf"][0]["properties"]["arguments"]
+    assert "$id" not in arguments and "$schema" not in arguments
+    assert arguments["properties"]["$ref"]["default"] == {"$ref": "#/$defs/Limit"}
+    assert msgspec.json.encode(TOOLS) == before
+
+
+def test_a_part_with_an_id_of_its_own_keeps_its_references() -> None:
+    part = {"$id": "https://example.org/p", "$defs": {"N": {"type": "integer"}}, "$ref": "#/$defs/N"}
+    tool = Definition("count_up", "", {"type": "object", "properties": {"n": part}})
+    gate = Draft202012Validator(plan_schema((READ, tool)))
+    assert gate.is_valid({"calls": [call("count_up", n=1)]})
+    assert not gate.is_valid({"calls": [call("count_up", n="x")]})
+    assert paths(planned(plan(call("count_up", n="x")), (tool,))) == ["calls[0].arguments.n"]
+
+
+def test_an_anchor_is_found_wherever_the_schema_stands() -> None:
+    parameters = {
+        "type": "object",
+        "$defs": {"N": {"$anchor": "n", "type": "integer"}},
+        "properties": {"n": {"$ref": "#n"}},
+    }
+    tools = (READ, Definition("count_up", "", parameters))
+    assert not Draft202012Validator(plan_schema(tools)).is_valid({"calls": [call("count_up", n="x")]})
+    assert paths(planned(plan(call("count_up", n="x")), tools)) == ["calls[0].arguments.n"]
+
+
+def test_arguments_are_an_object_whatever_the_schema_leaves_open() -> None:
+    tool = Definition("open_tool", "", {})
+    wrong = {"tool": "open_tool", "arguments": [1]}
+    assert not Draft202012Validator(plan_schema((tool,))).is_valid({"calls": [wrong]})
+    assert paths(planned(plan(wrong, call("open_tool", x=1)), (tool,))) == ["calls[0].arguments"]
+
+
+def test_of_tools_of_one_name_the_first_counts() -> None:
+    second = Definition("read_note", "", {"type": "object", "required": ["x"]})
+    assert len(plan_schema((READ, second))["properties"]["calls"]["items"]["oneOf"]) == 1
+    assert planned(plan(call("read_note")), (READ, second)).calls
+
+
+# -- the prompt --
+
+
+def test_the_prompt_shows_the_words_what_is_held_and_the_tools() -> None:
+    held = (Held("Plan", "work/plan.md", "  Ship on Friday.\n"), Held("Empty", "e.md"), Held("B", "b.md", "Beta"))
+    prompt = plan_prompt("When do we ship?", held, TOOLS)
+    assert "<user_query>\n<content>\nWhen do we ship?\n</content>" in prompt
+    assert "- Plan (work/plan.md)\n- Empty (e.md)\n- B (b.md)" in prompt
+    assert "<content>\nShip on Friday.\n</content>" in prompt and "<content>\nBeta\n</content>" in prompt
+    assert "- search_workspace: Finds notes by words.\n- read_note: Reads a note\n" in prompt
+    schema = prompt[prompt.index("<plan_schema>\n<content>\n") :].splitlines()[2]
+    assert json.loads(schema) == plan_schema(TOOLS)
+
+
+def test_two_short_snippets_are_shown_of_all_that_is_held() -> None:
+    held = [Held("none", "n.md", " \n")] + [Held(f"t{i}", f"{i}.md", f"{i}" * 500) for i in range(4)]
+    prompt = plan_prompt("q", held, ())
+    assert prompt.count("<context_snippet>") == 2
+    for i in range(2):
+        assert f"\n{str(i) * SNIPPET_CHARS_MAX}\n" in prompt
+    assert "22" not in prompt and "There are no tools." in prompt
+
+
+def test_of_much_that_is_held_the_beginning_is_listed_and_how_many_are_not() -> None:
+    held = [Held("x" * 10_000, f"{i}.md") for i in range(1_000)]
+    prompt = plan_prompt("q" * (QUERY_CHARS_MAX + 5), held, ())
+    listed = prompt.count("(") - plan_prompt("", (), ()).count("(")
+    assert f"{1_000 - listed} more are left out." in prompt and 1 < listed < 1_000
+    assert "<left_out>5 more characters</left_out>" in prompt
+    assert len(prompt) < QUERY_CHARS_MAX + HELD_CHARS_MAX + 2_000
+
+
+def test_nothing_held_is_said() -> None:
+    assert "holds no context" in plan_prompt("q", (), TOOLS)
+
+
+@pytest.mark.parametrize(
+    "text", ["</user_query>", "</context_snippet>", "</plan_schema>", "\n- fake (f.md)", "</title>"]
+)
+def test_no_text_can_leave_its_place(text: str) -> None:
+    tool = Definition("a_tool", f"{text} {text}", {"type": "object", "description": text})
+    plain = plan_prompt("q", (Held("t", "p", "x"),), (tool,))
+    prompt = plan_prompt(text, (Held(text, text, text),), (tool,))
+    for name in ("user_query", "context_snippet", "plan_schema"):
+        assert prompt.count(f"</{name}>") == plain.count(f"</{name}>") == 1
+    lists = re.sub(r"<content>\n.*?\n</content>", "", prompt, flags=re.DOTALL)
+    assert lists.count("\n- ") == 2
+
+
+# -- what came --
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "```json\n{}\n```",
+        "Here is the plan:\n\n```\n{}\n```\nGood luck.",
+        "I use {{braces}} first, then {} and {{more",
+        '{{"thought": "x"}} {}',
+        'He said "{{ and then: {}',
+        "\ufeff  {}  ",
+        '{{"a": [1, {}]',
+    ],
+)
+def test_a_plan_is_found_in_whatever_stands_around_it(around: str) -> None:
+    answer = around.replace("{{", "\0").replace("}}", "\1").replace("{}", plan(FOUND))
+    assert planned(answer.replace("\0", "{").replace("\1", "}"), TOOLS) == Planned((GOOD,))
+
+
+def test_good_calls_are_kept_beside_bad_ones() -> None:
+    answer = plan(
+        FOUND,
+        call("search_workspace", query="x", limit="many"),
+        call("serch_workspace", query="x"),
+        call("search_workspace", query="x", filter={"any": [{}, {"t i g": 1}]}),
+        call("search_workspace", limit=3),
+        7,
+        {"arguments": {}},
+        {"tool": 3},
+    )
+    done = planned(answer, TOOLS)
+    assert done.calls == (GOOD,)
+    assert paths(done) == [
+        "calls[1].arguments.limit",
+        "calls[2].tool",
+        'calls[3].arguments.filter.any[1]["t i g"]',
+        "calls[4].arguments.query",
+        "calls[5]",
+        "calls[6].tool",
+        "calls[7].tool",
+    ]
+    assert "search_workspace" in done.problems[1].message
+
+
+def test_calls_beyond_the_most_are_left_out_and_told() -> None:
+    done = planned(plan(*[FOUND] * (CALLS_MAX + 2)), TOOLS)
+    assert done.calls == (GOOD,) * CALLS_MAX
+    assert paths(done) == [f"calls[{CALLS_MAX}]"]
+
+
+def test_other_fields_are_told_and_the_calls_count() -> None:
+    done = planned(json.dumps({"thought": "hm", "calls": [FOUND]}), TOOLS)
+    assert done.calls == (GOOD,) and paths(done) == ["thought"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "path"),
+    [
+        ("", ""),
+        ("no plan", ""),
+        ("[]", ""),
+        ("{", ""),
+        ('{"calls": NaN}', ""),
+        ('{"calls": [1e999]}', ""),
+        ('{"calls": ["\\ud800"]}', ""),
+        ("{}", "calls"),
+        ('{"calls": {}}', "calls"),
+        ('{"calls": null}', "calls"),
+        ('{"calls": ' + "[" * 100 + "]" * 100 + "}", ""),
+        ('{"calls": ' + "[" * 100_000 + "]" * 100_000 + "}", ""),
+        ('{"calls": []}' + " " * ANSWER_CHARS_MAX, ""),
+    ],
+)
+def test_what_is_no_plan_is_one_problem(answer: str, path: str) -> None:
+    done = planned(answer, TOOLS)
+    assert done.calls == () and paths(done) == [path]
+
+
+def test_of_many_faults_of_one_call_a_few_are_told_and_that_there_are_more() -> None:
+    done = planned(plan(call("search_workspace", query="x", filter={"any": [3] * 1_000})), TOOLS)
+    assert len(done.problems) == PROBLEMS_PER_CALL_MAX + 1
+    assert done.problems[-1].path == "calls[0]"
+    assert max(len(each.message) for each in done.problems) < 300
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"type": 3},
+        {"properties": {"x": {"$ref": "#/$defs/none"}}},
+        {"properties": {"x": {"$ref": "https://example.invalid/schema"}}},
+        {"$ref": "#"},
+        {"properties": {"x": {"pattern": "("}}},
+    ],
+)
+def test_a_tool_whose_schema_cannot_check_is_a_problem_of_its_call(parameters: dict[str, Any]) -> None:
+    tool = Definition("odd_tool", "", parameters)
+    done = planned(plan(call("odd_tool", x="y"), FOUND), (*TOOLS, tool))
+    assert done.calls[-1] == GOOD
+    assert paths(done) == ["calls[0].arguments"]
+
+
+@pytest.mark.filterwarnings("ignore")  # of jsonschema, before it fetches
+def test_nothing_is_fetched_that_a_schema_refers_to(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "schema.json"
+    elsewhere.write_text('{"type": "string"}')
+    tool = Definition("odd_tool", "", {"properties": {"x": {"$ref": elsewhere.as_uri()}}})
+    assert paths(planned(plan(call("odd_tool", x="y")), (tool,))) == ["calls[0].arguments"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["read_note"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["calls", "tool", "arguments", "why", "query", "child"]), inner, max_size=3
+        )
+    ),
+    max_leaves=12,
+)
+written = st.one_of(
+    st.text(max_size=40),
+    json_values.map(json.dumps),
+    st.lists(json_values, max_size=3).map(lambda calls: json.dumps({"calls": calls})),
+    st.lists(
+        st.sampled_from(['{"calls":', "[", "]", "}", "{", '"', "\\", "1", ",", "```json\n", "x"]), max_size=15
+    ).map("".join),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(written)
+def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_told(answer: str) -> None:
+    done = planned(answer, TOOLS)
+    gate = Draft202012Validator(plan_schema(TOOLS))
+    assert done.calls or done.problems or '"calls"' in answer
+    for each in done.calls:
+        assert gate.is_valid({"calls": [{"tool": each.tool, "arguments": each.arguments, "why": each.why}]})
+    assert msgspec.json.decode(msgspec.json.encode(done), type=Planned) == done
+
+
+@pytest.mark.parametrize(
+    "unit", ["{", '{"', '{"a":', '{"a":[', "{}", '{"a": 1} ', "{ ", '{"\\', "```json\n{", '{"calls":[', '{"\\u']
+)
+def test_finding_a_plan_takes_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        answer = unit * (length // len(unit))
+        best = 10.0
+        for _ in range(3):
+            begun = time.thread_time()
+            planned(answer, TOOLS)
+            best = min(best, time.thread_time() - begun)
+        return best
+
+    assert seconds(160_000) < 3 * seconds(80_000) + 0.05

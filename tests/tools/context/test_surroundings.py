@@ -1,0 +1,218 @@
+"""Selected text and cursors in what stands around them: marks stand where they were put, nothing is made up."""
+
+import re
+import time
+
+import pytest
+import regex
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from workspaced_tools.context.environment import file_fields
+from workspaced_tools.context.model import Artifact
+from workspaced_tools.context.surroundings import Around, Place, around, cut_out, marked_block, place_of
+from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
+from workspaced_tools.rendering import render_marked, unescape_body
+
+MARKS = ("selection_start", "selection_end", "cursor_position")
+HOSTILE = [
+    *(f"<{mark}/>" for mark in MARKS),
+    *(f"< {mark.upper()} />" for mark in MARKS),
+    "＜selection_start/>",
+    "&lt;cursor_position/&gt;",
+    "<selection\u200b_end/>",
+    "</content>",
+    "</selected_text>",
+    "<selected_text>",
+    "</cursor_context>",
+    "\\u{3c}",
+    "\\",
+    "<",
+    "</",
+    "\n",
+    "é",
+]
+texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=6), max_size=10).map("".join)
+
+
+def content(block: str) -> str:
+    return block.partition("\n<content>\n")[2].rpartition("\n</content>\n")[0]
+
+
+@given(before=texts, selected=texts.filter(bool), after=texts)
+def test_what_lies_before_between_and_after_the_marks_is_what_was_given(
+    before: str, selected: str, after: str
+) -> None:
+    block = marked_block(Artifact("selected_text", "a/b.md#L3-L9", ""), selected, Around(before, after, False))
+    found = re.fullmatch(r"(.*)<selection_start/>(.*)<selection_end/>(.*)", content(block), re.DOTALL)
+    assert found is not None
+    assert tuple(map(unescape_body, found.groups())) == (before, selected, after)
+    assert block.count("<selection_start/>") == block.count("<selection_end/>") == 1
+    assert block.startswith("<selected_text>\n") and block.count("\n</content>\n</selected_text>") == 1
+
+
+@given(before=texts, after=texts)
+def test_a_cursor_stands_once_between_what_was_given(before: str, after: str) -> None:
+    block = marked_block(Artifact("selected_text", "a/b.md#L3-L3", ""), "", Around(before, after, False))
+    parts = content(block).split("<cursor_position/>")
+    assert [unescape_body(part) for part in parts] == [before, after]
+    assert block.startswith("<cursor_context>\n") and block.endswith("\n</content>\n</cursor_context>")
+
+
+def test_marks_have_names_that_are_safe_and_one_less_than_pieces() -> None:
+    assert "\na<my_mark/>b\n" in render_marked("my_block", {}, ("a", "b"), ("my_mark",))
+    for pieces, marks in ((("a",), ("my_mark",)), (("a", "b"), ()), (("a", "b"), ("mark",))):
+        with pytest.raises(ValueError, match="Expected"):
+            render_marked("my_block", {}, pieces, marks)
+
+
+def test_the_file_is_told_by_title_path_language_and_lines() -> None:
+    block = marked_block(Artifact("selected_text", "src/x.py#L3-L4", "src/x.py#L3-L4"), "y", Around("", "", False))
+    assert block.split("\n")[1:6] == [
+        "<title>x.py</title>",
+        "<path>src/x.py</path>",
+        "<file_language>Python</file_language>",
+        "<line_numbers>3-4</line_numbers>",
+        "<content>",
+    ]
+    bare = marked_block(Artifact("selected_text", "unsaved", "Draft"), "y", Around("", "", False))
+    assert bare.split("\n")[1:4] == ["<title>Draft</title>", "<path>unsaved</path>", "<content>"]
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("a.MD", "Markdown"),
+        ("a.b/c.ts", "TypeScript"),
+        ("a.py/c", None),
+        ("py", None),
+        ("a.xyz", None),
+        ("", None),
+    ],
+)
+def test_a_language_is_told_by_the_suffix_alone(path: str, language: str | None) -> None:
+    expected = {"title": "T", "path": path}
+    if language is not None:
+        expected["file_language"] = language
+    assert file_fields(path, "T") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("a.md#L1-L2", Place("a.md", 1, 2)),
+        ("a#L3-L4.md#L5-L5", Place("a#L3-L4.md", 5, 5)),
+        ("a.md#L2-L1", None),
+        ("a.md#L0-L1", None),
+        ("a.md#L1", None),
+        ("a.md", None),
+        ("#L1-L1", None),
+        ("a.md#L1-L9999999999", None),
+    ],
+)
+def test_the_place_of_a_selection_is_read_from_its_id_or_not_at_all(name: str, place: Place | None) -> None:
+    assert place_of(name) == place
+
+
+# -- cut out of a note --
+
+LINES = "one\ntwo two\n\nfour\r\nlast"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "selected", "before"),
+    [
+        (1, 1, "one", ""),
+        (1, 1, "ne\n", "o"),
+        (1, 2, "one\ntwo", ""),
+        (2, 2, "two two", "one\n"),
+        (2, 2, "o t", "one\ntw"),
+        (3, 3, "", "one\ntwo two\n"),
+        (4, 4, "four\r\n", "one\ntwo two\n\n"),
+        (5, 5, "last", "one\ntwo two\n\nfour\r\n"),
+        (1, 5, LINES, ""),
+        (2, 2, "two", None),  # there twice
+        (1, 1, "two", None),  # not in that line
+        (1, 1, "", None),  # anywhere
+        (3, 4, "", None),
+        (6, 6, "", None),  # no such line
+        (5, 6, "last", None),
+        (999_999_999, 999_999_999, "one", None),
+    ],
+)
+def test_a_selection_is_cut_out_only_where_its_lines_hold_it_once(
+    first: int, last: int, selected: str, before: str | None
+) -> None:
+    found = cut_out(LINES, Place("a.md", first, last), selected)
+    assert found == (None if before is None else (before, LINES[len(before) + len(selected) :]))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a\n"])
+def test_the_empty_last_line_is_a_line(text: str) -> None:
+    last = text.count("\n") + 1
+    assert cut_out(text, Place("a.md", last, last), "") == (text, "")
+    assert cut_out(text, Place("a.md", last + 1, last + 1), "") is None
+
+
+@given(
+    st.text(alphabet="ab\n", max_size=30),
+    st.integers(1, 6),
+    st.integers(0, 5),
+    st.text(alphabet="ab\n", max_size=4),
+)
+@example("aa", 1, 0, "a")
+def test_what_is_cut_out_is_put_together_again(text: str, first: int, more: int, selected: str) -> None:
+    found = cut_out(text, Place("a.md", first, first + more), selected)
+    if found is not None:
+        before, after = found
+        assert before + selected + after == text
+        assert before.count("\n") + 1 >= first
+        assert (before + selected).removesuffix("\n").count("\n") + 1 <= first + more or not selected
+
+
+# -- shortened --
+
+
+def shown(before: str, after: str) -> Around:
+    named = {"b": before, "a": after}
+    artifact = Artifact("selected_text", "x", "x", before="b" if before else "", after="a" if after else "")
+    return around(artifact, named.__getitem__)
+
+
+def test_the_end_of_what_is_before_and_the_beginning_of_what_is_after_are_kept() -> None:
+    most = SURROUNDINGS_CHARS_MAX
+    assert shown("x" * most, "y" * most) == Around("x" * most, "y" * most, False)
+    cut = shown("-" + "x" * most, "y" * most + "-")
+    assert cut == Around("x" * most, "y" * most, True)
+    assert shown("", "y" * most + "-").is_shortened and shown("-" + "x" * most, "").is_shortened
+    assert shown("", "") == Around("", "", False)
+
+
+@pytest.mark.parametrize(
+    "character", ["\r\n", "e\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea"]
+)
+def test_no_character_is_cut_in_two(character: str) -> None:
+    for shift in range(7 + len(character)):
+        text = ("x" * 7 + character) * (SURROUNDINGS_CHARS_MAX // 7)
+        whole = {0, *(each.end() for each in regex.finditer(r"\X", text))}
+        cut = shown(text[: len(text) - shift], text[shift:] if shift <= 7 else text)
+        assert len(text) - shift - len(cut.before) in whole
+        assert (shift if shift <= 7 else 0) + len(cut.after) in whole
+        for part in (cut.before, cut.after):
+            assert SURROUNDINGS_CHARS_MAX - len(character) < len(part) <= SURROUNDINGS_CHARS_MAX
+
+
+@pytest.mark.parametrize("part", ["<selection_start/>", "a\n", "<", "&amp;", "ab"])
+def test_long_texts_take_linear_time(part: str) -> None:
+    def seconds(count: int) -> float:
+        text = part * count
+        best = float("inf")
+        for _ in range(3):
+            began = time.thread_time()
+            place = Place("a.md", max(1, text.count("\n") - 1), text.count("\n") + 1)
+            cut_out(text, place, part * 10 + "!")
+            marked_block(Artifact("selected_text", "x", "x"), text, shown(text, text))
+            best = min(best, time.thread_time() - began)
+        return best
+
+    assert seconds(40_000) < 40 * seconds(4_000) + 0.05

@@ -1,0 +1,132 @@
+"""What can be attached to a message, and how a model must be shown it: read back from a prompt's text."""
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+HEAD = "Context attached to this message:"
+FOUND = "Find them in the Context Library in the system prompt above."
+LIBRARY = "## Context Library\n\nThe following notes are available for reference:"
+TOOLS = "# Additional context:"
+QUERY = "---\n\n[User query]:"
+BLOCK = re.compile(
+    r"<(?P<tag>[a-z_]+)>\n<title>(?P<title>.*?)</title>\n(?:<(?:path|source)>(?P<at>.*?)</(?:path|source)>\n)?"
+    r"(?P<fields>(?:<(?!content>)[a-z_]+>.*?</[a-z_]+>\n)*)<content>\n(?P<body>.*?)\n?</content>\n</(?P=tag)>",
+    re.DOTALL,
+)
+REFERENCES = re.compile(rf"^{HEAD}\n(?P<lines>(?:- .*\n)+){re.escape(FOUND)}$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Given:
+    """One thing attached to a message, and what the model must get of it."""
+
+    said: dict[str, Any]
+    id: str
+    text: str | None = None
+    """What it says; None: the text of the note `id`, as it is then."""
+    tag: str = "note_context"
+    stays: bool = True
+    """Whether the library holds it from the next turn on."""
+    fails: str = ""
+    """What the model is told instead where it cannot be read."""
+    besides: str = ""
+    """What it is told besides."""
+
+    @property
+    def is_active(self) -> bool:
+        return self.tag == "active_note"
+
+
+def note(path: str, found: str = "", *, stays: bool = True) -> Given:
+    """A note by the name `path`, which is the file `found`."""
+    return Given({"kind": "note", "id": path}, found or path, stays=stays)
+
+
+def active(path: str, *, stays: bool = True, besides: str = "") -> Given:
+    """The note that the user looks at, which is `path`."""
+    return Given({"kind": "active_note"}, path, tag="active_note", stays=stays, besides=besides)
+
+
+def gone(path: str) -> Given:
+    """A note that is not there."""
+    return Given({"kind": "note", "id": path}, path, stays=False, fails=f"[Attachment unavailable: {path}]")
+
+
+def given(kind: str, name: str, text: str, *, stays: bool = True, **more: Any) -> Given:
+    """What the runtime gives itself."""
+    return Given({"kind": kind, "id": name, "text": text, **more}, name, text, tag=kind, stays=stays)
+
+
+def skill(name: str, text: str) -> Given:
+    return given("skill", name, text, stays=False)
+
+
+def search(name: str, query: str, *documents: tuple[str, str, str]) -> Given:
+    """What a search found: the title, source and text of each document. The last of the texts is looked for."""
+    found = [dict(zip(("title", "source", "text"), each, strict=True)) for each in documents]
+    said = {"kind": "tool_result", "id": name, "search": {"query": query, "documents": found}}
+    return Given(said, name, documents[-1][2], tag="search", stays=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool's call and what came of it."""
+
+    id: str
+    text: str
+    name: str = "find"
+    arguments: str = '{"query": "x"}'
+    is_error: bool = False
+
+
+def layer(prompt: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in prompt["layers"] if each["id"] == name)
+
+
+def entries(prompt: dict[str, Any], name: str, layer: str = "L3_TURN") -> list[dict[str, Any]]:
+    """The records of one thing in one layer."""
+    return [each for each in prompt["manifest"]["entries"] if (each["id"], each["layer"]) == (name, layer)]
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def joined(*texts: str) -> str:
+    """Trimmed and non-empty, joined by a blank line."""
+    trimmed = [text.strip(" \t\r\n") for text in texts]
+    return "\n\n".join(text for text in trimmed if text)
+
+
+def blocks_in(text: str) -> list[tuple[str, str, str]]:
+    """The name, the path or source, and the content of each block that stands in a text."""
+    return [
+        (each["tag"], unescaped(html.unescape(each["at"] or each["title"])), unescaped(each["body"]))
+        for each in BLOCK.finditer(text)
+    ]
+
+
+def unescaped(body: str) -> str:
+    """What a block's content says: a delimiter in it is shown by the number of its first sign."""
+    return body.replace("\\u{3c}", "<")
+
+
+def one_of_each(now: Sequence[tuple[Given, str | None]]) -> list[tuple[Given, str | None]]:
+    """Of what is attached more than once the one that says most: that it is the active note."""
+    return list({each.id: (each, text) for each, text in sorted(now, key=lambda one: one[0].is_active)}.values())
+
+
+def with_skills_read(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the history with the blocks of skills as plain words, as the books have them."""
+
+    def plain(match: re.Match[str]) -> str:
+        return f"skill {match['at']}: {unescaped(match['body'])}" if match["tag"] == "skill" else match[0]
+
+    content = [
+        {**each, "text": BLOCK.sub(plain, each["text"])} if "text" in each else each for each in message["content"]
+    ]
+    return {**message, "content": content}

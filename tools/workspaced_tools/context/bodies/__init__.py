@@ -1,0 +1,1 @@
+"""Prompts as the bodies of providers' requests, and what providers say of them."""

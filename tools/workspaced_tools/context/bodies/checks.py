@@ -1,0 +1,80 @@
+"""What is checked of a rendered body: what its provider would refuse anyway, said better.
+
+Of a template that is not built in only the breakpoints are: what else it may do, its provider knows.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...errors import BodyInvalid
+
+BREAKPOINTS_MAX: Final = 4
+_GIVEN: Final = frozenset(
+    {
+        *("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema"),
+        *("input", "args", "arguments"),
+    }
+)
+"""Schemas and arguments, in which any name may be anything's."""
+_AFTER: Final = {
+    "": ("user",),
+    "user": ("assistant",),
+    "assistant": ("user", "tool"),
+    "tool": ("user", "assistant", "tool"),
+}
+"""The roles that may come after each; results of tools are the user's."""
+
+
+def check_body(body: dict[str, Any], template: str, family: str | None) -> None:
+    """Raises BodyInvalid where there are too many breakpoints, or, of a known family, roles do not alternate."""
+    marks = list(_breakpoints(body))
+    if len(marks) > BREAKPOINTS_MAX:
+        raise BodyInvalid(
+            f"The body of {template!r} has {len(marks)} cache_control, one too many at {marks[BREAKPOINTS_MAX]}.",
+            hint=f"At most {BREAKPOINTS_MAX} are allowed, those of tools' definitions included: leave some out.",
+            template=template,
+            path=marks[BREAKPOINTS_MAX],
+        )
+    if family is not None:
+        _check_roles(body, template, "contents" if family == "gemini" else "messages")
+
+
+def _breakpoints(body: dict[str, Any]) -> Iterator[str]:
+    """The paths of all `cache_control`, in their order."""
+    waiting: list[tuple[str, Any]] = [("$", body)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += ((f"{path}[{at}]", each) for at, each in reversed([*enumerate(value)]))
+        elif isinstance(value, dict):
+            if value.get("cache_control") is not None:
+                yield f"{path}.cache_control"
+            inner = ((key, each) for key, each in reversed(value.items()) if key not in _GIVEN)
+            waiting += ((f"{path}.{key}", each) for key, each in inner if isinstance(each, list | dict))
+
+
+def _check_roles(body: dict[str, Any], template: str, field: str) -> None:
+    messages = body.get(field)
+    if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
+        raise _roles(template, f"$.{field}", "Expected a list of messages")
+    before = ""
+    for at, message in enumerate(messages):
+        role = message.get("role")
+        if role == "system" and at == 0:
+            continue
+        turn = "assistant" if role == "model" else role
+        if turn not in _AFTER[before]:
+            expected = " or ".join(_AFTER[before])
+            raise _roles(template, f"$.{field}[{at}].role", f"Expected {expected}, got {role!r}")
+        before = turn
+    if not before:
+        raise _roles(template, f"$.{field}", "Expected a message")
+
+
+def _roles(template: str, path: str, what: str) -> BodyInvalid:
+    return BodyInvalid(
+        f"{what} at {path} of the body of {template!r}.",
+        hint="Roles alternate strictly, the user's first: write each of `request.messages` once.",
+        template=template,
+        path=path,
+    )

@@ -1,0 +1,121 @@
+"""What a provider says that it counted, in three numbers that mean the same for all of them.
+
+OpenAI and Gemini count cached tokens among the input's, Anthropic apart from them. Here they are among them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import regex
+
+from ...errors import ArgumentInvalid
+
+FAMILIES: Final = ("openai", "anthropic", "gemini")
+_WORDS: Final = (
+    ("anthropic", frozenset({"anthropic", "claude"})),
+    ("openai", frozenset({"openai", "azure"})),
+    ("gemini", frozenset({"gemini", "google"})),
+)
+"""A provider whose name has one of the words; the first that fits, since others host Anthropic's models."""
+_SHOWN_CHARS_MAX: Final = 60
+
+
+class Counted(NamedTuple):
+    """Tokens of one request."""
+
+    input_tokens: int
+    """All that was read, cached or not."""
+    cached_tokens: int
+    """Of these, what was served from a cache."""
+    output_tokens: int
+    """All that was written, thinking included."""
+
+
+def family_of(provider: str) -> str | None:
+    """The family whose form a provider's reports have, by its name; None: not known."""
+    words = set(regex.split(r"[^a-z0-9]+", provider.casefold()))
+    return next((family for family, names in _WORDS if words & names), None)
+
+
+def counted(report: Mapping[str, Any], family: str) -> Counted:
+    """The `usage` (Gemini: `usageMetadata`) of a provider's answer.
+
+    Fields that are not known are ignored, null is the same as absent. Of Gemini's, what its own tools read is not
+    counted: it was in no prompt.
+
+    Raises:
+        ArgumentInvalid: a count is missing or none, more is cached than was read, or the family is not known.
+    """
+    read = _READERS.get(family)
+    if read is None:
+        raise ArgumentInvalid(
+            f"No reports of the family {family[:_SHOWN_CHARS_MAX]!r} are known.",
+            hint=f"Known are: {', '.join(FAMILIES)}. Or report inputTokens, cachedTokens and outputTokens.",
+        )
+    return read(_Report(report, family))
+
+
+class _Report:
+    """A report, read field by field."""
+
+    def __init__(self, fields: Mapping[str, Any], family: str, path: str = "") -> None:
+        self._fields, self._family, self._path = fields, family, path
+
+    def has(self, name: str) -> bool:
+        return self._fields.get(name) is not None
+
+    def part(self, name: str) -> "_Report":
+        """An object in it; an empty one where it has none."""
+        found = self._fields.get(name)
+        if found is not None and not isinstance(found, Mapping):
+            raise self._wrong(name, "an object", found)
+        return _Report(found or {}, self._family, f"{self._path}{name}.")
+
+    def count(self, name: str, *others: str, default: int | None = None) -> int:
+        """The number in the first of the fields that is there. `default`: where there is none."""
+        name = next((each for each in (name, *others) if self.has(each)), name)
+        found = self._fields.get(name, default)
+        found = default if found is None else found
+        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+            raise self._wrong(name, "a number of tokens", found)
+        return found
+
+    def _wrong(self, name: str, expected: str, found: Any) -> ArgumentInvalid:
+        got = "nothing" if found is None else repr(found)[:_SHOWN_CHARS_MAX]
+        return ArgumentInvalid(
+            f"Expected {expected} as `{self._path}{name}` of a report of {self._family}, got {got}.",
+            hint="Give the usage of the provider's answer as it came.",
+        )
+
+    def counted(self, read: int, cached: int, cached_name: str, written: int) -> Counted:
+        if cached > read:
+            raise self._wrong(cached_name, f"at most the {read} tokens that were read", cached)
+        return Counted(read, cached, written)
+
+
+def _openai(report: _Report) -> Counted:
+    """Chat completions, or responses."""
+    if not report.has("prompt_tokens") and report.has("input_tokens"):
+        names = ("input_tokens", "input_tokens_details", "output_tokens")
+    else:
+        names = ("prompt_tokens", "prompt_tokens_details", "completion_tokens")
+    read, details, written = names
+    cached = report.part(details).count("cached_tokens", default=0)
+    return report.counted(report.count(read), cached, f"{details}.cached_tokens", report.count(written))
+
+
+def _anthropic(report: _Report) -> Counted:
+    cached = report.count("cache_read_input_tokens", default=0)
+    read = report.count("input_tokens") + report.count("cache_creation_input_tokens", default=0) + cached
+    return Counted(read, cached, report.count("output_tokens"))
+
+
+def _gemini(report: _Report) -> Counted:
+    read = report.count("promptTokenCount", "prompt_token_count")
+    cached = report.count("cachedContentTokenCount", "cached_content_token_count", default=0)
+    answered = report.count("candidatesTokenCount", "candidates_token_count", default=0)
+    thought = report.count("thoughtsTokenCount", "thoughts_token_count", default=0)
+    return report.counted(read, cached, "cachedContentTokenCount", answered + thought)
+
+
+_READERS: Final = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}

@@ -1,0 +1,1 @@
+"""Search results in prompts, and the sources that answers cite."""
