@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -116,6 +117,8 @@ class Service:
         self.scribe = Scribe(sweeper.blobs if record else None, self._submit_call)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
+        # What an answer starts belongs to anyio, which looks in the context for the loop that it runs on.
+        self._context = copy_context()
         self.contexts = Contexts(self)
 
     # -- recording --
@@ -123,7 +126,7 @@ class Service:
     def deliver(self, committed: Committed) -> None:
         """For the recorder: hands a group's outcome from the writer thread to the loop, in one hop."""
         with suppress(RuntimeError):  # the loop has ended; so have the clients
-            self._loop.call_soon_threadsafe(self._committed, committed)
+            self._loop.call_soon_threadsafe(self._committed, committed, context=self._context)
 
     def _committed(self, committed: Committed) -> None:
         if self.recorder.slow_syncs > self._slow_syncs_warned:

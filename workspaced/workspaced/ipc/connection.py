@@ -38,6 +38,7 @@ from .jsonrpc import (
     response,
 )
 from .methods import DEFERRED, Method
+from .refusals import choices
 
 if TYPE_CHECKING:
     from ..service import Service
@@ -330,7 +331,9 @@ class Connection(asyncio.Protocol):
 def _decode_params(method: Method, request: Request) -> Any:
     try:
         return method.decode(request.params)
-    except (msgspec.ValidationError, UnicodeDecodeError) as error:
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"{request.method}: {error}.", hint=choices(method.params, error)) from None
+    except UnicodeDecodeError as error:
         raise InvalidArgument(f"{request.method}: {error}.") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None

@@ -1,0 +1,61 @@
+"""What to do about parameters that are of the wrong shape: the words, or the fields, that there are."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+_PLACE: Final = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
+_STEP: Final = re.compile(r"\.(?P<field>\w+)|\[(?:\d+|\.\.\.)\]")
+_LISTED_MAX: Final = 30
+
+
+def choices(params: Any, error: msgspec.ValidationError) -> str:
+    """A sentence with what may stand at the place that the error names; empty where there is no list of that.
+
+    `params`: the type that was to be decoded.
+    """
+    text = str(error)
+    place = _PLACE.search(text)
+    types = [inspect.type_info(params)]
+    for step in _STEP.finditer(place["path"] if place is not None else ""):
+        types = list(_inside(types, step["field"]))
+    if text.startswith("Invalid enum value"):
+        words = [
+            str(value) for each in _flat(types) if isinstance(each, inspect.LiteralType) for value in each.values
+        ]
+        return _listed("Expected one of", words)
+    if text.startswith("Object contains unknown field"):
+        return _listed("Fields", [field.encode_name for each in _structs(types) for field in each.fields])
+    return ""
+
+
+def _listed(what: str, words: list[str]) -> str:
+    more = f" and {len(words) - _LISTED_MAX} more" if len(words) > _LISTED_MAX else ""
+    return f"{what}: {', '.join(words[:_LISTED_MAX])}{more}." if words else ""
+
+
+def _inside(types: Iterable[inspect.Type], field: str | None) -> Iterable[inspect.Type]:
+    """The types of a field, or of an item."""
+    if field is None:
+        return [each.item_type for each in _flat(types) if isinstance(each, inspect.ListType)]
+    return [each.type for struct in _structs(types) for each in struct.fields if each.encode_name == field]
+
+
+def _structs(types: Iterable[inspect.Type]) -> list[inspect.StructType]:
+    return [each for each in _flat(types) if isinstance(each, inspect.StructType)]
+
+
+def _flat(types: Iterable[inspect.Type]) -> list[inspect.Type]:
+    """The types, a union as its members."""
+    found: list[inspect.Type] = []
+    for each in types:
+        if isinstance(each, inspect.UnionType):
+            found += _flat(each.types)
+        elif isinstance(each, inspect.Metadata):
+            found += _flat([each.type])
+        else:
+            found.append(each)
+    return found
