@@ -2,7 +2,7 @@
 
     POST /v1/chat/completions                    as OpenAI has it
     POST /v1/messages                            Anthropic
-    POST /v1beta/models/MODEL:generateContent    Gemini, and /v1beta/cachedContents
+    POST /v1beta/models/MODEL:generateContent    Gemini, and /v1beta/cachedContents; with v1, too
 
 A body is held against the provider's own Python types, then against what those cannot say and the provider refuses
 all the same; a refusal has its status and form. It is stricter than they are in one thing: roles alternate in all
@@ -13,7 +13,7 @@ something, or names a [[note]] that stands nowhere else; else it quotes the line
 most words with the question. A token is four characters. Each provider's cache is simulated: of blocks (OpenAI),
 up to breakpoints (Anthropic), of named contents (Gemini); none of them keeps fewer than CACHED_MIN tokens.
 
-Run as a script it prints its URL and serves until its input ends.
+Run as a script it prints its URL and serves until its input ends, or Ctrl-C.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,6 +40,15 @@ LOOKBACK: Final = 20
 """So many parts before a breakpoint Anthropic looks for what it has."""
 BREAKPOINTS_MAX: Final = 4
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+AS_GIVEN: Final = {
+    "args",
+    "response",
+    "parameters",
+    "parametersJsonSchema",
+    "responseSchema",
+    "responseJsonSchema",
+}
+"""Fields of a body for Gemini in which any name may be anything's."""
 BEFORE_QUESTION: Final = re.compile(r"\[User query\]:|^</\w+>$", re.MULTILINE)
 Json = dict[str, Any]
 
@@ -369,6 +379,23 @@ class Anthropic:
         return {"type": "error", "error": {"type": "invalid_request_error", "message": str(error)}}
 
 
+def camelled(value: Any) -> Any:
+    """The fields of a body for Gemini as its REST interface names them. It takes `mime_type` as well as
+    `mimeType`, and its own client sends both. Schemas, arguments and results stay as they are.
+
+    Raises:
+        Refused: an object has a field by both names.
+    """
+    if isinstance(value, list):
+        return [camelled(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {to_camel(name): each for name, each in value.items()}
+    if len(found) < len(value):
+        raise Refused(f"Invalid JSON payload received: a field is set twice among {sorted(value)}")
+    return {name: each if name in AS_GIVEN else camelled(each) for name, each in found.items()}
+
+
 class Gemini:
     """generateContent, and the contents that it is told to keep."""
 
@@ -421,13 +448,14 @@ class Gemini:
         return Part("text", part["text"]) if "text" in part else Part("other", json.dumps(part))
 
     def answer(self, body: Json, path: str) -> Json:
-        own = self.prompt(checked(body, self.forms()[0]))
+        body = checked(camelled(body), self.forms()[0])
+        own = self.prompt(body)
         prompt, served = own, 0
         if (name := body.get("cachedContent")) is not None:
             if {"systemInstruction", "tools", "toolConfig"} & body.keys():
                 raise Refused("CachedContent can not be used with system_instruction, tools or tool_config.")
             model, start = self.kept.get(name, ("", own))
-            if model != path.removeprefix("/v1beta/").removesuffix(":generateContent"):
+            if model != path.split("/", 2)[2].removesuffix(":generateContent"):
                 raise Refused("CachedContent not found (or permission denied)", 403)
             prompt = Prompt(start.tools, start.system, [*start.messages, *own.messages])
             served = tokens(start.parts())
@@ -449,7 +477,8 @@ class Gemini:
 
     def keep(self, body: Json, _path: str) -> Json:
         """Makes a cached content."""
-        prompt = self.prompt(checked(body, self.forms()[1]))
+        body = checked(camelled(body), self.forms()[1])
+        prompt = self.prompt(body)
         if (count := tokens(prompt.parts())) < CACHED_MIN:
             least = f"min_total_token_count={CACHED_MIN}"
             raise Refused(f"Cached content is too small. total_token_count={count}, {least}")
@@ -487,8 +516,8 @@ class ModelServer:
         self._routes: Mapping[str, tuple[Callable[[Json, str], Json], Callable[[Refused], Json]]] = {
             r"/v1/chat/completions": (openai.answer, openai.refusal),
             r"/v1/messages": (anthropic.answer, anthropic.refusal),
-            r"/v1beta/models/[^/:]+:generateContent": (gemini.answer, gemini.refusal),
-            r"/v1beta/cachedContents": (gemini.keep, gemini.refusal),
+            r"/v1(beta)?/models/[^/:]+:generateContent": (gemini.answer, gemini.refusal),
+            r"/v1(beta)?/cachedContents": (gemini.keep, gemini.refusal),
         }
         self._lock = threading.Lock()
 
@@ -535,6 +564,6 @@ class ModelServer:
 
 
 if __name__ == "__main__":
-    with ModelServer() as running:
+    with ModelServer() as running, suppress(KeyboardInterrupt):
         print(running, flush=True)  # noqa: T201
         sys.stdin.read()

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from . import catalogue as c
+from .calibration import NO_CALIBRATION, Calibration, model_key, sampled
 from .catalogue import (
     Attachment,
     Event,
@@ -31,13 +32,6 @@ CONVERSATIONS_MAX: Final = 200
 PROMPTS_MAX: Final = 50
 """So many of its last prompts of each pipeline a conversation remembers, for telling what became of the provider's
 cache."""
-CALIBRATIONS_MAX: Final = 100
-"""Of so many models it is known how they count; of more, the one that reported first is forgotten."""
-SAMPLES_MIN: Final = 3
-SAMPLE_TOKENS_MIN: Final = 500
-ALPHA: Final = 0.3
-RATIO_MIN: Final = 0.5
-RATIO_MAX: Final = 3.0
 
 
 class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -123,18 +117,6 @@ class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
 
 
-class Calibration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many tokens a provider's model counts for one of our estimate."""
-
-    ratio: float = 1.0
-    samples: int = 0
-
-    @property
-    def factor(self) -> float:
-        """What an estimate is multiplied with: 1 until there are samples enough."""
-        return self.ratio if self.samples >= SAMPLES_MIN else 1.0
-
-
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     id: ConversationId
     vault: VaultId | None
@@ -169,12 +151,7 @@ class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.calibrations.get(model_key(settings.provider, settings.model), NO_CALIBRATION)
 
 
-NO_CALIBRATION: Final = Calibration()
 NO_CONVERSATIONS: Final = Conversations()
-
-
-def model_key(provider: str, model: str) -> str:
-    return f"{provider}/{model}"
 
 
 def apply_conversation(state: Conversations, event: Event) -> Conversations:
@@ -374,21 +351,13 @@ def read_tokens(settings: Settings, data: c.UsageReported) -> int:
 
 
 def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageReported) -> Conversations:
-    """With one more sample of how our estimate compares (EWMA): a prompt's first report is one."""
+    """With one more sample of how our estimate compares: a prompt's first report is one."""
     prompt = _prompt_for(conversation, data.message)
-    counted = read_tokens(conversation.settings, data)
     if prompt is None or prompt.input_tokens is not None:
         return state
-    if prompt.seed_estimate < SAMPLE_TOKENS_MIN or counted < SAMPLE_TOKENS_MIN:
-        return state
+    counted = read_tokens(conversation.settings, data)
     key = model_key(data.provider, data.model)
-    before = state.calibrations.get(key, NO_CALIBRATION)
-    sample = min(RATIO_MAX, max(RATIO_MIN, counted / prompt.seed_estimate))
-    ratio = sample if before.samples == 0 else (1 - ALPHA) * before.ratio + ALPHA * sample
-    calibrations = {**state.calibrations, key: Calibration(ratio, before.samples + 1)}
-    if len(calibrations) > CALIBRATIONS_MAX:
-        del calibrations[next(iter(calibrations))]
-    return replace(state, calibrations=calibrations)
+    return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
 
 
 def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> Conversation:

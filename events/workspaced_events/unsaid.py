@@ -93,4 +93,4 @@ def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:
 
 
 def _note_of(kind: c.AttachmentKind, artifact: str) -> str:
-    return artifact.rpartition("#")[0] if kind in _IN_A_NOTE else artifact
+    return artifact.rpartition("#")[0] or artifact if kind in _IN_A_NOTE else artifact

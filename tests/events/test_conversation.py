@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events import catalogue as c
+from workspaced_events.calibration import ALPHA, CALIBRATIONS_MAX
 from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
 from workspaced_events.conversation import (
-    ALPHA,
-    CALIBRATIONS_MAX,
     CONVERSATION_TYPES,
     CONVERSATIONS_MAX,
     NO_CONVERSATIONS,

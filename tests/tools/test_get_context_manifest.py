@@ -177,6 +177,14 @@ def test_a_place_in_a_withheld_note_and_its_library_entry_are_left_out(held: Hel
     assert "2 entries" in held.asked()["warnings"][0]
 
 
+def test_what_a_withheld_note_shows_is_left_out_though_its_name_is_another(held: Held) -> None:
+    (held.world.vault.root.path / "seen.md").write_text("![](x.png)\n")
+    held.chat.turn("Four", w.c.Attachment("active_note", "seen.md"))
+    assert {"seen.md", "x.png"} <= {each["id"] for each in held.entries()}
+    held.private.add("seen.md")
+    assert not {"seen.md", "x.png"} & {each["id"] for each in held.entries()}
+
+
 def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> None:
     held.world.append(c.NoteRenamed(NoteId(DIARY), NoteId("private/now.md")))
     held.private = {"private/now.md"}

@@ -257,6 +257,51 @@ def test_a_note_that_moved_to_where_it_is_withheld_is_left_out_by_its_former_nam
     assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
 
 
+def test_what_a_search_found_in_a_withheld_note_is_left_out_by_any_of_its_names(daemon: Any) -> None:
+    running = daemon(notes={"diary.md": PRIVATE, "a.md": "# A\n"}, env={"WORKSPACED_DENY": "secret/"})
+    client = running.connect()
+    names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md", "secret/plan.txt")
+    shown = ("a.md", "https://example.org/secret/diary.md")
+    documents = [{"title": "T", "source": each, "text": "xyzzy"} for each in (*names, *shown)]
+    talk = start(client)
+    said(
+        client,
+        talk,
+        user("m1", "Look.", {"kind": "tool_result", "id": "r", "search": dict(SEARCH, documents=documents)}),
+    )
+    made = export(client, talk)
+    [found] = read_chat(made["text"]).chat.messages[0].attachments
+    assert [each["source"] for each in json.loads(found.text or "")["documents"]] == list(shown)
+    assert made["withheld"] == len(names)
+
+
+def moved_and_turned(daemon: Any, *, prompted: bool) -> tuple[Any, str]:
+    """A conversation with a note that has another name by now, and is private; nobody has read it since."""
+    running = daemon(notes={"old.md": "# Old\n", "b.md": "# B\n"}, env={"WORKSPACED_WATCH": "false"})
+    client = running.connect()
+    talk = start(client)
+    said(client, talk, user("m1", "Look.", "old.md", "b.md"))
+    if prompted:
+        client.context.assemble(talk)
+    (running.vault / "old.md").rename(running.vault / "new.md")
+    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "new.md"}}])
+    (running.vault / "new.md").write_text(PRIVATE)
+    return client, talk
+
+
+def test_a_note_that_moved_and_turned_private_is_left_out_though_nobody_read_it(daemon: Any) -> None:
+    client, talk = moved_and_turned(daemon, prompted=False)
+    made = export(client, talk)
+    assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
+
+
+def test_a_note_that_moved_and_turned_private_leaves_the_library_though_nobody_read_it(daemon: Any) -> None:
+    client, talk = moved_and_turned(daemon, prompted=True)
+    said(client, talk, {"role": "assistant", "text": "Seen."}, user("m3", "And now?"))
+    library = client.context.assemble(talk)["layers"][1]["text"]
+    assert "old.md" not in library and "b.md" in library
+
+
 def test_a_client_that_is_shown_names_gets_no_hashes_and_one_that_is_shown_nothing_gets_no_file(
     world: Any, refusal: Any
 ) -> None:

@@ -11,11 +11,13 @@ from typing import Any, get_args
 
 import pytest
 
-from workspaced.context_client import ContextMethods, PinKind
+from workspaced.context_client import AttachmentKind, ContextMethods, PinKind
 from workspaced.errors import CODES
 from workspaced_events.catalogue import Pipeline
+from workspaced_tools.context import accounting
 from workspaced_tools.context.bodies.request import Part, Request
 from workspaced_tools.context.bodies.shape import BUILT_IN
+from workspaced_tools.context.library import LIBRARY_KINDS
 from workspaced_tools.context.model import LAYERS
 
 
@@ -47,12 +49,43 @@ def test_its_programs_and_commands_do_what_it_shows(daemon: Any) -> None:
             OPENAI_BASE_URL=f"{url}/v1",
             ANTHROPIC_BASE_URL=url,
             GEMINI_URL=url,
+            GOOGLE_GEMINI_BASE_URL=url,
             NO_PROXY="*",
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "none"),
         )
     refused = [made.answer for made in model.exchanges if made.status != 200]
     assert refused == []
-    assert {made.path.split("/")[1] for made in model.exchanges} == {"v1", "v1beta"}
+    served = {made.path for made in model.exchanges}
+    assert {f"/{version}/cachedContents" for version in ("v1", "v1beta")} < served  # Google's client, and REST
+    assert {"/v1/chat/completions", "/v1/messages"} < served
+
+
+def test_what_it_begins_with_is_in_the_clone_and_sets_all_that_its_programs_read() -> None:
+    begin = PAGE.text[PAGE.text.index("## To begin") : PAGE.text.index("## Five minutes")]
+    paths = re.findall(r"(?:tests|workspaced)/[\w/.]+\w", begin)
+    assert len(paths) >= 2 and all((Path(__file__).parents[2] / path).exists() for path in paths)
+    read = set(re.findall(r"[A-Z]+_[A-Z_]*URL", "".join(PAGE.files[name] for name in PROGRAMS)))
+    assert read and {*read, "MODEL", "OPENAI_API_KEY"} <= set(re.findall(r"\w+", begin))
+
+
+def test_it_names_all_attachments_and_what_of_them_the_library_holds() -> None:
+    table = PAGE.text[PAGE.text.index("## Attachments") :]
+    rows = [
+        line.strip("|").split("|") for line in table[: table.index("\n\nEach")].splitlines() if line[:3] == "| `"
+    ]
+    later = {kind: row[3].strip() for row in rows[1:] for kind in re.findall(r"`(\w+)`", row[0])}
+    assert later.keys() == set(get_args(AttachmentKind))
+    held = {kind for kind, told in later.items() if told.startswith(("yes", "each note"))}
+    assert held - {"active_note", "folder", "tag"} == LIBRARY_KINDS
+
+
+def test_the_reference_explains_all_that_is_said_of_a_providers_cache() -> None:
+    reference = page.Page("reference.md").text
+    table = reference[reference.index("`show --cache`") : reference.index("`workspaced replay --verify` also")]
+    causes = {value for name, value in vars(accounting).items() if name.isupper() and isinstance(value, str)}
+    told = " ".join(table.split())
+    assert len(causes) > 10 and not [each for each in causes - {accounting.OTHER_PIPELINE} if each not in told]
+    assert all(f"`{outcome}`" in told for outcome in get_args(accounting.Outcome))
 
 
 def test_each_of_its_programs_is_run() -> None:

@@ -730,3 +730,20 @@ def test_a_client_that_is_shown_names_or_nothing_gets_no_text_of_notes(daemon: A
     for call in (curious.plan, curious.assemble):
         assert refusal(call, chat.id).code == "SHARING_OFF"
     assert refusal(curious.cite, chat.id, "x").code == "SHARING_OFF"
+
+
+def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    chat = Chat(running.connect())
+    first = chat.user("Look.", "b.md")
+    chat.prompt(shape="openai")
+    chat.say(role="assistant", text="I see.")
+    summing = chat.prompt(message=first, pipeline="completion", shape="openai")["seq"]
+    heads = {
+        name: running.cli("context", "show", chat.id, *options, "--manifest").stdout.splitlines()[0]
+        for name, options in (("chat", ()), ("named", ("--message", first)), ("seq", ("--prompt", str(summing))))
+    }
+    assert heads["chat"] == heads["named"] != heads["seq"]
+    assert heads["seq"].endswith(", for completion") and "completion" not in heads["chat"]
+    assert f"{first} (completion)" in running.cli("context", "show", chat.id, "--cache").stdout
+    assert running.cli("context", "show", chat.id, "--prompt", "1").returncode == 2

@@ -223,6 +223,37 @@ def test_what_gemini_keeps_is_sent_by_name_alone_and_for_its_model_alone() -> No
     assert answered(body, "/v1beta/models/other:generateContent", server).status == 403
 
 
+def test_gemini_takes_both_spellings_of_its_fields_and_versions_of_its_paths_but_no_field_twice() -> None:
+    """Google's client spells some of them one way, some the other."""
+    server = model_server.ModelServer()
+    body = conversation("gemini")
+    [tool] = body["tools"][0]["functionDeclarations"]
+    tool["parametersJsonSchema"] = {"type": "object", "properties": {"a_b": {}, "aB": {}}}
+    image = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    body["contents"][1]["parts"][0]["functionCall"]["args"] = {"a_b": 1, "aB": 2}
+    body["contents"][0]["parts"].append(image)
+    camel = answered(body, PATHS["gemini"], server)
+    names = (("parametersJsonSchema", "parameters_json_schema"), ("mimeType", "mime_type"))
+    snake = json.dumps(body)
+    for old, new in (*names, ("systemInstruction", "system_instruction"), ("functionCall", "function_call")):
+        snake = snake.replace(f'"{old}"', f'"{new}"')
+    for path in (PATHS["gemini"], PATHS["gemini"].replace("v1beta", "v1")):
+        made = answered(json.loads(snake), path, server)
+        assert (made.status, made.answer) == (200, camel.answer)
+    body["contents"][0]["parts"][1]["inlineData"]["mime_type"] = "image/png"
+    assert "mime_type" in refused(body, PATHS["gemini"])
+    kept = {
+        "model": "models/any",
+        "system_instruction": body["systemInstruction"],
+        "display_name": "a",
+        "ttl": "9s",
+    }
+    name = answered(kept, "/v1/cachedContents", server).answer["name"]
+    asked = {"contents": [{"role": "user", "parts": [{"text": "What is the ceiling?"}]}], "cached_content": name}
+    for path in (PATHS["gemini"], PATHS["gemini"].replace("v1beta", "v1")):
+        assert answered(asked, path, server).answer["usageMetadata"]["cachedContentTokenCount"] > 1_024
+
+
 def counted(provider: str, answer: Json) -> tuple[int, int]:
     """All that was read, and what of it the cache gave."""
     if provider == "openai":

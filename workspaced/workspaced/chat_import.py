@@ -30,7 +30,7 @@ from workspaced_tools.context.chats.chat import (
 )
 
 from . import said
-from .conversing import started
+from .conversing import CONTENT, same, started
 from .limits import MESSAGES_PER_CONVERSATION_MAX
 from .messages import NEEDS_NO_ID, READ_BY_US, recorded
 from .texts import Aside
@@ -42,7 +42,6 @@ SUMMARY_UNPLACED: Final = "SUMMARY_UNPLACED"
 CONVERSATION_TAKEN: Final = "CONVERSATION_TAKEN"
 
 _SETTINGS: Final = ("provider", "model", "context_window", "output_reserve")
-_CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
 
 
 class _Message(NamedTuple):
@@ -290,9 +289,9 @@ class Importing:
         summary = self._summary[0] if self._summary is not None else None
         told = (before.summary.text_sha256, before.summary.up_to) if before.summary is not None else None
         return (
-            _same(before.settings, self._settings, _SETTINGS)
+            same(before.settings, self._settings, _SETTINGS)
             and list(before.messages) == self.messages
-            and all(_same(before.messages[each.data.message], each.data, _CONTENT) for each in self._messages)
+            and all(same(before.messages[each.data.message], each.data, CONTENT) for each in self._messages)
             and (summary is None or told == (summary.text_sha256, summary.up_to))
         )
 
@@ -303,7 +302,3 @@ class Importing:
         self._messages = [each._replace(data=replace(each.data, conversation=name)) for each in self._messages]
         if self._summary is not None:
             self._summary = (replace(self._summary[0], conversation=name), self._summary[1])
-
-
-def _same(one: object, other: object, fields: Iterable[str]) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in fields)

@@ -6,7 +6,7 @@ in is recorded whole or not at all (chat_import.py). The first layer's settings 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,13 +31,14 @@ from workspaced_tools.context.chats.file import read_chat, write_chat
 from workspaced_tools.context.chats.lookup import looked_up, names_of_vault
 from workspaced_tools.context.citing.search import Search
 from workspaced_tools.context.model import Texts
+from workspaced_tools.context.note_names import notes_at, notes_of
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
-from workspaced_tools.sharing import IsWithheld
 from workspaced_tools.view import View
 
 from . import said
 from .chat_import import imported, too_large
 from .conversing import known
+from .hidden import Hidden, look
 
 if TYPE_CHECKING:
     from .service import Service
@@ -48,14 +49,14 @@ FILE_NAME_BYTES_MAX: Final = 120
 NOT_KEPT: Final = "[Text not kept]"
 """Stands for a text that was forgotten."""
 
+WARNINGS_MAX: Final = 200
+"""Of an import; how many more there are is said. A chat may have a hundred thousand."""
+
+MORE_WARNINGS: Final = "MORE_WARNINGS"
 TEXT_NOT_KEPT: Final = "TEXT_NOT_KEPT"
 IMAGE_TOO_LARGE: Final = "IMAGE_TOO_LARGE"
 
 _TITLE_CHARS_MAX: Final = 80
-_NAMED_BY_NOTES: Final = frozenset(
-    {"note", "active_note", "selected_text", "dataview", "image", "file", "pdf", "folder"}
-)
-"""Attachments whose ids are paths, some with `#` and more behind."""
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:[ .]|\Z)", re.IGNORECASE)
 """Names that some systems give to devices."""
 
@@ -74,13 +75,11 @@ async def export(service: "Service", params: said.Named, caller: str) -> dict[st
         WorkspacedError: UnknownConversation, SharingOff.
     """
 
-    def make(view: View, withheld: IsWithheld) -> _Exported:
+    def make(view: View, hidden: Hidden) -> _Exported:
         conversation = _conversation(view.state, params.conversation)
-        return _Exporting(conversation, service.texts, view, withheld, former).exported()
+        return _Exporting(conversation, service.texts, view, hidden).exported()
 
-    vault = _conversation(service.state, params.conversation).vault or service.state.current
-    former = service.state.of(vault).former
-    made = await service.look(make, caller, vault)
+    made = await look(service, _conversation(service.state, params.conversation), make, caller)
     return {
         "text": made.text,
         "fileName": made.file_name,
@@ -110,9 +109,16 @@ async def import_(service: "Service", params: said.Import, caller: str) -> dict[
     return {
         "conversation": importing.conversation,
         "messages": importing.messages,
-        "warnings": importing.warnings,
+        "warnings": _first(importing.warnings),
         "clock": service.clock(),
     }
+
+
+def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:
+    more = len(warnings) - WARNINGS_MAX
+    if more <= 0:
+        return warnings
+    return (*warnings[:WARNINGS_MAX], ChatWarning(1, MORE_WARNINGS, f"{more} more warnings are left out."))
 
 
 def _conversation(state: WorkspaceState, name: str) -> Conversation:
@@ -127,20 +133,11 @@ def _conversation(state: WorkspaceState, name: str) -> Conversation:
 class _Exporting:
     """One conversation on its way into a file."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        texts: Texts,
-        view: View,
-        withheld: IsWithheld,
-        former: dict[NoteId, NoteId],
-    ) -> None:
-        """`former`: former paths to present ones, those that lead to withheld notes among them."""
+    def __init__(self, conversation: Conversation, texts: Texts, view: View, hidden: Hidden) -> None:
         self._conversation = conversation
         self._texts = texts
         self._view = view
-        self._is_withheld = withheld
-        self._former = former
+        self._hidden = hidden
         self._withheld = 0
         self._warned: list[tuple[int, str, str]] = []
         """Index of the message, code, what it is about."""
@@ -152,7 +149,7 @@ class _Exporting:
         for self._index, message in enumerate(conversation.messages.values()):
             saved.append(self._saved(message))
         summary = conversation.summary
-        self._learn(saved)
+        self._hidden.look(note for message in saved for note in _notes_named(message))
         messages = tuple(map(self._shared, saved))
         chat = Chat(
             conversation=conversation.id,
@@ -203,7 +200,7 @@ class _Exporting:
             for name in (attached.text_sha256, attached.before_sha256, attached.after_sha256)
         )
         if attached.kind == "image" and text is not None and len(text) > IMAGE_CHARS_MAX:
-            what = f"The image {attached.id!r} has {len(text)} characters; the file names it only."
+            what = f"An image of this message has {len(text)} characters; the file names it only."
             self._warned.append((self._index, IMAGE_TOO_LARGE, what))
             text = None
         return SavedAttachment(attached.kind, attached.id, attached.title, text, attached.form, before, after)
@@ -232,34 +229,11 @@ class _Exporting:
 
     # -- what of it may be shown --
 
-    def _learn(self, messages: Iterable[SavedMessage]) -> None:
-        """Looks at the files of the notes that are named: only they tell of their flags."""
-        names: set[NoteId] = set()
-        for message in messages:
-            for attached in message.attachments:
-                names |= self._names(attached)
-            parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
-            for part in parts:
-                names |= self._notes({*_documents(part)})
-        if self._view.vault is not None:
-            self._view.vault.names(sorted(names))
-
-    def _names(self, attached: SavedAttachment) -> set[NoteId]:
-        if attached.kind not in _NAMED_BY_NOTES or not attached.id:
-            return set()
-        return self._notes({attached.id, attached.id.rpartition("#")[0] or attached.id})
-
-    def _notes(self, paths: set[str]) -> set[NoteId]:
-        """The notes, as they were called and are now."""
-        names = {NoteId(path) for path in paths if "://" not in path}
-        return names | {self._former[name] for name in names if name in self._former}
-
-    def _hides(self, notes: set[NoteId]) -> bool:
-        return any(map(self._is_withheld, notes))
-
     def _shared(self, message: SavedMessage) -> SavedMessage:
         """The message without what tells of notes that are withheld."""
-        attachments = tuple(each for each in message.attachments if not self._hides(self._names(each)))
+        attachments = tuple(
+            each for each in message.attachments if not self._hidden.any(notes_of(each.kind, each.id))
+        )
         self._withheld += len(message.attachments) - len(attachments)
         return replace(
             message,
@@ -269,23 +243,34 @@ class _Exporting:
 
     def _found(self, part: SavedAttachment | SavedResult) -> str | None:
         """The text; that of a search without documents that are withheld."""
-        hidden = {source for source in _documents(part) if self._hides(self._notes({source}))}
-        if not hidden or part.text is None:
+        if (search := _search(part)) is None:
             return part.text
-        search = msgspec.json.decode(part.text, type=Search)
-        documents = tuple(each for each in search.documents if each.source not in hidden)
+        documents = tuple(each for each in search.documents if not self._hidden.any(notes_at(each.source)))
+        if len(documents) == len(search.documents):
+            return part.text
         self._withheld += len(search.documents) - len(documents)
         return msgspec.json.encode(replace(search, documents=documents)).decode()
 
 
-def _documents(part: SavedAttachment | SavedResult) -> list[str]:
-    """The sources of what a search found."""
+def _notes_named(message: SavedMessage) -> Iterator[NoteId]:
+    """The notes that a message's attachments are, and those that searches found."""
+    for attached in message.attachments:
+        yield from notes_of(attached.kind, attached.id)
+    parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
+    for part in parts:
+        if (search := _search(part)) is not None:
+            for document in search.documents:
+                yield from notes_at(document.source)
+
+
+def _search(part: SavedAttachment | SavedResult) -> Search | None:
+    """The search, where the text is one that was kept."""
     if part.form != "search" or part.text is None:
-        return []
+        return None
     try:
-        return [each.source for each in msgspec.json.decode(part.text, type=Search).documents]
+        return msgspec.json.decode(part.text, type=Search)
     except msgspec.MsgspecError:  # NOT_KEPT
-        return []
+        return None
 
 
 def _title(messages: Sequence[SavedMessage]) -> str | None:

@@ -8,12 +8,11 @@ from workspaced_tools.context.citing.citations import Cited, cited
 from workspaced_tools.context.citing.sources import sources_of
 from workspaced_tools.context.pipelines import PARTS
 from workspaced_tools.context.rebuild import inputs_of
-from workspaced_tools.sharing import IsWithheld
 from workspaced_tools.view import View
 
 from . import said
-from .conversing import checked_message, known, last_prompt
-from .hidden import Hidden
+from .conversing import checked_message, known, prompt_for
+from .hidden import Hidden, look
 
 if TYPE_CHECKING:
     from .service import Service
@@ -28,17 +27,14 @@ async def cite(service: "Service", params: said.Cite, caller: str) -> Cited:
             not kept.
     """
 
-    vault = service.contexts.vault_of(known(service.state, params.conversation).vault)
-
-    def look(view: View, withheld: IsWithheld) -> Cited:
+    def make(view: View, hidden: Hidden) -> Cited:
         conversation = known(view.state, params.conversation)
         answered = tuple(each for each in conversation.prompts if PARTS[each.pipeline].turn)  # not a compression's
-        prompt = last_prompt(replace(conversation, prompts=answered), params.message)
+        prompt = prompt_for(replace(conversation, prompts=answered), params.message)
         checked_message(conversation, prompt.message)
         turn = inputs_of(prompt.inputs_sha256, service.texts)
         sources = sources_of(conversation, turn, service.texts)
-        hidden = Hidden(view, withheld, service.state.of(vault).former)
         shown = hidden.shown(each.source for each in sources)
         return cited(params.text, [each for each in sources if each.source in shown])
 
-    return await service.look(look, caller, vault)
+    return await look(service, known(service.state, params.conversation), make, caller)

@@ -9,7 +9,7 @@ Asked again for what the last prompt was made of, it is that prompt: nothing is 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -18,7 +18,7 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.conversation import Conversation, Message, Prompt
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId, uuid7
+from workspaced_events.ids import ConversationId, MessageId, NoteId, uuid7
 from workspaced_events.state import WorkspaceState
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
@@ -26,21 +26,28 @@ from workspaced_tools.context.bodies.shape import CacheOffer, Shaped
 from workspaced_tools.context.environment import environment
 from workspaced_tools.context.model import Assembled, Envelope, Turn
 from workspaced_tools.context.pipelines import PARTS
+from workspaced_tools.context.rebuild import inputs_of
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.sharing import IsWithheld, unsettled
+from workspaced_tools.sharing import unsettled
 from workspaced_tools.view import View
 
 from . import said
 from .calls import FoundPrivate
-from .conversing import action, checked_message, known, started
+from .conversing import action, checked_message, known, started, vault_of
 from .errors import UnknownMessage
-from .hidden import Hidden
-from .limits import ASSEMBLE_ATTEMPTS_MAX
+from .hidden import Hidden, look
+from .limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from .shaping import Wanted, body_of, wanted_shape
 from .texts import Aside
 
 if TYPE_CHECKING:
     from .service import Service
+
+
+_SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
+"""Of a prompt's text: it comes three times at most, and a character to six bytes."""
+_FRAME_BYTES: Final = 4_096
+"""Of an answer: what stands around the prompt."""
 
 
 class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,6 +60,8 @@ class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """What the provider is to be sent."""
     changes: tuple[str, ...] | None = None
     """What the body says otherwise than the messages, or leaves out; a sentence each."""
+    tool_names: dict[str, str] | None = None
+    """Of each tool that the body has under another name, by that name: the one it was defined with."""
     cached_content: CacheOffer | None = None
     """Where the provider may keep the first two layers."""
 
@@ -98,10 +107,10 @@ class Contexts:
         service = self._service
         conversation = ConversationId(params.conversation or uuid7())
         before = service.state.conversations.by_id.get(conversation)
-        vault = before.vault if before is not None else None
         told = ""
         if params.environment:
-            told = await service.look(lambda view, _withheld: environment(view), caller, self.vault_of(vault))
+            vault = vault_of(service.state, before)
+            told = await service.look(lambda view, _withheld: environment(view), caller, vault)
         await service.record(started(params, conversation, told), caller)
         return conversation
 
@@ -120,20 +129,12 @@ class Contexts:
             return self._prompt(conversation, params, shape, view, hidden)
 
         made, seq = await self._recorded(params.conversation, make, caller)
-        envelope, shaped = made.envelope, made.shaped
-        assert envelope is not None
-        if not params.layers:
-            bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
-            envelope = replace(envelope, layers=bare)
+        assert made.envelope is not None
         if seq is None:
             last = made.conversation.last_prompt(params.pipeline)
             assert last is not None, "it is that one"
             seq = last.seq
-        answer = Prompted(**asdict(envelope), seq=seq, clock=self._service.clock())
-        if shaped is None:
-            return answer
-        offer = shaped.cached_content
-        return replace(answer, messages=(), body=shaped.body, changes=shaped.changes, cached_content=offer)
+        return _answer(made.envelope, made.shaped, params, seq, self._service.clock())
 
     async def rebase(self, params: said.Named, caller: str) -> int:
         """Gives the library what its notes are now, and says how many entries are others.
@@ -151,11 +152,9 @@ class Contexts:
         """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
 
         service = self._service
-        vault = self.vault_of(known(service.state, name).vault)
 
-        def look(view: View, withheld: IsWithheld) -> _Made:
+        def made_of(view: View, hidden: Hidden) -> _Made:
             conversation = known(view.state, name)
-            hidden = Hidden(view, withheld, service.state.of(vault).former)
             hidden.learn(conversation.library)
             if (library := hidden.cleared(conversation.library)) != conversation.library:
                 data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
@@ -167,7 +166,7 @@ class Contexts:
 
         moved: Moved | None = None
         for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-            made = await service.look(look, caller, vault)
+            made = await look(service, known(service.state, name), made_of, caller)
             if not made.actions:
                 return made, None
             try:
@@ -178,10 +177,6 @@ class Contexts:
             if not made.look_again:
                 return made, receipts[-1].seq
         raise moved or unsettled()
-
-    def vault_of(self, vault: VaultId | None) -> VaultId | None:
-        """A conversation's vault; of one that began without, the current one."""
-        return vault if vault is not None else self._service.state.current
 
     # -- on a worker thread --
 
@@ -198,6 +193,8 @@ class Contexts:
         if wanted is not None:
             body = body_of(envelope, settings, wanted, aside, self._service.blobs.get)
         shaped, shape = body if body is not None else (None, None)
+        if sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
+            _check_size(_answer(envelope, shaped, params, 0, ""))
         last = conversation.last_prompt(params.pipeline)
         inputs = aside.keep(msgspec.json.encode(turn))
         if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
@@ -246,10 +243,37 @@ class Contexts:
         texts: set[str] = set()
         with suppress(NotRecorded):  # it told of a note that was forgotten
             if last is not None:
-                turn = msgspec.json.decode(self._service.texts(last.inputs_sha256), type=Turn)
+                turn = inputs_of(last.inputs_sha256, self._service.texts)
                 revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
                 texts |= set(_read_for(turn, last.shape))
         return _Kept(revisions, texts)
+
+
+def _answer(envelope: Envelope, shaped: Shaped | None, params: said.Assemble, seq: int, clock: str) -> Prompted:
+    if not params.layers:
+        bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
+        envelope = replace(envelope, layers=bare)
+    answer = Prompted(**asdict(envelope), seq=seq, clock=clock)
+    if shaped is None:
+        return answer
+    return replace(
+        answer,
+        messages=(),
+        body=shaped.body,
+        changes=shaped.changes,
+        tool_names=shaped.tool_names,
+        cached_content=shaped.cached_content,
+    )
+
+
+def _check_size(answer: Prompted) -> None:
+    """Raises InvalidArgument of a prompt that cannot be sent: it would be recorded, and nobody would have it."""
+    size = len(msgspec.json.encode(answer))
+    if size > ANSWER_BYTES_MAX - _FRAME_BYTES:
+        raise InvalidArgument(
+            f"The prompt would be an answer of {size} bytes; at most {ANSWER_BYTES_MAX} are sent.",
+            hint="Ask with layers: false, attach less, or set a summary.",
+        )
 
 
 class _Kept(NamedTuple):
@@ -325,7 +349,8 @@ def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pip
     if (role := conversation.messages[name].role) != "user" and PARTS[pipeline].turn:
         raise InvalidArgument(
             f"Expected a user's message to make the prompt for; {name!r} is of the role {role!r}.",
-            hint="Add what the user says, or the results of the tools; or name an earlier message.",
+            hint="Add what the user says, or the results of the tools; or name an earlier message. What is sent "
+            "again under its id is not added again.",
         )
     return name
 

@@ -206,8 +206,8 @@ class ContextMethods(Generic[Result]):
             rebase: whether the library is to hold what the attached notes are now.
             layers: whether the layers' texts come along, besides the messages.
             pipeline: what the prompt is for; by default a chat.
-            shape: gives the provider's `body` instead of the messages, with its `changes`: openai, anthropic,
-                gemini, or a template of one's own.
+            shape: gives the provider's `body` instead of the messages, with its `changes` and `toolNames`: openai,
+                anthropic, gemini, or a template of one's own.
             cached_content: the provider's resource that holds the first two layers, for a body without them.
         """
         return self._ask(

@@ -13,7 +13,7 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.conversation import Conversation, Message, Prompt, read_tokens
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, note_id
+from workspaced_events.ids import ConversationId, MessageId, VaultId, note_id
 from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.recorder import Plan
 from workspaced_events.state import WorkspaceState
@@ -46,6 +46,12 @@ def known(state: WorkspaceState, conversation: str) -> Conversation:
             hint="Go on with it by workspaced/context/start.",
         )
     return found
+
+
+def vault_of(state: WorkspaceState, conversation: Conversation | None) -> VaultId | None:
+    """The conversation's vault; of one that began without, or has not begun, the current one."""
+    begun = conversation.vault if conversation is not None else None
+    return begun if begun is not None else state.current
 
 
 def checked_message(conversation: Conversation, message: str) -> MessageId:
@@ -107,7 +113,7 @@ def started(params: said.Start, conversation: ConversationId, environment: str) 
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         before = state.conversations.by_id.get(conversation)
-        if before is not None and not before.ended and _same(before.settings, data, _SETTINGS):
+        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
             return []
         return [action(data, before, aside.blobs.values())]
 
@@ -203,7 +209,7 @@ def _is_new(
         if replaces:
             raise _no_message(conversation, message.message)
         return True
-    if _same(found, message, _CONTENT):
+    if same(found, message, CONTENT):
         return False
     if not replaces:
         raise Conflict(
@@ -213,10 +219,12 @@ def _is_new(
     return True
 
 
-_CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
+CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
+"""What a message says, in the conversation as in the event."""
 
 
-def _same(one: object, other: object, fields: Iterable[str]) -> bool:
+def same(one: object, other: object, fields: Iterable[str]) -> bool:
+    """Whether both say the same in these fields."""
     return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
@@ -263,7 +271,7 @@ def pinned(params: said.Pin) -> Plan:
             raise InvalidArgument(
                 f"A conversation holds at most {PINS_PER_CONVERSATION_MAX} pins.", hint="Unpin one first."
             )
-        if before is not None and _same(before, data, ("kind", "path", "folder", "text_sha256")):
+        if before is not None and same(before, data, ("kind", "path", "folder", "text_sha256")):
             return []
         return [action(data, conversation, aside.blobs.values())]
 
@@ -311,7 +319,7 @@ def counted(params: said.Usage) -> Plan:
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
         settings = conversation.settings
-        prompt = last_prompt(conversation, params.message)
+        prompt = prompt_for(conversation, params.message)
         input_tokens, cached_tokens, output_tokens = tokens_of(params, settings, prompt)
         data = c.UsageReported(
             conversation=conversation.id,
@@ -329,7 +337,7 @@ def counted(params: said.Usage) -> Plan:
     return plan
 
 
-def last_prompt(conversation: Conversation, message: str | None) -> Prompt:
+def prompt_for(conversation: Conversation, message: str | None) -> Prompt:
     """The last prompt that was made for a message, or at all.
 
     Raises:

@@ -3,8 +3,10 @@
 from workspaced_events.conversation import Prompt, Settings
 from workspaced_events.errors import InvalidArgument
 from workspaced_tools.context.bodies.usage_report import FAMILIES, counted, family_of
+from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from . import said
+from .limits import CONTEXT_TOKENS_MAX
 
 
 def check_usage(params: said.Usage) -> None:
@@ -36,6 +38,11 @@ def tokens_of(params: said.Usage, settings: Settings, prompt: Prompt) -> tuple[i
     is_apart = not settings.cached_in_input
     if params.report is not None:
         read, cached, output = counted(params.report, _family(params, settings, prompt))
+        if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
+            raise InvalidArgument(
+                f"Expected at most {CONTEXT_TOKENS_MAX} tokens in a report, got one of {most.bit_length()} bits.",
+                hint="Give the usage of the provider's answer as it came.",
+            )
     else:
         assert params.input_tokens is not None, "checked"
         read, cached, output = params.input_tokens, params.cached_tokens, params.output_tokens
@@ -60,7 +67,7 @@ def _family(params: said.Usage, settings: Settings, prompt: Prompt) -> str:
     family = params.shape or (shaped if shaped in FAMILIES else None) or family_of(provider)
     if family not in FAMILIES:
         raise InvalidArgument(
-            f"How {(params.shape or provider)[:200]!r} reports usage is not known.",
+            f"How {(params.shape or provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
             hint=f"Name in `shape` how it does: {', '.join(FAMILIES)}; or give the tokens themselves.",
         )
     return family

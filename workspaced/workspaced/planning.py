@@ -12,9 +12,10 @@ from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.bodies.definitions import Definition, definitions_of
 from workspaced_tools.context.bodies.usage_report import family_of
 from workspaced_tools.context.citing.search import read_search
+from workspaced_tools.context.layers import joined
 from workspaced_tools.context.model import Artifact, Envelope, Texts, Turn
+from workspaced_tools.context.note_names import NOTE_KINDS
 from workspaced_tools.context.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
-from workspaced_tools.sharing import IsWithheld
 from workspaced_tools.vault.frontmatter import split_front_matter
 from workspaced_tools.view import View
 
@@ -22,7 +23,7 @@ from . import said
 from .calls import FoundPrivate
 from .context import assembled, last_message
 from .conversing import known
-from .hidden import OF_NOTES, Hidden
+from .hidden import Hidden, look
 from .texts import Aside
 
 if TYPE_CHECKING:
@@ -55,15 +56,14 @@ async def plan(service: "Service", params: said.Plan, caller: str) -> Plan | Che
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded.
     """
     conversation = known(service.state, params.conversation)
-    if params.answer is not None:
-        checked: Checked = await service.in_thread(_checked, params.answer, conversation, service.texts)
-        return checked
+    answer = params.answer
+    if answer is not None:
+        return await look(
+            service, conversation, lambda _view, _hidden: _checked(answer, conversation, service.texts), caller
+        )
 
-    vault = service.contexts.vault_of(conversation.vault)
-
-    def look(view: View, withheld: IsWithheld) -> Plan:
+    def make(view: View, hidden: Hidden) -> Plan:
         asked, aside = known(view.state, params.conversation), Aside(service.texts)
-        hidden = Hidden(view, withheld, service.state.of(vault).former)
         hidden.learn(asked.library)
         asked = replace(asked, library=hidden.cleared(asked.library))
         turn, made = assembled(asked, last_message(asked, params.message), view, hidden, aside)
@@ -75,7 +75,7 @@ async def plan(service: "Service", params: said.Plan, caller: str) -> Plan | Che
         seen = [each for each in held if each.path in shown]
         return Plan(plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools))
 
-    return await service.look(look, caller, vault)
+    return await look(service, conversation, make, caller)
 
 
 def _checked(answer: str, conversation: Conversation, texts: Texts) -> Checked:
@@ -92,7 +92,7 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
 
 def _query(envelope: Envelope) -> str:
     """The user's words of the turn, without the instructions behind them."""
-    return "\n\n".join(each.text for each in envelope.layers[-1].segments if each.kind == "query")
+    return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
 
 
 def _held(conversation: Conversation, turn: Turn, texts: Texts) -> Iterator[Held]:
@@ -115,7 +115,7 @@ def _of_artifact(artifact: Artifact, texts: Texts) -> Iterator[Held]:
         yield Held(artifact.title, artifact.id)
         return
     text = texts(artifact.revision)
-    if artifact.kind in OF_NOTES:
+    if artifact.kind in NOTE_KINDS:
         text = text[split_front_matter(text).body_offset :]
     yield from _found(artifact.title, artifact.id, artifact.form, text)
 

@@ -1325,6 +1325,7 @@ export interface Prompt {
   readonly clock: string;
   readonly body?: Readonly<Record<string, unknown>> | null;
   readonly changes?: readonly string[] | null;
+  readonly toolNames?: Readonly<Record<string, string>> | null;
   readonly cachedContent?: {
     readonly key: string;
     readonly ttl: string;

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from workspaced_events.calibration import NO_CALIBRATION, Calibration
 from workspaced_events.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
 from workspaced_events.conversation import (
-    NO_CALIBRATION,
-    Calibration,
     Conversation,
     Message,
     Prompt,

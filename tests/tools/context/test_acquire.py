@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from workspaced_events.calibration import Calibration
 from workspaced_events.catalogue import Attachment, AttachmentKind, Pipeline
-from workspaced_events.conversation import Calibration, Provider
+from workspaced_events.conversation import Provider
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import Selection
-from workspaced_tools.context.model import Artifact, Policy, Turn
+from workspaced_tools.context.model import TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.context.reading import utc_seconds
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
@@ -459,6 +460,13 @@ def test_after_the_message_was_edited_its_attachments_are_read_anew(begun: Any) 
 
 def test_after_what_was_read_was_forgotten_it_is_read_anew(begun: Any) -> None:
     del begun.blobs[begun.conversation.prompts[0].inputs_sha256]
+    rewrite(begun, "plan.md", "changed")
+    assert begun.texts(begun.acquire("m2").artifacts[0].revision) == "changed"
+
+
+def test_what_an_older_version_read_is_read_anew(begun: Any) -> None:
+    older = replace(earlier(begun), version=TURN_VERSION - 1)
+    begun.blobs[begun.conversation.prompts[0].inputs_sha256] = msgspec.json.encode(older)
     rewrite(begun, "plan.md", "changed")
     assert begun.texts(begun.acquire("m2").artifacts[0].revision) == "changed"
 

@@ -13,6 +13,7 @@ from workspaced_tools.context.bodies.definitions import (
     definitions_of,
     nested_deeper,
 )
+from workspaced_tools.context.bodies.dialects import SATISFY
 
 SCHEMA = {
     "type": "object",
@@ -116,6 +117,103 @@ def test_what_is_no_object_is_left_out_and_reported(tool: Any) -> None:
 
 def test_no_tools_are_no_tools() -> None:
     assert read() == Definitions((), (), ())
+
+
+# -- what providers refuse of a schema --
+
+
+@pytest.mark.parametrize(
+    ("key", "refused"),
+    [
+        *((key, {"openai", "anthropic"}) for key in ("oneOf", "anyOf", "allOf")),
+        *((key, {"openai"}) for key in ("enum", "const", "not")),
+        ("additionalProperties", set()),
+        ("$defs", set()),
+    ],
+)
+@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini", None])
+def test_what_a_provider_refuses_at_the_top_of_a_schema_its_description_says(
+    key: str, refused: set[str], family: str | None
+) -> None:
+    value: Any = [{"required": ["n"]}] if key.endswith("Of") else {"a": {"type": "string"}}
+    schema = {**SCHEMA, key: value}
+    found = read({**NAMED, "inputSchema": schema}, family=family)
+    [tool] = found.tools
+    if family in refused:
+        assert tool.parameters == SCHEMA
+        said, _, rest = tool.description.partition(f"\n\n{SATISFY}")
+        assert said == "Looks." and json.loads(rest) == {key: value}
+        assert len(found.changes) == 1 and key in found.changes[0]
+    else:
+        assert tool == Definition("look", "Looks.", schema) and found.changes == ()
+
+
+def test_a_tool_without_a_description_still_says_it() -> None:
+    [tool] = read({"name": "look", "inputSchema": {"anyOf": []}}).tools
+    assert tool.description == f'{SATISFY}{{"anyOf":[]}}'
+    assert tool.parameters == {"type": "object", "properties": {}}
+
+
+def test_deeper_in_a_schema_alternatives_stay() -> None:
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"enum": [1]}]}}}
+    for family in ("openai", "anthropic"):
+        assert read({**NAMED, "inputSchema": schema}, family=family).tools[0].parameters == schema
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("a.b-C_1", True),
+        ("x" * 64, True),
+        ("x" * 65, False),
+        ("$top", False),
+        ("a b", False),
+        ("ä", False),
+        ("", False),
+    ],
+)
+def test_anthropic_refuses_names_of_properties_so_they_are_left_out(name: str, fits: bool) -> None:
+    properties: dict[str, Any] = {"n": {"type": "object", "properties": {name: {}}}, name: {"type": "string"}}
+    tool = {**NAMED, "inputSchema": {"type": "object", "properties": properties, "required": ["n"]}}
+    for family in ("openai", "gemini", None):
+        assert read(tool, family=family).tools[0].parameters["properties"] == properties
+    found = read(tool, family="anthropic")
+    assert list(found.tools[0].parameters["properties"]) == (["n", name] if fits else ["n"])
+    assert found.tools[0].parameters["properties"]["n"] == properties["n"], "deeper they are taken"
+    assert bool(found.changes) != fits
+
+
+def test_a_tool_that_requires_a_property_of_such_a_name_is_left_out() -> None:
+    tool = {"name": "odd", "inputSchema": {"properties": {"$top": {}}, "required": ["$top"]}}
+    found = read(tool, FORMS["mcp"], family="anthropic")
+    assert found.tools == (LOOK,) and len(found.changes) == 1 and "odd" in found.changes[0]
+    assert len(read(tool, FORMS["mcp"], family="openai").tools) == 2
+
+
+@pytest.mark.parametrize("kind", ["array", ["string", "array"]])
+def test_for_openai_an_array_of_anything_says_so(kind: Any) -> None:
+    bare, whole = {"type": kind}, {"type": kind, "items": {}}
+
+    def schema(array: Any) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": {"type": array, "items": {"type": "array", "items": array}, "x": {"anyOf": [array, {}]}},
+            "additionalProperties": array,
+            "$defs": {"a": {"type": "object", "properties": {"b": array}}},
+            "default": bare,
+            "examples": [bare],
+        }
+
+    assert read({**NAMED, "inputSchema": schema(bare)}).tools[0].parameters == schema(whole)
+    for family in ("anthropic", "gemini", None):
+        assert read({**NAMED, "inputSchema": schema(bare)}, family=family).tools[0].parameters == schema(bare)
+
+
+@pytest.mark.parametrize("properties", [3, None, [], "x"])
+def test_a_schema_that_is_none_passes_for_the_provider_to_refuse(properties: Any) -> None:
+    for family in ("openai", "anthropic"):
+        [tool] = read({**NAMED, "inputSchema": {"properties": properties, "required": 3}}, family=family).tools
+        assert tool.parameters["properties"] == properties
 
 
 def nested(depth: int) -> dict[str, Any]:

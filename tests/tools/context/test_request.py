@@ -2,16 +2,23 @@
 
 import importlib.util
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings as runs
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from workspaced_events import catalogue as c
+from workspaced_tools.context.bodies.breakpoints import LOOKBACK_PARTS, MARKS_MAX
+from workspaced_tools.context.bodies.breakpoints import marked as with_marks
 from workspaced_tools.context.bodies.definitions import DEPTH_MAX
+from workspaced_tools.context.bodies.images import BASE64_CHARS_MAX
 from workspaced_tools.context.bodies.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
 from workspaced_tools.context.model import Block, ChatMessage, Envelope
 
@@ -21,6 +28,10 @@ assert _SPEC is not None and _SPEC.loader is not None
 write = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(write)
 Chat, talk = write.Chat, write.talk
+_SERVER = importlib.util.spec_from_file_location("model_server", Path(__file__).parents[2] / "model_server.py")
+assert _SERVER is not None and _SERVER.loader is not None
+model_server = sys.modules["model_server"] = importlib.util.module_from_spec(_SERVER)
+_SERVER.loader.exec_module(model_server)
 
 FAMILIES = ("openai", "anthropic", "gemini", None)
 
@@ -83,6 +94,17 @@ def test_without_a_system_prompt_the_library_is_all_of_it_and_without_both_there
     assert asked(chat, first)[0].system == ()
     [library] = asked(chat, second)[0].system
     assert library.text == talk.system_of(second)
+
+
+def test_the_library_has_a_part_for_each_note() -> None:
+    chat = chat_with()
+    notes = [chat.read(f"{name}.md", f"Text of {name}.\n\nMore.") for name in "ABC"]
+    chat.ask("1", *notes)
+    envelope = chat.ask("2")
+    system = asked(chat, envelope)[0].system
+    assert ["Text of" in (part.text or "") for part in system] == [False, True, True, True]
+    assert "\n\n".join(part.text or "" for part in system) == talk.system_of(envelope)
+    assert [part.cache for part in system] == [True, False, False, True]
 
 
 def test_a_white_system_prompt_is_left_out_and_reported() -> None:
@@ -247,6 +269,135 @@ def test_thinking_carries_no_breakpoint() -> None:
     assert not any(part.cache for part in parts(request, "thinking"))
 
 
+LONG = "All work and no play. " * 250
+"""More than the least that a provider keeps."""
+
+
+class Cached:
+    """A conversation with Anthropic's cache behind it."""
+
+    def __init__(self) -> None:
+        self.chat, self.server = chat_with(system=LONG), model_server.Anthropic()
+
+    def read(self, envelope: Envelope) -> tuple[int, int]:
+        """The tokens that come from the cache, and all."""
+        body = self.chat.shaped(envelope, "anthropic").body
+        usage = self.server.answer(body, "/v1/messages")["usage"]
+        whole = sum(usage[each] for each in usage if each != "output_tokens")
+        return usage["cache_read_input_tokens"], whole
+
+    def note(self, name: str) -> Any:
+        return self.chat.read(name, f"{name}: {LONG}")
+
+
+def test_a_library_that_grows_is_read_up_to_where_it_grew() -> None:
+    cached = Cached()
+    for turn, names in enumerate(("a", "b", "cde", "f", "")):
+        question = cached.chat.say(f"{turn}?")
+        served, whole = cached.read(cached.chat.prompt(question, *map(cached.note, names)))
+        if turn >= 2:
+            new = len(("a", "b", "cde", "f", "")[turn - 1]) + len(names)
+            assert whole - served < (new + 1) * len(LONG) // 4, turn
+        cached.chat.answer("Yes.")
+    assert served > 0.8 * whole
+
+
+@pytest.mark.parametrize("rounds", [1, 9, 30])
+def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read(rounds: int) -> None:
+    """The turn itself was sent with what is pinned, and so with other bytes than it has in the history."""
+    cached = Cached()
+    cached.chat.ask(LONG)
+    pinned = (cached.chat.provided("tone", "Be short."),)
+    question = cached.chat.say("Look.")
+    before = cached.read(cached.chat.prompt(question, provided=pinned))[1]
+    for at in range(rounds):
+        cached.chat.thinks("Hm.", "", (f"c{at}", "look", "{}"))
+        results = cached.chat.gives((f"c{at}", "look", "found", False))
+        served, _ = cached.read(cached.chat.go_on(results, question))
+        assert served > 0.9 * before
+    cached.chat.answer("Found.")
+    assert cached.read(cached.chat.prompt(cached.chat.say("And?"), provided=pinned))[0] > 0.9 * before
+
+
+@pytest.mark.parametrize("calls", [1, 9, 30])
+def test_after_a_round_with_many_calls_what_the_turn_began_with_is_still_read(calls: int) -> None:
+    cached = Cached()
+    cached.chat.ask("Before.")
+    question = cached.chat.say("Look.")
+    before = cached.read(cached.chat.prompt(question, cached.note("a"), cached.note("b")))[1]
+    for turn in range(3):
+        ids = [f"c{turn}x{at}" for at in range(calls)]
+        cached.chat.thinks("Hm.", "", *((call, "look", "{}") for call in ids))
+        results = cached.chat.gives(*((call, "look", "found", False) for call in ids))
+        served, whole = cached.read(cached.chat.go_on(results, question))
+        assert served > 0.95 * before
+        before = whole
+
+
+def parts_of(count: int, type_: str = "text") -> list[Part]:
+    return [Part(type_, str(at)) for at in range(count)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("apart", "more"), [(LOOKBACK_PARTS - 1, False), (LOOKBACK_PARTS, True)])
+def test_a_mark_stands_where_the_last_one_was_if_that_is_too_far_to_be_looked_for(apart: int, more: bool) -> None:
+    """And the first of the system's gives way to it."""
+    question, answer = ("user", parts_of(1)), ("assistant", parts_of(apart))
+    system, history = with_marks(
+        parts_of(2),
+        1,
+        [question, ("assistant", parts_of(2)), question, ("assistant", parts_of(apart - 1)), question],
+        4,
+    )
+    assert [part.cache for part in system] == [not more, True]
+    assert [[at for at, part in enumerate(parts) if part.cache] for _role, parts in history] == [
+        *([], [1] if more else [], [], [apart - 2], [0])
+    ]
+    system, turn = with_marks(
+        parts_of(2),
+        1,
+        [question, ("assistant", parts_of(1)), question, answer, ("user", parts_of(1, "toolResult"))],
+        2,
+    )
+    far = apart + 1 >= LOOKBACK_PARTS
+    assert [part.cache for part in system] == [not far, True]
+    assert [bool([part for part in parts if part.cache]) for _role, parts in turn] == [
+        False,
+        True,
+        far,
+        False,
+        True,
+    ]
+
+
+messages = st.lists(
+    st.tuples(
+        st.sampled_from(["user", "assistant"]),
+        st.lists(
+            st.sampled_from([Part("text", "x"), Part("thinking", "x"), Part("toolResult", "x")]), max_size=30
+        ),
+    ),
+    max_size=12,
+)
+
+
+@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
+@runs(max_examples=300, deadline=None)
+def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
+    read: Any, system: int, library: int, history: int
+) -> None:
+    history = min(history, len(read))
+    made, said = with_marks(parts_of(system + library), library, read, history)
+    places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
+    assert len(places) <= MARKS_MAX
+    assert all(part.type != "thinking" for part in places)
+    plain = [(role, [replace(part, cache=False) for part in parts]) for role, parts in said]
+    assert plain == read and [replace(part, cache=False) for part in made] == parts_of(system + library)
+    if made:
+        assert made[-1].cache
+    last = [part for _role, parts in said[history:] for part in parts if part.type != "thinking"]
+    assert not last or last[-1].cache
+
+
 # -- thinking --
 
 
@@ -274,7 +425,16 @@ def test_thinking_stays_for_the_provider_that_signed_it(family: str | None, prov
     assert bool(changes) != kept
 
 
-@pytest.mark.parametrize("signature", ["not base64", "YQ", "é"])
+@pytest.mark.parametrize("signature", ["YWI=", "YQ", "Y-_I", "Y+/I"])
+def test_gemini_s_signatures_may_be_of_either_alphabet_of_base64(signature: str) -> None:
+    chat = chat_with("gemini")
+    chat.say("Why?")
+    chat.thinks("Because.", "So.", signature=signature)
+    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), "gemini")
+    assert [part.signature for part in parts(request, "thinking")] == [signature] and changes == ()
+
+
+@pytest.mark.parametrize("signature", ["not base64", "signed", "A", "é", "+-AA", "AA=A", "YQ=", "=="])
 def test_thinking_whose_signature_is_no_base64_is_left_out_for_gemini(signature: str) -> None:
     chat = chat_with("gemini")
     chat.say("Why?")
@@ -347,6 +507,46 @@ def test_an_image_whose_bytes_are_not_kept_becomes_a_line(family: str | None) ->
     chat = chat_with()
     request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", None)), family)
     assert request.messages[-1].content[-1].text == "[Image unavailable: image/png]" and len(changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "real"),
+    [
+        (b"\x89PNG\r\n\x1a\nrest", "image/png"),
+        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "image/webp"),
+    ],
+)
+@pytest.mark.parametrize("said", ["image/png", "image/jpeg", "image/tiff"])
+def test_an_image_is_of_the_type_that_its_bytes_say(content: bytes, real: str, said: str) -> None:
+    chat = chat_with()
+    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", content, said)))
+    assert [part.media_type for part in parts(request, "image")] == [real] and changes == ()
+
+
+def test_jpg_is_another_name_of_jpeg() -> None:
+    chat = chat_with()
+    request, _ = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", b"bytes", "image/jpg")))
+    assert [part.media_type for part in parts(request, "image")] == ["image/jpeg"]
+
+
+def test_gemini_is_not_sent_a_gif_that_is_called_png() -> None:
+    chat = chat_with("gemini")
+    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", b"GIF89a")), "gemini")
+    assert not list(parts(request, "image")) and len(changes) == 1
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_an_image_that_is_too_large_for_anthropic_becomes_a_line_there(more: int, fits: bool) -> None:
+    chat = chat_with()
+    content = b"x" * (BASE64_CHARS_MAX["anthropic"] // 4 * 3 + more)
+    envelope = chat.prompt(chat.say("What?"), chat.image("a", content))
+    for family in FAMILIES:
+        request, changes = asked(chat, envelope, family)
+        sent = fits or family != "anthropic"
+        assert bool(list(parts(request, "image"))) == sent and bool(changes) != sent
 
 
 # -- tools --
@@ -465,6 +665,23 @@ def test_names_that_do_not_fit_are_replaced_alike_in_definition_call_and_result(
     assert [part.name for part in parts(request, "toolCall")] == names
     assert [part.name for part in parts(request, "toolResult")] == names
     assert len(changes) == 2
+
+
+def test_what_a_tool_is_called_instead_leads_back_to_its_name() -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a.b", "a_b", "plain", "c.d")]
+    request, _ = called(("1", "gone.away", "{}"), tools=tools)
+    other = request.tools[0].name
+    assert request.tool_names == {other: "a.b", "c_d": "c.d"} and other not in {"a.b", "a_b"}
+
+
+def test_a_call_by_the_name_that_was_sent_is_one_of_that_tool() -> None:
+    tools = [{"name": "a.b", "inputSchema": {"type": "object"}}]
+    request, changes = called(("1", "a_b", "{}"), ("2", "a.b", "{}"), tools=tools)
+    assert [tool.name for tool in request.tools] == ["a_b"]
+    assert [part.name for part in parts(request, "toolCall", "toolResult")] == ["a_b"] * 4
+    assert len(changes) == 1
+    request, _ = called(("1", "a.b", "{}"), ("2", "a_b", "{}"))
+    assert len({part.name for part in parts(request, "toolCall")}) == 2, "which no tool tells apart"
 
 
 def test_names_that_would_meet_are_told_apart_within_their_length() -> None:

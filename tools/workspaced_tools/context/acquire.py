@@ -6,11 +6,11 @@ stands in it as failed, with a code; nothing is left out silently, and nothing i
 
 from collections.abc import Iterator
 
-import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.calibration import NO_CALIBRATION, Calibration, model_key
 from workspaced_events.catalogue import Pipeline
-from workspaced_events.conversation import NO_CALIBRATION, Calibration, Conversation, model_key, turn_of
+from workspaced_events.conversation import Conversation, turn_of
 from workspaced_events.ids import MessageId, NoteId
 
 from ..errors import ArgumentInvalid, NotRecorded
@@ -22,6 +22,7 @@ from .model import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
 from .pipelines import PARTS
 from .providers import provide
 from .reading import Keep, Reading
+from .rebuild import inputs_of
 
 
 def acquire(
@@ -93,7 +94,7 @@ def _earlier(
     for prompt in reversed(same):
         if prompt.message in turn and prompt.as_of_seq >= since:
             try:
-                earlier = msgspec.json.decode(texts(prompt.inputs_sha256), type=Turn)
+                earlier = inputs_of(prompt.inputs_sha256, texts)
             except NotRecorded:  # it told of a note that was forgotten
                 return None
             return earlier if earlier.version == TURN_VERSION else None

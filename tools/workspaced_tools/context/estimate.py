@@ -1,6 +1,6 @@
 """About how many tokens a prompt's parts are to the model that it is for.
 
-A seed (tokens.py), times what the provider's own counts have shown (conversation.Calibration). What a prompt was
+A seed (tokens.py), times what the provider's own counts have shown (calibration.Calibration). What a prompt was
 estimated at is recorded with it, so that nobody needs to count it again.
 """
 

@@ -21,12 +21,9 @@ from ..errors import ArgumentInvalid, NotRecorded
 from ..limits import ECHO_CHARS_MAX
 from ..view import NO_PROMPT_HINT, ShownManifest
 from .model import Manifest, ManifestEntry, ManifestLayer, Texts
+from .note_names import NAMED_BY_NOTES, notes_of, path_in, then_and_now
 from .rebuild import inputs_of, manifest_of_prompt
 
-_NAMED_BY_NOTES: Final = frozenset(
-    {"note", "active_note", "selected_text", "dataview", "image", "file", "pdf", "folder"}
-)
-"""Kinds of entries whose ids are paths, some with `#` and more behind."""
 _PINNED: Final = "pinned"
 _IDS_SHOWN_MAX: Final = 5
 
@@ -156,14 +153,12 @@ class SharedPrompts:
 
     def _names(self, kept: KeptPrompt, entry: ManifestEntry) -> set[NoteId]:
         """The notes that an entry tells of, as they were called then and are now."""
-        names: set[NoteId] = set()
         if entry.why == _PINNED:
-            names.update(kept.provided.get(entry.id, ()))
-        elif entry.kind in _NAMED_BY_NOTES:
-            names |= {NoteId(entry.id), NoteId(entry.id.rpartition("#")[0] or entry.id)}
-            if (note := kept.artifacts.get(entry.id)) is not None:
-                names.add(note)
-        return names | {self._former[name] for name in names if name in self._former}
+            return then_and_now(kept.provided.get(entry.id, ()), self._former)
+        names = notes_of(entry.kind, entry.id)
+        if entry.kind in NAMED_BY_NOTES and (note := kept.artifacts.get(entry.id)) is not None:
+            names.add(note)
+        return then_and_now(names, self._former)
 
 
 def _without(manifest: Manifest, shown: list[ManifestEntry], gone: list[ManifestEntry]) -> Manifest:
@@ -204,4 +199,4 @@ def _names_only(manifest: Manifest) -> Manifest:
 
 
 def _path(entry: ManifestEntry) -> str:
-    return entry.id.rpartition("#")[0] or entry.id if entry.kind in ("selected_text", "dataview") else entry.id
+    return path_in(entry.id) if entry.kind in ("selected_text", "dataview") else entry.id

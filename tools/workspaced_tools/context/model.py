@@ -93,7 +93,7 @@ class Turn(Wire, frozen=True):
     provided: tuple[Provided, ...] = ()
     """Of each pin, in registration order."""
     factor: float = 1.0
-    """What seed estimates are multiplied with (conversation.Calibration.factor)."""
+    """What seed estimates are multiplied with (calibration.Calibration.factor)."""
     estimator: str = ""
     """Its name, for the manifest."""
     policy: Policy = Policy()

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any, Final
 
 import msgspec
+import regex
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ..limits import ECHO_CHARS_MAX
@@ -22,6 +22,7 @@ from ..rendering import escape_field, render_block
 from .blocks import BLANK_LINE, trimmed
 from .bodies.definitions import DEPTH_MAX, Definition, nested_deeper
 from .model import Wire
+from .plan_check import bounded_validator
 
 CALLS_MAX: Final = 8
 WHY_CHARS_MAX: Final = 200
@@ -38,6 +39,8 @@ ANSWER_CHARS_MAX: Final = 400_000
 TRIES_MAX: Final = 64
 """Of places where an object seems to begin so many may be none."""
 PROBLEMS_PER_CALL_MAX: Final = 10
+NEAR_TOOLS_MAX: Final = 200
+"""Of more tools none is looked for that is called nearly so."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _CALL: Final = "#/properties/calls/items/oneOf/{}"
@@ -46,8 +49,6 @@ _SCHEMAS_BY_NAME: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 _DATA: Final = frozenset({"const", "enum", "default", "examples"})
-_NO_NETWORK: Final[Registry[Any]] = Registry()
-"""Without one of ours jsonschema would fetch what a schema refers to."""
 _PLAIN: Final = re.compile(r"[^\W\d]\w*")
 _SENTENCE: Final = re.compile(r".+?[.!?](?= |\Z)")
 _BEGIN: Final = re.compile(r"\{(?=\s*[\"}])")
@@ -286,15 +287,18 @@ def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Proble
         came = "no such field" if "tool" not in call else _echo(name)
         return [Problem(f"{path}.tool", f"Expected the name of a tool, got {came}.")]
     if name not in tools:
-        near = get_close_matches(name[:ECHO_CHARS_MAX], tools, 3, 0.5)
+        near = get_close_matches(name[:ECHO_CHARS_MAX], tools, 3, 0.5) if len(tools) <= NEAR_TOOLS_MAX else []
         hint = f" Near names: {', '.join(near)}." if near else ""
         return [Problem(f"{path}.tool", f"Expected a tool that there is, got {_echo(name)}.{hint}")]
     tool = tools[name]
     try:
         Draft202012Validator.check_schema(tool.parameters)
-        gate = Draft202012Validator(_call_schema(tool, "#"), registry=_NO_NETWORK)
+        gate = bounded_validator(_call_schema(tool, "#"))
         found = list(islice(gate.iter_errors(call), PROBLEMS_PER_CALL_MAX + 1))
-    except (SchemaError, Unresolvable, re.error, ValueError, ArithmeticError, RecursionError) as error:
+    except (
+        *(SchemaError, Unresolvable, regex.error, ValueError, ArithmeticError, RecursionError),
+        TimeoutError,
+    ) as error:
         what = f"Expected arguments that {name}'s schema can check; it cannot: {_cut(str(error))}"
         return [Problem(f"{path}.arguments", what)]
     problems = [_problem(error, path) for error in found[:PROBLEMS_PER_CALL_MAX]]

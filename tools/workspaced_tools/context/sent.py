@@ -55,17 +55,18 @@ class Told(msgspec.Struct, frozen=True):
             raise InvalidArgument(f"{what} {name!r}.", hint=f"The latest: {ids}.")
         return found[0]
 
-    def sent(self, conversation: Conversation, message: str | None) -> Sent:
-        """The last prompt for a message, or at all.
+    def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> Sent:
+        """The last prompt for a message, or at all; a chat's before those of other pipelines. Or the one of `seq`.
 
         Raises:
             InvalidArgument: there is none.
         """
         prompts = self.prompts.get(conversation.id, ())
-        for sent in reversed(prompts):
-            if message is None or sent.data.message == message:
+        by_rank = sorted(prompts, key=lambda sent: (sent.data.pipeline == "chat", sent.event.seq), reverse=True)
+        for sent in by_rank:
+            if seq in (None, sent.event.seq) and message in (None, sent.data.message):
                 return sent
-        of = f"for the message {message!r} " if message is not None else ""
+        of = f"of sequence {seq} " if seq is not None else f"for the message {message!r} " if message else ""
         ids = list(dict.fromkeys(sent.data.message for sent in prompts))
         raise InvalidArgument(
             f"No prompt {of}of the conversation {conversation.id!r} is in this log.",

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 import msgspec
@@ -17,9 +17,9 @@ from workspaced_tools.context.sent import Again
 from ..config import load_settings
 from .common import print_bytes, print_warnings, shown
 
-SENT = "sent"
+SENT: Final = "sent"
 """Names the body that the runtime was given."""
-_FILE_ENDING = ".jinja"
+_FILE_ENDING: Final = ".jinja"
 
 
 class Body(NamedTuple):

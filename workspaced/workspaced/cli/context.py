@@ -34,7 +34,7 @@ _OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
 @click.group(name="context", invoke_without_command=True)
 @click.pass_context
 def context_command(ctx: click.Context) -> None:
-    """What prompts held: list, show, diff.
+    """What prompts held: list, show, diff; conversations as files: export, import.
 
     \b
     workspaced context                         the conversations
@@ -116,6 +116,7 @@ def _row(listed: dict[str, Any]) -> tuple[str, ...]:
 @click.argument("conversation")
 @click.argument("log", required=False, metavar="[LOG]")
 @click.option("--message", metavar="ID", help="The prompt for this message instead of the last one.")
+@click.option("--prompt", metavar="SEQ", type=int, help="The prompt of this sequence: --cache lists them.")
 @click.option("--layers", "form", flag_value="layers", help="The five layers and their texts.")
 @click.option("--manifest", "form", flag_value="manifest", help="What is in it, what was left out, and why.")
 @click.option("--cache", "form", flag_value="cache", help="Every prompt, and what the provider had cached of it.")
@@ -126,21 +127,22 @@ def show_command(
     conversation: str,
     log: str | None,
     message: str | None,
+    prompt: int | None,
     form: str | None,
     body: str | None,
     socket_path: str | None,
     workspace: str | None,
     as_json: bool,
 ) -> int:
-    """Show a prompt as it was sent: its messages, with the size of each.
+    """Show a prompt as it was sent: its messages, with the size of each. By default the last one of the chat.
 
     It is made again from the log and its blobs. Exit code 1 where this program makes another one of them.
 
     With --body it is shown as the JSON that a provider takes: of `openai`, `anthropic`, `gemini`, or of an own
     template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
     """
-    if form == "cache" and message is not None:
-        raise click.UsageError("--cache is of all prompts: leave --message out.")
+    if form == "cache" and (message is not None or prompt is not None):
+        raise click.UsageError("--cache is of all prompts: leave --message and --prompt out.")
     if form is not None and body is not None:
         raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
     with call_source(log, socket_path, workspace) as source:
@@ -149,7 +151,7 @@ def show_command(
         if form == "cache":
             _print_cache(account(about, history_tokens(source, about)), as_json=as_json)
             return 0
-        sent = found.sent(about, message)
+        sent = found.sent(about, message, prompt)
         if form == "manifest":
             manifest = manifest_of(source, sent)
             if as_json:
@@ -191,6 +193,8 @@ def _warn_of_difference(prompts: list[Again]) -> int:
 def _print_head(sent: Sent, manifest: Manifest) -> None:
     event = sent.event
     of = f"for message {shown(manifest.message)} of conversation {shown(manifest.conversation)}"
+    pipeline = sent.data.pipeline
+    of += f", for {pipeline}" if pipeline != "chat" else ""
     click.echo(f"prompt {event.seq} at {event.time[:19].replace('T', ' ')}, {of}")
     tools = f", {manifest.tool_tokens:,} of them tools" if manifest.tool_tokens else ""
     click.echo(f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {shown(manifest.estimator)}")
@@ -278,7 +282,8 @@ def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
             colours[number] = _OUTCOME_COLOURS[each.outcome]
         counted = (_count(each.input_tokens), _count(each.cached_tokens))
         size = f"{each.estimate:,}", f"{each.expected:,}"
-        rows.append((str(each.seq), each.message, *size, *counted, each.outcome, each.cause or ""))
+        message = each.message if each.pipeline == "chat" else f"{each.message} ({each.pipeline})"
+        rows.append((str(each.seq), message, *size, *counted, each.outcome, each.cause or ""))
     print_table(rows, right={0, 2, 3, 4, 5}, colours=colours)
     summary = summed(prompts)
     click.echo(

@@ -216,7 +216,11 @@ class Connection(asyncio.Protocol):
     def answer(self, request_id: RequestId | None, result: Any) -> None:
         """Ends a request with its result; a notification gets none, nor does a request that stays open."""
         if request_id is not None and result is not NO_ANSWER:
-            line = response(request_id, result)
+            try:
+                line = response(request_id, result)
+            except Exception:  # what cannot be written is our fault, and no reason to drop the client
+                logger.exception("an answer cannot be written")
+                line = error_response(request_id, _internal())
             if len(line) > ANSWER_BYTES_MAX:
                 line = error_response(
                     request_id,

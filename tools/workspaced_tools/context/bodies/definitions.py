@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ..model import Wire
+from .dialects import Unfit, fitted
 
 DEPTH_MAX: Final = 64
 """JSON that is nested deeper is not sent as such: providers refuse it from about 100 on."""
@@ -62,11 +63,22 @@ def definitions_of(text: str, family: str | None, provider: str | None) -> Defin
             own.append(given)
         elif (name := read.definition.name) in tools:
             changes.append(f"A second tool of the same name is left out: {_shown(name)}.")
-        else:
-            tools[name] = read.definition
+        elif (tool := _fitted(read.definition, family, changes)) is not None:
+            tools[name] = tool
             if read.extra:
                 changes.append(f"Of the tool {_shown(name)} this is left out: {', '.join(read.extra)}.")
     return Definitions(tuple(tools.values()), tuple(own), tuple(changes))
+
+
+def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definition | None:
+    """As `family` takes it; None where it takes no such tool."""
+    try:
+        fits = fitted(tool.description, tool.parameters, family)
+    except Unfit as error:
+        changes.append(f"The tool {_shown(tool.name)} is left out, since {error}.")
+        return None
+    changes.extend(f"Of the tool {_shown(tool.name)} {each}." for each in fits.changes)
+    return Definition(tool.name, fits.description, fits.parameters)
 
 
 def sendable(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

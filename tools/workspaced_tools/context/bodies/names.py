@@ -34,14 +34,19 @@ class Names:
     def __init__(self, family: str | None, defined: Iterable[str], change: Change) -> None:
         self._family, self._change = family, change
         self._id_chars_max = _ID_CHARS_MAX.get(family or "", NAME_CHARS_MAX)
+        defined = tuple(defined)
+        self._sent = frozenset[str]()
         self._names = {name: name for name in defined if name == self._fitted(name)}
         self._names_taken = set(self._names)
         self._ids: dict[str, str] = {}
         self._ids_taken: set[str] = set()
+        self.renamed = {sent: name for name in defined if (sent := self.name(name)) != name}
+        """Of each defined tool that is called something else: that name, and its own."""
+        self._sent = frozenset(self.renamed)
 
     def name(self, name: str) -> str:
-        """Of a tool, for its definition, calls and results."""
-        found = self._names.get(name)
+        """Of a tool, for its definition, calls and results; also of a call that is told of by the name sent."""
+        found = name if name in self._sent else self._names.get(name)
         if found is None:
             found = self._fitted(name)
             if found in self._names_taken:

@@ -17,10 +17,13 @@ from msgspec.structs import replace
 
 from workspaced_events.conversation import Settings
 
-from ..blocks import BLANK_LINE
+from ..blocks import BLANK_LINE, LIBRARY_FRAME
 from ..model import Block, ChatMessage, Envelope, Texts, Wire
+from .breakpoints import Message, marked
 from .definitions import DEPTH_MAX, Definition, Definitions, definitions_of, nested_deeper
+from .images import image_for
 from .names import Names
+from .part import Part as Part
 from .usage_report import family_of
 
 Blob = Callable[[str], bytes | None]
@@ -33,34 +36,6 @@ ASSISTANT_BEGINS: Final = "(The assistant begins.)"
 NOTHING_SAID: Final = "(The user said nothing.)"
 FAILED_SILENTLY: Final = "The tool failed and gave no reason."
 MESSAGES_SHOWN_MAX: Final = 5
-_IMAGES: Final = {
-    "anthropic": frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),
-    "openai": frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),
-    "gemini": frozenset({"image/jpeg", "image/png", "image/webp", "image/heic", "image/heif"}),
-}
-
-
-class Part(Wire, frozen=True):
-    """A part of a message. Which fields it has depends on `type`."""
-
-    type: Literal["text", "toolCall", "toolResult", "thinking", "image"]
-    text: str | None = None
-    """Of text, toolResult, thinking. Of text it is never white."""
-    id: str | None = None
-    """Of a toolCall, and of the toolResult that answers it."""
-    name: str | None = None
-    arguments: str | None = None
-    """Of a toolCall: the JSON text of an object."""
-    input: dict[str, Any] | None = None
-    """The same as an object."""
-    is_error: bool = False
-    signature: str | None = None
-    """Of thinking; of a toolCall, where Gemini signed that instead."""
-    media_type: str | None = None
-    data: str | None = None
-    """Of an image: its bytes in base64."""
-    cache: bool = False
-    """What ends here may be kept by the provider: four parts of a request at most."""
 
 
 class Said(Wire, frozen=True):
@@ -90,12 +65,14 @@ class Request(Wire, frozen=True):
     limit: int
     """At most so many may be read."""
     system: tuple[Part, ...]
-    """Texts: what the runtime says, then the context library; none of them empty."""
+    """Texts: what the runtime says, then the context library, a text for each note; none of them empty."""
     messages: tuple[Said, ...]
     """Strictly alternating, the first and the last a user's, none of them empty."""
     tools: tuple[Definition, ...]
     own_tools: tuple[dict[str, Any], ...]
     """Definitions in a form that only the conversation's provider knows, verbatim."""
+    tool_names: dict[str, str]
+    """Of each tool that has another name here, by that name: the one it was defined with."""
     cached_content: CachedContent
 
 
@@ -123,8 +100,10 @@ def request_of(
         tools = definitions_of(texts(settings.tools_sha256), family, provider)
     names = Names(family, [tool.name for tool in tools.tools], changes.add)
     defined = tuple(replace(tool, name=names.name(tool.name)) for tool in tools.tools)
-    system = _system(envelope, changes)
-    messages = _Reader(family, provider, blob, names, changes).messages(envelope)
+    reader = _Reader(family, provider, blob, names, changes)
+    own, library = _system(envelope, changes)
+    system, read = marked(own + library, len(library), reader.read(envelope), history_messages(envelope))
+    messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
         changes.add(f"The conversation reserves nothing for answers: they may have {OUTPUT_TOKENS} tokens")
@@ -143,6 +122,7 @@ def request_of(
         messages=messages,
         tools=defined,
         own_tools=tools.own,
+        tool_names=names.renamed,
         cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
     )
     return request, (*tools.changes, *changes.sentences())
@@ -180,17 +160,24 @@ class _Changes:
 # -- system --
 
 
-def _system(envelope: Envelope, changes: _Changes) -> tuple[Part, ...]:
-    """The envelope's system message, parted where the first layer ends."""
+def _system(envelope: Envelope, changes: _Changes) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """The envelope's system message: what the runtime says, and the library."""
     messages = (message for message in envelope.messages if message.role == "system")
     whole = BLANK_LINE.join(block.text or "" for message in messages for block in message.content)
-    first = envelope.layers[0].text
-    parted = whole.startswith(first + BLANK_LINE) if first else False
-    found = (first, whole[len(first) + len(BLANK_LINE) :]) if parted else (whole,)
-    kept = tuple(text for text in found if text.strip())
-    if kept != found and whole:
+    second = envelope.layers[1]
+    own, library = [whole], list[str]()
+    shown = BLANK_LINE.join((LIBRARY_FRAME, second.text))
+    if second.segments and whole.endswith(shown):
+        own = [whole.removesuffix(shown).removesuffix(BLANK_LINE)]
+        blocks = [segment.text for segment in second.segments]
+        library = [BLANK_LINE.join((LIBRARY_FRAME, blocks[0])), *blocks[1:]]
+    if whole != BLANK_LINE.join(text for text in (*own, *library) if text.strip()):
         changes.add("White text of the system message is left out")
-    return tuple(Part("text", text, cache=True) for text in kept)
+    return _texts(own), _texts(library)
+
+
+def _texts(texts: Iterable[str]) -> tuple[Part, ...]:
+    return tuple(Part("text", text) for text in texts if text.strip())
 
 
 # -- messages --
@@ -206,13 +193,10 @@ class _Reader:
         self._names, self._changes = names, changes
         self._thinks = family is None or (family == provider and family != "openai")
 
-    def messages(self, envelope: Envelope) -> tuple[Said, ...]:
-        said = [message for message in envelope.messages if message.role != "system"]
-        history = history_messages(envelope)
-        read = [(message.role, self._parts(message)) for message in said]
-        _mark_last(parts for _role, parts in read[:history])
-        _mark_last(parts for _role, parts in read[history:])
-        return tuple(self._alternating((role, parts) for role, parts in read if parts))
+    def read(self, envelope: Envelope) -> list[Message]:
+        """All but the system's, each by itself; one of which nothing is left has no parts."""
+        said = (message for message in envelope.messages if message.role != "system")
+        return [(message.role, self._parts(message)) for message in said]
 
     def _parts(self, message: ChatMessage) -> list[Part]:
         """Of one message; none where nothing is left that a provider takes."""
@@ -256,17 +240,12 @@ class _Reader:
         return Part("thinking", block.text or "", signature=block.signature)
 
     def _image(self, block: Block, where: str) -> Part:
-        media_type = block.media_type or "image/unknown"
-        allowed = _IMAGES.get(self._family or "")
-        content = None
-        if allowed is not None and media_type not in allowed:
-            why = f"{self._family} takes no {media_type}"
-        elif (content := self._blob(block.blob or "")) is None:
-            why = "its bytes are not kept"
-        if content is not None:
-            return Part("image", media_type=media_type, data=base64.b64encode(content).decode())
-        self._changes.add(f"An image is left out, since {why}", where)
-        return Part("text", f"[Image unavailable: {media_type}]")
+        media_type, content = block.media_type or "image/unknown", self._blob(block.blob or "")
+        image = image_for(self._family, media_type, content)
+        if not image.why:
+            return Part("image", media_type=image.media_type, data=image.data)
+        self._changes.add(f"An image is left out, since {image.why}", where)
+        return Part("text", f"[Image unavailable: {image.media_type}]")
 
     def _call(self, block: Block, where: str) -> Part:
         text = block.text or ""
@@ -296,7 +275,7 @@ class _Reader:
             is_error=block.is_error,
         )
 
-    def _alternating(self, read: Iterable[tuple[str, list[Part]]]) -> list[Said]:
+    def alternating(self, read: Iterable[Message]) -> list[Said]:
         """Messages of one role in a row are one, its results of tools first."""
         said: list[Said] = []
         for role, group in groupby(read, key=lambda each: each[0]):
@@ -335,15 +314,6 @@ def _with_signed_call(parts: list[Part]) -> list[Part]:
     return [part for part in parts if part.type != "thinking" or part.signature or part.text]
 
 
-def _mark_last(messages: Iterable[list[Part]]) -> None:
-    """Marks the last part that may carry a breakpoint: thinking may not."""
-    for parts in reversed(list(messages)):
-        for at in reversed(range(len(parts))):
-            if parts[at].type != "thinking":
-                parts[at] = replace(parts[at], cache=True)
-                return
-
-
 def _object(text: str) -> dict[str, Any] | None:
     """The JSON object that the text is; an empty one where it is white; None where it is none."""
     if not text.strip():
@@ -356,7 +326,12 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _is_base64(text: str) -> bool:
+    """Of either alphabet, padded or not, as protobuf's JSON has it: Gemini's own client gives the one for URLs."""
+    plain = text.rstrip("=")
+    padded = plain + "=" * (-len(plain) % 4)
     try:
-        return bool(base64.b64decode(text, validate=True))
+        content = base64.urlsafe_b64decode(padded.replace("+", "-").replace("/", "_"))
     except (binascii.Error, ValueError):
         return False
+    alphabets = (base64.b64encode(content), base64.urlsafe_b64encode(content))
+    return bool(content) and text in (plain, padded) and padded.encode() in alphabets

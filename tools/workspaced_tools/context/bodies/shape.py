@@ -6,6 +6,7 @@ themselves, no clock, no chance, so many steps, so much output. What one express
 doubled forty times takes all memory. So a template is what the user has chosen to run, as a plug-in is.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from importlib import resources
@@ -37,6 +38,32 @@ STEPS_MAX: Final = 250_000
 CACHED_CONTENT: Final = "cached_content"
 """A macro of this name gives what creates the provider's explicit cache."""
 _STEP: Final = "_step"
+_JOINED: Final = "_joined"
+_WRITABLE: Final = (str, int, float, type(None))
+"""What may be written as text: of anything else the text would name a place in memory."""
+_NUMBER_MAX: Final = 2**63
+_STR_METHODS: Final = frozenset({"lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "split"})
+_FILTERS: Final = frozenset(
+    {
+        *(
+            "abs",
+            "attr",
+            "batch",
+            "count",
+            "d",
+            "default",
+            "dictsort",
+            "first",
+            "float",
+            "groupby",
+            "int",
+            "items",
+        ),
+        *("last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "round"),
+        *("select", "selectattr", "slice", "sort", "sum", "trim", "truncate", "unique", "upper"),
+    }
+)
+"""Those that make nothing much larger than what they are given."""
 _CODE_NAME: Final = "<template>"
 """What Jinja calls the code of a template without a file."""
 _BYTE: Final = regex.compile(r"\(byte (\d+)\)")
@@ -71,6 +98,8 @@ class Shaped(Wire, frozen=True, omit_defaults=False):
     body: dict[str, Any]
     changes: tuple[str, ...]
     """What of the envelope is another in it, one sentence each."""
+    tool_names: dict[str, str]
+    """Of each tool that has another name in the body, by that name: the one it was defined with."""
     cached_content: CacheOffer | None
     """None: the template knows of no such thing."""
 
@@ -127,7 +156,7 @@ def shape(
     check_body(body, template.name, family)
     cached = request.cached_content
     offer = CacheOffer(cached.key, f"{cached.ttl_s}s", created) if offers else None
-    return Shaped(template.name, body, changes, offer)
+    return Shaped(template.name, body, changes, request.tool_names, offer)
 
 
 def body_hash(body: dict[str, Any]) -> str:
@@ -150,7 +179,7 @@ def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dic
     compiled = None
     try:
         compiled = _compiled(template.text)
-        context = compiled.new_context({"request": request, _STEP: _Steps().take})
+        context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
         text = _bounded(compiled, context)
         macro = context.get_exported().get(CACHED_CONTENT)
         created = str(macro()) if callable(macro) else None
@@ -188,20 +217,69 @@ class _Steps:
 def _environment() -> "Environment":
     """Loaded when it is needed: most of what the daemon and the command line do needs no template."""
     from jinja2 import StrictUndefined
+    from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(
+    class Sandbox(ImmutableSandboxedEnvironment):
+        """In which one expression cannot take the daemon's time or memory."""
+
+        intercepted_binops = frozenset({"*", "**", "%"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            numbers = all(isinstance(each, int | float) and abs(each) < _NUMBER_MAX for each in (left, right))
+            if operator == "**" or not numbers:
+                raise SecurityError(f"{operator} is for numbers below 2**63, and there is no **")
+            return super().call_binop(context, operator, left, right)
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            return (not isinstance(obj, str) or attr in _STR_METHODS) and super().is_safe_attribute(
+                obj, attr, value
+            )
+
+        def wrap_str_format(self, _value: Any) -> None:
+            """No `str.format`: a width may be any number."""
+
+    environment = Sandbox(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_written,
         autoescape=False,  # it is JSON that is written: every text goes through the filter `json`
     )
-    environment.filters["json"] = _json
-    del environment.filters["random"], environment.globals["lipsum"]
+    for name in set(environment.filters) - _FILTERS:
+        del environment.filters[name]
+    environment.filters |= {"json": _json, "join": _join, "string": lambda value: str(_written(value))}
+    del environment.globals["lipsum"]
     return environment
 
 
+def _written(value: Any) -> Any:
+    """`value`, if its text is the same wherever it is written."""
+    from jinja2 import Undefined
+
+    if not isinstance(value, (*_WRITABLE, Undefined)):  # what is undefined says so itself
+        raise TypeError(f"a {type(value).__name__} has no text: write it by the filter `json`")
+    return value
+
+
+def _joined(*values: Any) -> str:
+    texts = [str(_written(each)) for each in values]
+    if sum(map(len, texts)) > BODY_CHARS_MAX:
+        raise OverflowError(f"more than {BODY_CHARS_MAX} characters")
+    return "".join(texts)
+
+
+def _join(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+    texts = [each if attribute is None else getattr(each, attribute) for each in values]
+    pieces = [piece for each in texts for piece in (between, each)]
+    return _joined(*pieces[1:])
+
+
 def _json(value: Any) -> str:
+    from jinja2 import Undefined
+
+    if isinstance(value, Undefined):
+        str(value)  # raises what says its name
     return msgspec.json.encode(value).decode()
 
 
@@ -218,6 +296,10 @@ def _compiled(text: str) -> "Compiled":
     for line, body in bodies:
         step = nodes.ExprStmt(nodes.Call(nodes.Name(_STEP, "load"), [], [], None, None))
         body.insert(0, step.set_lineno(line))
+    for node in list(tree.find_all(nodes.Concat)):
+        joined = nodes.Call(nodes.Name(_JOINED, "load"), [*node.nodes], [], None, None)
+        joined.lineno = node.lineno
+        node.nodes = [joined]
     tree.set_environment(environment)
     return environment.from_string(tree)
 

@@ -6,6 +6,8 @@ import msgspec
 
 from workspaced_events.catalogue import AttachmentKind, Form, Role
 
+from ...limits import ECHO_CHARS_MAX
+
 VERSION: Final = 1
 
 # What a warning of a file is about.
@@ -103,6 +105,11 @@ class ChatWarning(Saved, frozen=True, omit_defaults=False):
     message: str
     candidates: tuple[str, ...] = ()
     """Notes that may have been meant, sorted."""
+
+
+def quoted(text: str) -> str:
+    """A text of the file, cut, within a warning."""
+    return repr(text[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
 
 
 class ReadChat(Saved, frozen=True):

@@ -50,6 +50,7 @@ from .chat import (
     SavedResult,
     SavedSummary,
     SavedThinking,
+    quoted,
 )
 from .older import is_older, read_older
 from .text import BLANK, COMMENT, HEADING, escaped, inner, read_text
@@ -257,7 +258,7 @@ class _Reading:
         """What stands before the first message."""
         first, end = inner(lines)
         if first < end:
-            what = f"Text before the first message is left out: {_shown(lines[first])}."
+            what = f"Text before the first message is left out: {quoted(lines[first])}."
             self._warn(self._head.body_line + first, TEXT_BEFORE_MESSAGES, what)
 
     def section(self, section: _Section) -> None:
@@ -265,7 +266,7 @@ class _Reading:
         line, hidden, body = self._parts(section)
         text = read_text(body)
         if role is None:
-            what = f"A message of the unknown role {_shown(section.heading[3])} is left out."
+            what = f"A message of the unknown role {quoted(section.heading[3])} is left out."
             self._warn(section.line, UNKNOWN_ROLE, what)
         elif role == "summary":
             if self._summary is not None:
@@ -278,7 +279,7 @@ class _Reading:
     def _message(self, section: _Section, line: context.Line, hidden: _Hidden, text: str | None) -> None:
         name = hidden.id
         if name is not None and name in self._ids:
-            what = f"The id {_shown(name)} stands at an earlier message, too; this one gets another."
+            what = f"The id {quoted(name)} stands at an earlier message, too; this one gets another."
             self._warn(section.line, DUPLICATE_ID, what)
             name = None
         if name is not None:
@@ -319,7 +320,7 @@ class _Reading:
             self._warn(number, CONTEXT_INVALID, "The context line does not end with `]`; it is read to its end.")
         for part in line.unknown:
             groups = ", ".join(context.GROUPS)
-            what = f"{_shown(part)} of the context line is not read: expected one of {groups}, and a colon."
+            what = f"{quoted(part)} of the context line is not read: expected one of {groups}, and a colon."
             self._warn(number, CONTEXT_INVALID, what)
         return line
 
@@ -336,7 +337,7 @@ class _Reading:
             return _NOTHING_HIDDEN
         for name in sorted(said.keys() - _HIDDEN_NAMES):
             self._warn(
-                number, COMMENT_FIELD_UNKNOWN, f"{_shown(name)} of the comment is not known; it is left out."
+                number, COMMENT_FIELD_UNKNOWN, f"{quoted(name)} of the comment is not known; it is left out."
             )
         return hidden
 
@@ -353,7 +354,3 @@ def _scalar(value: Any, expected: type) -> Any:
 
 def _line(text: str | None) -> context.Line:
     return context.read_line(text) if text is not None else context.Line({}, True, ())
-
-
-def _shown(text: str) -> str:
-    return repr(text[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]

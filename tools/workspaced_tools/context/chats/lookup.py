@@ -14,12 +14,12 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 
 from ...errors import NoActiveVault
-from ...limits import ECHO_CHARS_MAX
 from ...notes_view import served_vault
 from ...vault.names import fold, stem
 from ...vault.resolver import not_archived, note_paths
 from ...view import NoteRef, Search, View
-from .chat import ChatWarning, ReadChat, SavedAttachment
+from ..note_names import NOTE_KINDS
+from .chat import ChatWarning, ReadChat, SavedAttachment, quoted
 
 NOTE_NOT_FOUND: Final = "NOTE_NOT_FOUND"
 NOTE_AMBIGUOUS: Final = "NOTE_AMBIGUOUS"
@@ -27,9 +27,12 @@ FOUND_ELSEWHERE: Final = "FOUND_ELSEWHERE"
 FOLDER_NOT_FOUND: Final = "FOLDER_NOT_FOUND"
 NO_ACTIVE_VAULT: Final = NoActiveVault.code
 
-_OF_NOTES: Final = ("note", "active_note")
-_OF_VAULT: Final = (*_OF_NOTES, "folder")
+_OF_VAULT: Final = NOTE_KINDS | {"folder"}
 _SEARCHED_MAX: Final = 200
+_ONE_BY_ONE_MAX: Final = 50
+"""Of more names that are no paths the notes are listed once, rather than each searched for."""
+_NEAR_MAX: Final = 50
+"""Of so many that are not found, what may have been meant is looked for."""
 _NOTES_MAX: Final = 10_000_000
 """More than any vault has."""
 
@@ -79,12 +82,13 @@ class _Finder:
         self._vault, self._state = served_vault(view)
         self._known: dict[str, _Found] = {}
         self._named: dict[str, list[NoteRef]] | None = None
+        self._searches = self._nears = 0
 
     def find(self, attached: SavedAttachment) -> tuple[SavedAttachment | None, ChatWarning | None]:
         """The attachment as it is to be taken, or None; and what there is to say, without its line."""
         if attached.kind == "folder":
             return attached, self._folder(attached.id)
-        if attached.kind not in _OF_NOTES or not attached.id:
+        if attached.kind not in NOTE_KINDS or not attached.id:
             return attached, None
         if attached.id not in self._known:
             self._known[attached.id] = self._note(attached.id)
@@ -95,7 +99,7 @@ class _Finder:
         inner = folder.strip("/")
         if not inner or self._vault.members(inner, None, 1).total:
             return None
-        return ChatWarning(0, FOLDER_NOT_FOUND, f"No note is in the folder {_shown(folder)}.")
+        return ChatWarning(0, FOLDER_NOT_FOUND, f"No note is in the folder {quoted(folder)}.")
 
     def _note(self, name: str) -> _Found:
         paths = list(note_paths(name))
@@ -105,7 +109,7 @@ class _Finder:
         if (note := self._there(former)) is not None:
             return note, None
         if name.startswith("/") or ".." in name.split("/"):
-            return None, ChatWarning(0, NOTE_NOT_FOUND, f"{_shown(name)} is no path in the vault; it is left out.")
+            return None, ChatWarning(0, NOTE_NOT_FOUND, f"{quoted(name)} is no path in the vault; it is left out.")
         return self._of_file_name(name)
 
     def _there(self, paths: list[NoteId]) -> NoteId | None:
@@ -118,18 +122,19 @@ class _Finder:
             note = unarchived[0].id
             if "/" not in name:
                 return note, None
-            what = f"No note is at {_shown(name)}; the only one of that file name is {_shown(note)}."
+            what = f"No note is at {quoted(name)}; the only one of that file name is {quoted(note)}."
             return note, ChatWarning(0, FOUND_ELSEWHERE, what, (note,))
         if hits:
-            what = f"{_shown(name)} may be one of {len(hits)} notes; it is left out."
+            what = f"{quoted(name)} may be one of {len(hits)} notes; it is left out."
             return None, ChatWarning(0, NOTE_AMBIGUOUS, what, tuple(sorted(ref.id for ref in hits)))
         return None, ChatWarning(
-            0, NOTE_NOT_FOUND, f"No note is called {_shown(name)}; it is left out.", self._near(name)
+            0, NOTE_NOT_FOUND, f"No note is called {quoted(name)}; it is left out.", self._near(name)
         )
 
     def _called(self, name: str) -> list[NoteRef]:
         """The notes of that file name: those of the same case where there are any."""
-        alike = self._searched(name)
+        self._searches += 1
+        alike = self._searched(name) if self._searches <= _ONE_BY_ONE_MAX else None
         if alike is None:
             alike = self._listed().get(fold(name), [])
         return [ref for ref in alike if stem(ref.id) == name] or alike
@@ -151,13 +156,12 @@ class _Finder:
         return self._named
 
     def _near(self, name: str) -> tuple[str, ...]:
+        self._nears += 1
+        if self._nears > _NEAR_MAX:
+            return ()
         try:
             found = self._vault.resolve(name, self._state)
         except WorkspacedError:  # it is no reference
             return ()
         notes = [found.note] if found.note is not None else [*found.candidates, *found.near]
         return tuple(sorted(ref.id for ref in notes))
-
-
-def _shown(text: str) -> str:
-    return repr(text[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]

@@ -23,7 +23,6 @@ from typing import Any, Final, NamedTuple
 
 from workspaced_events.catalogue import Role
 
-from ...limits import ECHO_CHARS_MAX
 from ...vault.frontmatter import FrontMatter
 from .chat import (
     CONTEXT_INVALID,
@@ -35,8 +34,10 @@ from .chat import (
     ReadChat,
     SavedAttachment,
     SavedMessage,
+    quoted,
 )
 from .context_line import BEGIN, GROUPS
+from .text import inner
 
 _HEADING: Final = re.compile(r"\*\*(user|ai|assistant|system)\*\*:[ \t]?(.*)\Z")
 _TIME: Final = re.compile(r"\[Timestamp: ?(.*)\][ \t\r]*\Z")
@@ -116,7 +117,7 @@ def _message(found: _Found, warnings: list[ChatWarning]) -> SavedMessage:
         else:
             break
         lines.pop()
-    first = next((at for at, line in enumerate(lines) if line.strip(" \t\r")), len(lines))
+    first, _end = inner(lines)
     return SavedMessage(found.role, at=at, text="\n".join(lines[first:]) or None, attachments=attachments)
 
 
@@ -132,18 +133,17 @@ def _moment(text: str) -> str:
 
 
 def _attachments(line: str, number: int, warnings: list[ChatWarning]) -> tuple[SavedAttachment, ...]:
-    groups: list[tuple[str, str]] = []
+    groups: list[tuple[str, list[str]]] = []
     for part in line.removeprefix(BEGIN).removesuffix("]").strip().split(" | "):
         if (begin := _GROUP.match(part)) is not None:
-            groups.append((begin[1], part[begin.end() :]))
+            groups.append((begin[1], [part[begin.end() :]]))
         elif groups:  # a bar in a name
-            groups[-1] = groups[-1][0], f"{groups[-1][1]} | {part}"
+            groups[-1][1].append(part)
         elif part:
-            what = (
-                f"{part[:ECHO_CHARS_MAX]!r} of the context line is not read: expected one of {', '.join(_GROUPS)}."
-            )
+            what = f"{quoted(part)} of the context line is not read: expected one of {', '.join(_GROUPS)}."
             warnings.append(ChatWarning(number, CONTEXT_INVALID, what))
-    return tuple(SavedAttachment(GROUPS[group][0], name) for group, names in groups for name in _names(names))
+    named = ((group, name) for group, parts in groups for name in _names(" | ".join(parts)))
+    return tuple(SavedAttachment(GROUPS[group][0], name) for group, name in named)
 
 
 def _names(text: str) -> list[str]:

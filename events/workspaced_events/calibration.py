@@ -1,0 +1,48 @@
+"""How many tokens providers count compared with our estimates, learnt from what they report (EWMA)."""
+
+from typing import Final
+
+import msgspec
+
+CALIBRATIONS_MAX: Final = 100
+"""Of so many models it is known how they count; of more, the one that reported first is forgotten."""
+SAMPLES_MIN: Final = 3
+SAMPLE_TOKENS_MIN: Final = 500
+ALPHA: Final = 0.3
+RATIO_MIN: Final = 0.5
+RATIO_MAX: Final = 3.0
+
+
+class Calibration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many tokens a provider's model counts for one of our estimate."""
+
+    ratio: float = 1.0
+    samples: int = 0
+
+    @property
+    def factor(self) -> float:
+        """What an estimate is multiplied with: 1 until there are samples enough."""
+        return self.ratio if self.samples >= SAMPLES_MIN else 1.0
+
+
+NO_CALIBRATION: Final = Calibration()
+
+
+def model_key(provider: str, model: str) -> str:
+    return f"{provider}/{model}"
+
+
+def sampled(calibrations: dict[str, Calibration], key: str, estimate: int, counted: int) -> dict[str, Calibration]:
+    """With one more sample of the model `key`: it counted so many tokens, and the seed estimate was `estimate`.
+
+    Small ones say nothing, and are not taken.
+    """
+    if estimate < SAMPLE_TOKENS_MIN or counted < SAMPLE_TOKENS_MIN:
+        return calibrations
+    before = calibrations.get(key, NO_CALIBRATION)
+    sample = min(RATIO_MAX, max(RATIO_MIN, counted / estimate))
+    ratio = sample if before.samples == 0 else (1 - ALPHA) * before.ratio + ALPHA * sample
+    after = {**calibrations, key: Calibration(ratio, before.samples + 1)}
+    if len(after) > CALIBRATIONS_MAX:
+        del after[next(iter(after))]
+    return after
