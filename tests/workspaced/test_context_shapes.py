@@ -747,3 +747,37 @@ def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(daemon: A
     assert heads["seq"].endswith(", for completion") and "completion" not in heads["chat"]
     assert f"{first} (completion)" in running.cli("context", "show", chat.id, "--cache").stdout
     assert running.cli("context", "show", chat.id, "--prompt", "1").returncode == 2
+
+
+# -- what is too much --
+
+
+def test_a_report_of_impossible_numbers_is_refused_and_nothing_breaks(daemon: Any, refusal: Any) -> None:
+    running = daemon(notes=NOTES)
+    chat = Chat(running.connect())
+    chat.user("Look.")
+    chat.prompt(shape="openai")
+    error = refusal(chat.context.usage, chat.id, report={"prompt_tokens": 9 * 10**4000, "completion_tokens": 1})
+    assert error.code == "INVALID_ARGUMENT" and len(error.message) < 500
+    assert chat.client.call("workspaced/status")["conversations"]["count"] == 1
+
+
+def test_a_prompt_too_large_to_be_answered_is_not_recorded(daemon: Any, refusal: Any) -> None:
+    running = daemon(notes=NOTES)
+    chat = Chat(running.connect(), context_window=50_000_000)
+    chat.user("All of it.")
+    for number in range(15):
+        chat.context.pin(chat.id, f"p{number}", "text", text="\u0001" * 140_000)
+    assert refusal(chat.prompt).code == refusal(chat.prompt, shape="gemini").code == "INVALID_ARGUMENT"
+    assert chat.events("prompt_assembled") == []
+
+
+def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
+    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
+    made = running.connect().context.import_chat(
+        text, provider="p", model="m", context_window=10_000, output_reserve=100
+    )
+    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
+    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]

@@ -377,3 +377,41 @@ def test_finding_a_plan_takes_linear_time(unit: str) -> None:
         return best
 
     assert seconds(160_000) < 3 * seconds(80_000) + 0.05
+
+
+# -- bounds: a schema may come from anywhere --
+
+
+def tool_with(schema: dict[str, Any]) -> Definition:
+    return Definition("hard", "Hard.", {"type": "object", **schema})
+
+
+DOUBLING = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)} | {"d40": {}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"properties": {"a": {"pattern": "^(a+)+$"}}}, {"a": "a" * 60 + "!"}),
+        ({"properties": {"a": {"uniqueItems": True}}}, {"a": [{"n": at} for at in range(4_000)]}),
+        ({"$defs": DOUBLING, "properties": {"a": {"$ref": "#/$defs/d0"}}}, {"a": 1}),
+    ],
+    ids=["pattern", "unique items", "references that double"],
+)
+def test_a_call_that_takes_too_long_to_check_is_a_problem_and_others_count(
+    schema: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    answer = json.dumps({"calls": [{"tool": "hard", "arguments": arguments}, {"tool": "easy", "arguments": {}}]})
+    began = time.thread_time()
+    found = planned(answer, [tool_with(schema), Definition("easy", "Easy.", {"type": "object"})])
+    assert time.thread_time() - began < 2
+    assert [call.tool for call in found.calls] == ["easy"]
+    assert found.problems and all(problem.path.startswith("calls[0]") for problem in found.problems)
+
+
+def test_near_names_are_looked_for_in_bounded_time() -> None:
+    tools = [Definition(f"search_the_notes_of_the_vault_{at:05}", "", {"type": "object"}) for at in range(8_000)]
+    answer = json.dumps({"calls": [{"tool": "search_the_notes_of_the_vault", "arguments": {}}] * 8})
+    began = time.thread_time()
+    assert len(planned(answer, tools).problems) == 8
+    assert time.thread_time() - began < 3

@@ -338,3 +338,41 @@ def test_a_long_conversation_is_rendered_in_time_in_line_with_its_length(name: s
     seconds(10)
     short, long = (min(seconds(rounds) for _ in range(3)) for rounds in (100, 400))
     assert long < 12 * short + 0.01
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '("a" * 2000000000) | length',
+        '("%9000000000s" % "a") | json',
+        '"{:9000000000}".format("a") | json',
+        '"a".center(2000000000) | json',
+        '("a" | center(2000000000)) | json',
+        "(9 ** 9 ** 9) | json",
+        '(["a"] * 2000000000) | length',
+        '("a" | wordwrap(1)) | json',
+    ],
+)
+def test_no_expression_takes_the_daemon_s_time_or_memory(expression: str) -> None:
+    began = time.thread_time()
+    assert failed('{"a": {{ ' + expression + " }}}").code == "TEMPLATE_FAILED"
+    assert time.thread_time() - began < 1
+
+
+def test_no_text_doubles_until_memory_ends() -> None:
+    doubled = '{% set ns = namespace(a="a") %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}'
+    assert "characters" in failed(doubled + '{"a": {{ ns.a | json }}}').message
+    joined = (
+        '{% set ns = namespace(a="a") %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] | join %}{% endfor %}'
+    )
+    assert "characters" in failed(joined + '{"a": {{ ns.a | json }}}').message
+
+
+@pytest.mark.parametrize("written", ["request.messages.index", "request.messages", "request"])
+def test_nothing_is_written_that_would_be_another_text_elsewhere(written: str) -> None:
+    assert "filter `json`" in failed('{"a": "{{ ' + written + ' }}"}').message
+    assert "filter `json`" in failed('{"a": {{ (' + written + " | string) | json }}}").message
+
+
+def test_what_is_undefined_is_named_by_the_filter_json_too() -> None:
+    assert "mdl" in failed('{"a": {{ request.mdl | json }}}').message
