@@ -43,12 +43,13 @@ _WRITABLE: Final = (str, int, float, type(None))
 """What may be written as text: of anything else the text would name a place in memory."""
 _NUMBER_MAX: Final = 2**63
 _STR_METHODS: Final = frozenset({"lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "split"})
-_FILTERS: Final = frozenset(
-    (
-        "abs attr batch count d default dictsort first float groupby int items last length list lower map max min "
-        "reject rejectattr reverse round select selectattr slice sort sum trim truncate unique upper"
-    ).split()
-)
+# fmt: off
+_FILTERS: Final = frozenset((
+    "abs", "attr", "batch", "count", "d", "default", "dictsort", "first", "float", "groupby", "int", "items",
+    "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "round",
+    "select", "selectattr", "slice", "sort", "sum", "trim", "truncate", "unique", "upper",
+))
+# fmt: on
 """Those that make nothing much larger than what they are given."""
 _CODE_NAME: Final = "<template>"
 """What Jinja calls the code of a template without a file."""
