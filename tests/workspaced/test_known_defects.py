@@ -395,7 +395,7 @@ def test_an_old_chat_of_names_alone_finds_its_notes_wherever_they_are(talk: Begi
     chat = talk(
         {"work/plan.md": "A plan.\n", "b.md": "Beta.\n", "x/twice.md": "Once.\n", "y/twice.md": "Twice.\n"}
     )
-    chat.move("b.md", "deep/c.md")
+    chat.move("b.md", "deep/c.md", is_told=True)
     made = chat.client.context.import_chat(
         OLD, conversation="old", provider="anthropic", model="m", context_window=9_000, output_reserve=100
     )
