@@ -242,11 +242,16 @@ def _environment() -> "Environment":
 
 def _written(value: Any) -> Any:
     """`value`, if its text is the same wherever it is written."""
-    from jinja2 import Undefined
-
-    if not isinstance(value, (*_WRITABLE, Undefined)):  # what is undefined says so itself
+    if not isinstance(value, _WRITABLE) and not _says_its_name(value):
         raise TypeError(f"a {type(value).__name__} has no text: write it by the filter `json`")
     return value
+
+
+def _says_its_name(value: Any) -> bool:
+    """Whether it is undefined: then its text is an error that names it."""
+    from jinja2 import Undefined
+
+    return isinstance(value, Undefined)
 
 
 def _joined(*values: Any) -> str:
@@ -263,11 +268,12 @@ def _join(values: Iterable[Any], between: str = "", attribute: str | None = None
 
 
 def _json(value: Any) -> str:
-    from jinja2 import Undefined
-
-    if isinstance(value, Undefined):
-        str(value)  # raises what says its name
-    return msgspec.json.encode(value).decode()
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        if _says_its_name(value):
+            str(value)
+        raise
 
 
 @lru_cache(maxsize=8)
