@@ -781,3 +781,15 @@ def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon:
     )
     assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
     assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]
+
+
+def test_a_body_too_large_to_be_answered_is_not_recorded_though_its_prompt_is_short(
+    templates: Any, refusal: Any
+) -> None:
+    text = '{"a": [{% for i in range(200) %}{{ request.messages[0].content[0].text | json }},{% endfor %} 1]}'
+    (templates.root / "templates" / "many.json.jinja").write_text(text)
+    templates.start()
+    chat = Chat(templates.connect())
+    chat.user("x" * 60_000)
+    assert refusal(chat.prompt, shape="many").code == "INVALID_ARGUMENT"
+    assert chat.events("prompt_assembled") == []

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
-"""Of a prompt's text: it comes three times at most, and a character to six bytes."""
+"""Of a prompt's text: it comes three times at most, a character as six bytes at most. A body may hold anything."""
 _FRAME_BYTES: Final = 4_096
 """Of an answer: what stands around the prompt."""
 
@@ -193,7 +193,7 @@ class Contexts:
         if wanted is not None:
             body = body_of(envelope, settings, wanted, aside, self._service.blobs.get)
         shaped, shape = body if body is not None else (None, None)
-        if sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
+        if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
             _check_size(_answer(envelope, shaped, params, 0, ""))
         last = conversation.last_prompt(params.pipeline)
         inputs = aside.keep(msgspec.json.encode(turn))

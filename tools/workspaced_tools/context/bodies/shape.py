@@ -2,8 +2,7 @@
 
 Templates are Jinja's, over one object called `request` (request.Request). They say how a body is written, not what
 is in it: three are built in, a runtime can have its own. What they may do is bounded: no files, no templates but
-themselves, no clock, no chance, so many steps, so much output. What one expression comes to is not: a text that is
-doubled forty times takes all memory. So a template is what the user has chosen to run, as a plug-in is.
+themselves, no clock, no chance, so many steps, so much output, and no expression that makes much out of little.
 """
 
 from collections.abc import Iterable
