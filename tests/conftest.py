@@ -238,6 +238,12 @@ class Daemon:
         assert "Traceback" not in err and "Exception ignored" not in err, err
         return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
+    def add(self, notes: Mapping[str, str]) -> None:
+        """Writes notes, and waits until the daemon has seen them and they have settled."""
+        write_vault(self.vault, notes)
+        with connect(self.socket, name="test", timeout_s=ANSWER_S) as client:
+            client.call("workspaced/reconcile")
+
     def memory_bytes(self) -> int:
         """Resident memory of the process."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])

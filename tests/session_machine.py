@@ -34,7 +34,6 @@ from workspaced_events.served import ServedBlobs
 from workspaced_events.source import DirectorySource
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.vault.warm import WarmVault
 from workspaced_tools.verify import Outcome as Verdict
 from workspaced_tools.verify import Verified, verify
 
@@ -109,13 +108,10 @@ class Session:
         served, actions = registrations(service.state, folders)
         await service.note([*actions, Action(c.DaemonStarted("test", 1, tuple(served)))])
         for vault_id, path in served.items():
-            made = ServedVault(vault_id, path, cache_bytes=1024 * 1024)
-            made.vault.close()
             # Files just written count as certain, else no call would ever be warm.
-            made.vault = Vault(path, clock_ns=lambda: time.time_ns() + LATER_NS, cache_bytes_max=1024 * 1024)
-            made.warm = WarmVault(made.vault)
-            service.serve(made)
-            made.vault.start()
+            vault = Vault(path, clock_ns=lambda: time.time_ns() + LATER_NS, cache_bytes_max=1024 * 1024)
+            service.serve(ServedVault(vault_id, path, vault, service.record_findings))
+            vault.start()
         await service.expire_tabs()
 
     def close(self) -> None:

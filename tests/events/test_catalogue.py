@@ -77,6 +77,8 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "selection_changed": (U, True, {"note": "a.md", "startLine": 3, "endLine": 4, "text": "some\nwords"}),
     "note_created": (D, False, {"note": "a.md", "size": 0, "mtimeNs": "1767225600000000001", "sha256": SHA256}),
     "note_changed": (D, False, {"note": "a.md", "size": 12, "mtimeNs": "-1"}),
+    "note_shown": (D, False, {"note": "a.md"}),
+    "note_withheld": (D, False, {"note": "a.md"}),
     "note_renamed": (UD, True, {"from": "a.md", "to": "work/a.md"}),
     "note_deleted": (U, True, {"note": "a.md"}),
     "note_archived": (U, True, {"note": "a.md"}),
@@ -160,7 +162,13 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "now": "2026-03-01T11:59:59.000000Z",
             "tailSeq": 42,
             "inputsSha256": SHA256,
+            "answerVersion": 2,
         },
+    ),
+    "clock_stepped": (
+        D,
+        False,
+        {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"},
     ),
     "log_recovered": (
         D,
@@ -211,8 +219,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_five_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 5
+def test_version_six_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 6
     assert set(ROWS) == set(CATALOGUE)
 
 

@@ -200,6 +200,8 @@ class TestTheTags:
             "note_changed.mtime_ns",
             "tool_called.tool",
             "tool_called.now",
+            "clock_stepped.before",
+            "clock_stepped.after",
             "log_recovered.segment",
             "log_recovered.quarantined",
             "daemon_started.version",

@@ -29,6 +29,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_tools.vault.note import Note
 from workspaced_tools.vault.scan import folders, scan
+from workspaced_tools.vault.vault import Vault
 
 WAIT_S = 20.0
 NAME = VaultId("v")
@@ -43,7 +44,7 @@ class Watched:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
-        self.served = ServedVault(NAME, path, cache_bytes=1 << 20)
+        self.served = ServedVault(NAME, path, Vault(path, cache_bytes_max=1 << 20))
         self.recorded: list[Action] = []
         active = VaultState(active=ActiveNote(NOTE, "2026-03-01T12:00:00.000000Z"))
         self.state = WorkspaceState(by_vault={NAME: active})
@@ -79,8 +80,10 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
     async with anyio.create_task_group() as tasks:
         watched.served.vault.start()
         tasks.start_soon(watched.served.watch, lambda: watched.state, watched.record, stopping)
+        tasks.start_soon(watched.served.settle, lambda: watched.state, watched.record)
         try:
             await watched.until_watching()
+            watched.served.settler.named([NOTE])
             # `watching` is said from the beginning: what came after it has truly begun is seen.
             watched.write("probe.md")
             await watched.until(lambda: "probe.md" in watched.ids())
@@ -89,6 +92,7 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
             yield watched
         finally:
             stopping.set()
+            tasks.cancel_scope.cancel()
             watched.served.vault.close()
 
 

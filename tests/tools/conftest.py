@@ -22,6 +22,7 @@ from workspaced_events.state import (
 )
 from workspaced_events.state import Vault as RegisteredVault
 from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.tool import run
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import View
@@ -32,10 +33,32 @@ VAULT_ID = VaultId("brain")
 LATER_NS = 10_000_000_000
 
 
+class OwnClock:
+    """A vault's own clock, which a test may set forward."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead_s
+
+
+@pytest.fixture
+def settle() -> Callable[[Vault], Any]:
+    """settle(vault) -> what a second look finds, after as long as anything takes to settle."""
+
+    def look(vault: Any) -> Any:
+        vault.policy.refresh()
+        vault.own_clock.ahead_s += SETTLE_EMPTY_S
+        return vault.settle()
+
+    return look
+
+
 @pytest.fixture
 def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
     """make_vault({path: text}) -> a Vault over those files, indexed unless `indexed` is false."""
-    made: list[Vault] = []
+    made: list[Any] = []
 
     def make(files: dict[str, str | bytes], *, indexed: bool = True, **options: Any) -> Vault:
         folder = tmp_path / f"vault{len(made)}"
@@ -46,8 +69,9 @@ def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
             file.write_bytes(text.encode() if isinstance(text, str) else text)
             os.utime(file, ns=(0, 1_700_000_000_000_000_000))
         # Files just written count as certain: the vault's clock runs ahead of theirs.
-        options = {"clock_ns": lambda: time.time_ns() + LATER_NS, **options}
-        vault = Vault(folder, **options)
+        options = {"clock_ns": lambda: time.time_ns() + LATER_NS, "clock_s": OwnClock(), **options}
+        vault: Any = Vault(folder, **options)
+        vault.own_clock = options["clock_s"]
         made.append(vault)
         if indexed:
             vault.reconcile()

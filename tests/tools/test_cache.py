@@ -169,7 +169,7 @@ def test_a_note_replaced_by_a_symlink_is_no_longer_served(cache: ContentCache, v
 def writing(vault: Path, monkeypatch: pytest.MonkeyPatch, writes: list[str]) -> Callable[[], int]:
     """Makes a writer who writes the next text during each read; returns how many reads there were."""
     reads = 0
-    genuine = cache_module._read_bytes
+    genuine = cache_module._read_head
 
     def read(descriptor: int, size: int) -> bytes:
         nonlocal reads
@@ -179,7 +179,7 @@ def writing(vault: Path, monkeypatch: pytest.MonkeyPatch, writes: list[str]) -> 
             (vault / "a.md").write_text(writes.pop(0))
         return data
 
-    monkeypatch.setattr(cache_module, "_read_bytes", read)
+    monkeypatch.setattr(cache_module, "_read_head", read)
     return lambda: reads
 
 
@@ -230,7 +230,7 @@ def test_slow_notes_are_read_concurrently(
     for note in notes:
         (vault / note).write_text(note)
     together = threading.Barrier(4, timeout=5)
-    genuine = cache_module._read_bytes
+    genuine = cache_module._read_head
     main = threading.current_thread()
 
     def read(descriptor: int, size: int) -> bytes:
@@ -238,7 +238,7 @@ def test_slow_notes_are_read_concurrently(
             together.wait()
         return genuine(descriptor, size)
 
-    monkeypatch.setattr(cache_module, "_read_bytes", read)
+    monkeypatch.setattr(cache_module, "_read_head", read)
     monkeypatch.setattr(cache_module, "READ_INLINE_S", -1.0)
     assert [text(note) for note in cache.read_many(notes)] == notes
 

@@ -64,7 +64,9 @@ class Held:
         )
 
     def is_private(self, note: NoteId) -> bool:
-        return note in self.private
+        """As `WithheldNames`, also under a former path."""
+        former = self.world.state.of(self.world.state.current).former
+        return not self.private.isdisjoint({note, former.get(note, note)})
 
     def asked(self, *, level: Sharing = "all", **arguments: Any) -> Json:
         result = run(TOOLS[TOOL], self.view(level), arguments)
@@ -264,6 +266,6 @@ def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -
 
 
 def test_what_must_not_block_does_not_read_a_manifest(held: Held) -> None:
-    prompts = SharedPrompts(WarmPrompts(), {}, level="all", withheld=held.is_private)
+    prompts = SharedPrompts(WarmPrompts(), {}, level="all", withheld=held.is_private, withdrew=held.is_private)
     with pytest.raises(NotWarm):
         prompts.manifest(None, None)

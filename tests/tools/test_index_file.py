@@ -300,7 +300,9 @@ def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "n.md").write_text(f"# {name}")
-        made.append(Vault(tmp_path / name, cache_dir=tmp_path / "cache"))
+        made.append(
+            Vault(tmp_path / name, cache_dir=tmp_path / "cache", clock_ns=lambda: time.time_ns() + LATER_NS)
+        )
         made[-1].reconcile()
     for vault, title in zip(made, ("one", "two"), strict=True):
         found = vault.resolve("n", EMPTY_VAULT).note

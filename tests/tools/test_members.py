@@ -1,6 +1,7 @@
 """The notes of a folder, or with a tag: all of them, sorted by path, only those that are there and shared."""
 
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_whatever_the_folder_it_is_what_lies_below_it(
             file = Path(place) / f"{each}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("text")
-        vault = Vault(place)
+        vault = Vault(place, clock_ns=lambda: time.time_ns() + 10_000_000_000)
         try:
             vault.reconcile()
             found = vault.members(folder, None, limit)

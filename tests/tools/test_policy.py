@@ -12,19 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.vault import policy as module
+from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
+from workspaced_tools.vault import rules as module
+from workspaced_tools.vault.kept_rules import KeptRules, RulesKeeper
 from workspaced_tools.vault.note import Note, StatKey
 from workspaced_tools.vault.paths import VaultRoot
-from workspaced_tools.vault.policy import (
-    IGNORE_BYTES_MAX,
-    IGNORE_FILE,
-    RULE_CHARS_MAX,
-    RULES_MAX,
-    Policy,
-    RuleInvalid,
-    compile_rules,
-    says_private,
-)
+from workspaced_tools.vault.policy import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
+from workspaced_tools.vault.privacy_flag import HEAD_BYTES, head_says_private, says_private
+from workspaced_tools.vault.rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
 
 LONG_AGO_NS = 1_700_000_000_000_000_000
 LATER_NS = 10_000_000_000
@@ -46,11 +41,19 @@ class Folder:
         self.path = path
         self.file = path / IGNORE_FILE
         self.root = VaultRoot(path)
+        self.now_s = 1_000.0
+        """Our own clock."""
 
     def policy(self, *deny: str, **options: object) -> Policy:
         # Files just written count as certain: the clock runs ahead of theirs.
-        options = {"clock_ns": lambda: time.time_ns() + LATER_NS, **options}
-        return Policy(self.root, deny, **options)  # type: ignore[arg-type]
+        clocks = {"clock_ns": lambda: time.time_ns() + LATER_NS, "clock_s": lambda: self.now_s}
+        return Policy(self.root, deny, **{**clocks, **options})  # type: ignore[arg-type]
+
+    def settle(self, policy: Policy) -> bool:
+        """Looks again after as long as any file takes to settle."""
+        policy.refresh()
+        self.now_s += SETTLE_EMPTY_S
+        return policy.refresh()
 
     def write(self, content: str | bytes) -> None:
         self.file.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -160,7 +163,7 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
             env=environment,
             cwd=repository,
         )
-        rules = module._Rules(compile_rules(lines, comments=True), "", None)
+        rules = module.RuleList(compile_rules(lines, comments=True), "")
         assert [path for path in GIT_PATHS if rules.denies(path)] == done.stdout.splitlines()
 
     ignores_the_same()
@@ -207,7 +210,7 @@ def test_rules_that_cannot_be_understood_withhold_everything_and_say_where(folde
     assert policy.withholds(note("# Anything"))
 
     folder.write("open.md\n")
-    assert policy.refresh()
+    assert folder.settle(policy)
     assert policy.problem is None and [path for path in PATHS if policy.denies(path)] == ["open.md"]
 
 
@@ -262,8 +265,9 @@ def test_a_folder_that_goes_or_is_replaced_by_an_empty_one_keeps_its_rules(folde
     assert not policy.refresh() and policy.denies("private/plan.md")
     folder.path.rmdir()
     away.rename(folder.path)
+    assert not policy.refresh() and policy.denies("private/plan.md")
     folder.file.unlink()
-    assert policy.refresh() and not policy.denies("private/plan.md")
+    assert folder.settle(policy) and not policy.denies("private/plan.md")
 
 
 # -- following the file --
@@ -271,15 +275,171 @@ def test_a_folder_that_goes_or_is_replaced_by_an_empty_one_keeps_its_rules(folde
 
 def test_an_edit_counts_from_the_next_look(folder: Folder) -> None:
     policy = folder.policy()
-    for content, expected in (("open.md", True), ("", False), ("open.md", True), ("other.md", False)):
+    for content in ("open.md", "other.md", "o*.md"):
         folder.write(content)
         before = policy.digest
         assert policy.refresh() and policy.digest != before
-        assert policy.denies("open.md") is expected
+        assert policy.denies("open.md" if content != "other.md" else "other.md")
+
+
+def test_what_is_no_longer_denied_is_shown_once_the_file_has_settled(folder: Folder) -> None:
     folder.write("open.md")
+    policy = folder.policy()
+    for content, takes_s in (("other.md", SETTLE_S), ("open.md", 0), ("", SETTLE_EMPTY_S), ("open.md", 0)):
+        folder.write(content)
+        policy.refresh()
+        assert policy.denies("open.md"), content
+        if not takes_s:
+            continue
+        due_s = policy.due_s()
+        assert due_s == folder.now_s + takes_s
+        folder.now_s = due_s - 0.001
+        assert not policy.refresh() and policy.denies("open.md"), content
+        folder.now_s = due_s
+        assert policy.refresh() and not policy.denies("open.md"), content
+        assert policy.due_s() is None
+
+
+def test_what_a_file_denies_only_while_it_is_saved_again_and_again_counts_too(folder: Folder) -> None:
+    folder.write("a.md")
+    policy = folder.policy()
+    for content in ("b.md", "c.md", "", "d.md"):
+        folder.write(content)
+        policy.refresh()
+        folder.now_s += SETTLE_S / 2
+    assert all(map(policy.denies, ("a.md", "b.md", "c.md", "d.md"))) and not policy.denies("e.md")
+    for number in range(50):
+        folder.write(f"n{number}.md")
+        policy.refresh()
+    assert policy.denies("a.md") and policy.denies("n49.md") and not policy.denies("n0.md"), "bounded"
+    assert folder.settle(policy)
+    assert [path for path in ("a.md", "d.md", "n48.md", "n49.md") if policy.denies(path)] == ["n49.md"]
+
+
+def test_who_waits_is_called_when_a_file_has_to_be_looked_at_again(folder: Folder) -> None:
+    folder.write("a.md")
+    policy = folder.policy()
+    calls = []
+    policy.on_unsettled = lambda: calls.append(policy.due_s())
+    policy.refresh()
+    folder.write("")
+    policy.refresh()
+    assert calls == [folder.now_s + SETTLE_EMPTY_S]
+    policy.refresh()
+    assert len(calls) == 1
+
+
+# -- rules that are lost with the notes --
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> RulesKeeper:
+    return RulesKeeper(tmp_path / "data" / "policy" / "brain")
+
+
+def test_the_rules_last_in_force_are_kept_for_the_next_start(folder: Folder, keeper: RulesKeeper) -> None:
+    folder.write("private/\n")
+    policy = folder.policy(keeper=keeper)
+    assert keeper.load() is None, "how many notes there are is not known yet"
+    policy.counted(10, folder.now_s)
+    assert keeper.load() == KeptRules("private/\n", 10)
+    policy.counted(11, folder.now_s)
+    assert keeper.load() == KeptRules("private/\n", 10), "roughly"
+    policy.counted(12, folder.now_s)
+    assert keeper.load() == KeptRules("private/\n", 12)
+    folder.write("[broken\n")
+    policy.refresh()
+    policy.counted(12, folder.now_s)
+    assert keeper.load() == KeptRules("private/\n", 12), "only what is understood"
+    assert (keeper._path.stat().st_mode & 0o777, keeper._path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_a_vault_without_rules_leaves_no_file(folder: Folder, keeper: RulesKeeper) -> None:
+    folder.policy(keeper=keeper).counted(10, folder.now_s)
+    assert keeper.load() is None and not keeper._path.exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b'{"text":1}', b'{"text":"a","notes":1,"version":9}', b"\xff"]
+)
+def test_a_file_of_kept_rules_that_cannot_be_read_counts_as_none(
+    folder: Folder, keeper: RulesKeeper, content: bytes
+) -> None:
+    keeper._path.parent.mkdir(parents=True)
+    keeper._path.write_bytes(content)
+    policy = folder.policy(keeper=keeper)
+    assert policy.problem is None and not policy.denies("a.md")
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_rules_lost_together_with_most_notes_deny_everything(
+    folder: Folder, keeper: RulesKeeper, restart: bool
+) -> None:
+    folder.write("private/\n")
+    policy = folder.policy(keeper=keeper)
+    policy.counted(10, folder.now_s)
+    folder.file.unlink()
+    if restart:
+        policy = folder.policy(keeper=keeper)
+    policy.refresh()
+    folder.settle(policy)
+    assert policy.denies("private/plan.md") and not policy.denies("open.md"), "until somebody has counted"
+    assert policy.wants_count
+    policy.counted(4, folder.now_s)
+    assert policy.denies("open.md") and policy.problem is not None and "accept-rules" in policy.problem
+    assert not policy.refresh() and policy.denies("open.md")
+    assert not policy.wants_count and policy.due_s() is None
+    assert keeper.load() == KeptRules("private/\n", 10)
+
+
+def test_lost_rules_come_back_with_the_file(folder: Folder, keeper: RulesKeeper) -> None:
+    policy = lost(folder, keeper)
+    folder.write("private/\n")
+    assert policy.refresh() and policy.problem is None
+    assert policy.denies("private/plan.md") and not policy.denies("open.md")
+
+
+def test_lost_rules_are_no_rules_once_the_notes_are_back_without_them(folder: Folder, keeper: RulesKeeper) -> None:
+    policy = lost(folder, keeper)
+    policy.counted(5, folder.now_s)
+    assert policy.problem is None and not policy.denies("private/plan.md")
+    assert keeper.load() == KeptRules("", 5)
+
+
+def test_lost_rules_are_accepted_as_they_are(folder: Folder, keeper: RulesKeeper) -> None:
+    policy = lost(folder, keeper)
+    policy.accept()
+    assert policy.problem is None and not policy.denies("private/plan.md")
+    policy.counted(0, folder.now_s)
+    assert folder.policy(keeper=keeper).problem is None
+
+
+def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, keeper: RulesKeeper) -> None:
+    folder.write("private/\n")
+    policy = folder.policy(keeper=keeper)
+    policy.counted(10, folder.now_s)
+    begun_s = folder.now_s
+    folder.now_s += 1
     folder.file.unlink()
     policy.refresh()
-    assert not policy.denies("open.md")
+    folder.now_s += SETTLE_EMPTY_S
+    policy.counted(10, begun_s)
+    assert policy.denies("private/plan.md") and policy.wants_count
+    policy.counted(10, folder.now_s)
+    assert not policy.denies("private/plan.md"), "it was deleted on purpose"
+
+
+def lost(folder: Folder, keeper: RulesKeeper) -> Policy:
+    """A policy that denies everything."""
+    folder.write("private/\n")
+    policy = folder.policy(keeper=keeper)
+    policy.counted(10, folder.now_s)
+    folder.file.unlink()
+    policy.refresh()
+    folder.settle(policy)
+    policy.counted(0, folder.now_s)
+    assert policy.denies("open.md")
+    return policy
 
 
 def test_an_edit_that_keeps_size_and_mtime_counts(folder: Folder) -> None:
@@ -288,7 +448,8 @@ def test_an_edit_that_keeps_size_and_mtime_counts(folder: Folder) -> None:
     policy = folder.policy()
     folder.write("shut.md")
     os.utime(folder.file, ns=(0, LONG_AGO_NS))
-    assert policy.refresh() and policy.denies("shut.md") and not policy.denies("open.md")
+    assert policy.refresh() and policy.denies("shut.md")
+    assert folder.settle(policy) and policy.denies("shut.md") and not policy.denies("open.md")
 
 
 def test_a_file_too_young_to_be_certain_is_read_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,3 +575,58 @@ def test_a_note_is_withheld_by_rule_or_by_itself(folder: Folder) -> None:
     assert policy.withholds(note("x", "work/a.md")) and policy.withholds(note(private, "b.md"))
     assert not policy.withholds(note("x", "b.md"))
     assert policy.is_private(note(private, "work/a.md")) and not policy.is_private(note("x", "work/a.md"))
+
+
+# -- the head of a file decides --
+
+PADDING = "x" * HEAD_BYTES
+
+
+@pytest.mark.parametrize(
+    ("text", "private"),
+    [
+        ("\u200b---\nworkspaced: private\n---\n", True),
+        ("\u00a0---\nworkspaced: private\n---\n", True),
+        ("\u2060\n---\nworkspaced: private\n---\n", True),
+        ("\ufeff\ufeff---\nworkspaced: private\n---\n", True),
+        ("--- # a comment\nworkspaced: private\n---\n", True),
+        ("--- !x\nworkspaced: private\n---\n", True),
+        ("--- &a\nworkspaced: private\n---\n", True),
+        ("\uff0d\uff0d\uff0d\nworkspaced: private\n---\n", True),
+        ("---\nworkspaced: !x private\n---\n", True),
+        ("---\nworkspaced: !x [open, private]\n---\n", True),
+        ("---\nbase: &b\n  workspaced: private\n<<: *b\n---\n", True),
+        ("---\n<<: [{a: b}, {workspaced: private}]\n---\n", True),
+        ("---\nworkspaced: {<<: {private: true}}\n---\n", True),
+        ("---\nworkspaced: \uff50\uff52\uff49\uff56\uff41\uff54\uff45\n---\n", True),
+        ("---\nworkspaced: pri\u200bvate\n---\n", True),
+        ("---\nwork\u00adspaced: private\n---\n", True),
+        ('---\n"work\\u0073paced": "\\x70rivate"\n---\n', True),
+        ("---\nworkspaced: on-request\n: [\n---\n", True),
+        (f"---\nfill: {PADDING}\nworkspaced: private\n---\n", True),
+        (f"---\nfill: {PADDING}\n---\n", True),
+        (f"---\n{PADDING}", True),
+        ("\n" * 5_000 + "---\nworkspaced: private\n---\n", True),
+        (f"\n---\n{PADDING}", False),
+        ("--- Title ---\nprivate\n---\n", False),
+        ("---\ntitle: A: b\n---\nprivate\n", False),
+        ("---\nbase: {workspaced: private}\n---\n", False),
+        ("---\nworkspaced: on-request\n---\n", False),
+        (f"---\ntitle: x\n---\n{PADDING} private", False),
+        (PADDING + "\n---\nworkspaced: private\n---\n", False),
+        ("\n" * 2 * HEAD_BYTES, False),
+        ("-", False),
+        ("", False),
+    ],
+    ids=lambda value: ascii(value[:40]) if isinstance(value, str) else str(value),
+)
+def test_the_head_of_a_file_says_whether_it_is_private(text: str, private: bool) -> None:
+    content = text.encode()
+    assert head_says_private(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES) is private
+    assert says_private(note(content)) is private
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"", b"---\n", b"\xef\xbb\xbf---\n", b"\xff\xfe-\0-\0-\0\n\0"]))
+def test_whatever_a_file_holds_it_is_private_or_not(content: bytes, before: bytes) -> None:
+    assert head_says_private(before + content, whole=True) in (True, False)
+    assert head_says_private(before + content, whole=False) in (True, False)

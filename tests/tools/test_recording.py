@@ -20,7 +20,7 @@ from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 from workspaced_tools.errors import NoteNotFound
-from workspaced_tools.recording import Tape, TapedVault, recorded, refused, without
+from workspaced_tools.recording import Asked, Tape, TapedVault, raised, recorded, refused, without
 from workspaced_tools.replaying import (
     Answers,
     Notes,
@@ -353,10 +353,10 @@ def test_a_taped_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
         def note_count(self) -> int:
             raise Stop
 
-    tape = tape_over()
+    asked = Asked()
     with pytest.raises(Stop):
-        TapedVault(Stopping(), tape).note_count()  # type: ignore[arg-type]
-    assert tape.asked == []
+        TapedVault(Stopping(), asked).note_count()  # type: ignore[arg-type]
+    assert asked.exchanges == []
 
 
 def test_without_a_vault_there_is_little_to_record() -> None:
@@ -368,7 +368,7 @@ def test_without_a_vault_there_is_little_to_record() -> None:
 
 def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
     error = sharing_off("agent")
-    recording = read_recording(refused(error), "it")
+    recording = read_recording(refused(raised(error)), "it")
     assert not recording.asked and recording.refused is not None
     again = error_of(recording.refused)
     assert (type(again), str(again)) == (type(error), str(error))

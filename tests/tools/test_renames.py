@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,7 +184,7 @@ def test_what_was_renamed_while_nobody_looked_is_told_by_the_first_reconcile(
     (root / "a.md").rename(root / "renamed.md")
     (root / "old").rename(root / "new")
     (root / "came.md").write_text("came")
-    again = Vault(root, cache_dir=tmp_path / "cache")
+    again = Vault(root, cache_dir=tmp_path / "cache", clock_ns=lambda: time.time_ns() + 10_000_000_000)
     changes = again.reconcile()
     again.close()
     assert pairs(changes) == [("a.md", "renamed.md"), ("old/b.md", "new/b.md")]

@@ -18,7 +18,7 @@ from workspaced_events.state import Selection, Vault, VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded, ToolError
-from workspaced_tools.recording import VERSION, Exchange, Recording, Tape, recorded, refused
+from workspaced_tools.recording import VERSION, Exchange, Recording, Tape, raised, recorded, refused
 from workspaced_tools.replaying import Notes, answer_again, read_recording
 from workspaced_tools.sharing import refusal, shared_view, sharing_off, unsettled
 from workspaced_tools.tool import payload_of, run
@@ -214,7 +214,7 @@ def test_a_tool_that_failed_unexpectedly_fails_again(world: World, monkeypatch: 
 @pytest.mark.parametrize("error", [sharing_off("a 'quoted' \x1b name"), unsettled()])
 def test_a_call_that_no_tool_was_run_for_is_refused_again(world: World, error: ToolError) -> None:
     payload = payload_of(refusal(error, 7))
-    assert world.again(called_of("get_current_note", {}, payload), refused(error)) == payload
+    assert world.again(called_of("get_current_note", {}, payload), refused(raised(error))) == payload
 
 
 # -- arguments of every kind --

@@ -42,6 +42,11 @@ FILES = {
 MakeVault = Callable[..., Vault]
 
 
+def later_ns() -> int:
+    """A wall clock by which files that were just written are old."""
+    return time.time_ns() + LATER_NS
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """No test leaves a process behind, or a file beside the index, or a word of a worker's."""
@@ -98,7 +103,7 @@ def held(vault: Vault) -> dict[str, Any]:
 
 
 def scratch(vault: Vault) -> dict[str, Any]:
-    fresh = Vault(vault.root.path, deny=["setting/"], inline=NEVER)
+    fresh = Vault(vault.root.path, deny=["setting/"], inline=NEVER, clock_ns=later_ns)
     fresh.reconcile()
     try:
         return held(fresh)
@@ -128,7 +133,9 @@ def test_workers_file_what_a_survey_in_process_files(make: MakeVault, workers: t
     assert vault.statistics().withheld == 3
 
 
-def test_workers_tell_what_became_different_since(make: MakeVault, workers: type[Watched]) -> None:
+def test_workers_tell_what_became_different_since(
+    make: MakeVault, workers: type[Watched], settle: Callable[[Vault], Any]
+) -> None:
     vault = make()
     vault.reconcile()
     root = vault.root.path
@@ -143,6 +150,8 @@ def test_workers_tell_what_became_different_since(make: MakeVault, workers: type
     assert changes.deleted == ("d2/n2.md",)
     assert "new.md" in [each.id for each in changes.created]
     assert len(changes.renamed) == sum(1 for path in FILES if path.startswith("d3/"))
+    settle(vault)  # the former rules count no longer
+    vault.reconcile()
     assert held(vault) == scratch(vault)
 
 
@@ -308,7 +317,8 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
     closing.join(CLOSE_S)
     assert not closing.is_alive() and time.monotonic() - begun < CLOSE_S
     monkeypatch.setattr(workers, "meet", staticmethod(lambda *_: None))
-    again = Vault(vault.root.path, cache_dir=tmp_path / "cache", deny=["setting/"], inline=ALWAYS)
+    options: dict[str, Any] = {"deny": ["setting/"], "inline": ALWAYS, "clock_ns": later_ns}
+    again = Vault(vault.root.path, cache_dir=tmp_path / "cache", **options)
     again.reconcile()
     assert held(again) == scratch(again)
     again.close()

@@ -14,6 +14,7 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
+from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.note import Note, NoteFailure
 from workspaced_tools.vault.survey import Bounds
@@ -23,6 +24,11 @@ from workspaced_tools.view import LinkName, VaultPort
 MakeVault = Callable[..., Vault]
 MakeState = Callable[..., VaultState]
 HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
+
+
+def later_ns() -> int:
+    """A wall clock by which files that were just written are old."""
+    return time.time_ns() + 10_000_000_000
 
 
 def meant(vault: Vault, reference: str, state: VaultState = EMPTY_VAULT) -> str | None:
@@ -99,7 +105,7 @@ def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline
 
 
 def test_an_absent_folder_is_an_error_to_the_scan_and_a_warning_in_the_statistics(tmp_path: Path) -> None:
-    vault = Vault(tmp_path / "nowhere")
+    vault = Vault(tmp_path / "nowhere", clock_ns=later_ns)
     vault.start()
     assert vault.wait_until_ready(5)
     assert vault.note_count() == 0
@@ -156,7 +162,7 @@ def test_what_changed_between_two_runs_is_reported_by_the_second(make_vault: Mak
     write(first, "new.md", "n")
     (first.root.path / "gone.md").unlink()
     (first.root.path / "old.md").rename(first.root.path / "moved.md")
-    second = Vault(first.root.path, cache_dir=tmp_path / "cache")
+    second = Vault(first.root.path, cache_dir=tmp_path / "cache", clock_ns=later_ns)
     changes = second.reconcile()
     assert [version.id for version in changes.created] == ["new.md"]
     assert [version.id for version in changes.changed] == ["edited.md"]
@@ -207,8 +213,13 @@ def test_a_hint_about_a_folder_reconciles(make_vault: MakeVault) -> None:
 
 def test_a_version_read_right_after_its_change_is_read_again(tmp_path: Path) -> None:
     (tmp_path / "n.md").write_text("# One")
-    vault = Vault(tmp_path)  # The real clock: the file is younger than two seconds.
+    ahead_s = [0.0]
+    # The real clock: the file is younger than two seconds.
+    vault = Vault(tmp_path, clock_s=lambda: time.monotonic() + ahead_s[0])
     vault.reconcile()
+    ahead_s[0] = SETTLE_S
+    vault.reconcile()
+    assert meant(vault, "One") == "n.md"
     stat = (tmp_path / "n.md").stat()
     (tmp_path / "n.md").write_text("# Two")
     os.utime(tmp_path / "n.md", ns=(stat.st_atime_ns, stat.st_mtime_ns))

@@ -76,8 +76,11 @@ class Talk:
 
     def write(self, path: str, text: str) -> None:
         target = self.running.vault / path
+        is_new = not target.exists()
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode())
+        if is_new:
+            self.client.call("workspaced/reconcile")  # until it has settled
 
     def move(self, path: str, to: str, *, is_told: bool = False) -> None:
         """Moves a note on disk, or `is_told`: as an editor does that says so."""

@@ -35,7 +35,7 @@ SEARCH = {
     "query": "plans",
     "documents": [
         {"title": "Plan", "source": "work/plan.md", "text": "begin"},
-        {"title": "Diary", "source": "diary.md", "text": "xyzzy"},
+        {"title": "Diary", "source": "journal.md", "text": "xyzzy"},
         {"title": "Web", "source": "https://example.org/secret/page.md", "text": "page"},
     ],
 }
@@ -201,9 +201,19 @@ def test_an_export_of_no_conversation_is_refused(client: Any, refusal: Any) -> N
 # -- what is withheld --
 
 
+def turn_private(world: Any, client: Any, note: str) -> None:
+    """A note that was shown, and is private now."""
+    world.add({note: "# Open\n"})
+    client.publish([{"type": "active_note_set", "data": {"note": note}}])
+    assert client.tool("get_current_note")["data"]["id"] == note
+    (world.vault / note).write_text(PRIVATE)
+    client.call("workspaced/reconcile")
+
+
 def test_what_names_a_withheld_note_is_left_out_and_counted(world: Any, client: Any) -> None:
     talk = start(client)
-    (world.vault / "turning.md").write_text("# Turning\n")
+    world.add({"turning.md": "# Turning\n"})
+    turn_private(world, client, "journal.md")
     said(
         client,
         talk,
@@ -258,8 +268,9 @@ def test_a_note_that_moved_to_where_it_is_withheld_is_left_out_by_its_former_nam
 
 
 def test_what_a_search_found_in_a_withheld_note_is_left_out_by_any_of_its_names(daemon: Any) -> None:
-    running = daemon(notes={"diary.md": PRIVATE, "a.md": "# A\n"}, env={"WORKSPACED_DENY": "secret/"})
+    running = daemon(notes={"a.md": "# A\n"}, env={"WORKSPACED_DENY": "secret/"})
     client = running.connect()
+    turn_private(running, client, "diary.md")
     names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md", "secret/plan.txt")
     shown = ("a.md", "https://example.org/secret/diary.md")
     documents = [{"title": "T", "source": each, "text": "xyzzy"} for each in (*names, *shown)]
@@ -273,6 +284,25 @@ def test_what_a_search_found_in_a_withheld_note_is_left_out_by_any_of_its_names(
     [found] = read_chat(made["text"]).chat.messages[0].attachments
     assert [each["source"] for each in json.loads(found.text or "")["documents"]] == list(shown)
     assert made["withheld"] == len(names)
+
+
+def test_what_a_runtime_gave_of_a_note_that_never_was_shown_stays_its_own(daemon: Any) -> None:
+    """Leaving it out would tell that there is a private note of a name that somebody guessed."""
+    made = []
+    for notes in ({"diary.md": PRIVATE}, {}):
+        running = daemon(notes={"a.md": "# A\n", **notes})
+        client = running.connect()
+        talk = start(client)
+        search = dict(SEARCH, documents=[{"title": "T", "source": "diary.md", "text": "guessed"}])
+        said(client, talk, user("m1", "Look.", "diary.md", {"kind": "tool_result", "id": "r", "search": search}))
+        exported_ = export(client, talk)
+        made.append(
+            (
+                exported_["withheld"],
+                [each.id for each in read_chat(exported_["text"]).chat.messages[0].attachments],
+            )
+        )
+    assert made == [(1, ["r"]), (1, ["r"])]
 
 
 def moved_and_turned(daemon: Any, *, prompted: bool) -> tuple[Any, str]:

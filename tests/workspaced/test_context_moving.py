@@ -1,5 +1,6 @@
 """Prompts of conversations that move while they are made, and texts on their way: without a daemon."""
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from workspaced_events.recorder import Plan, Receipt
 from workspaced_events.state import EMPTY, WorkspaceState
 from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.sharing import shared_view
+from workspaced_tools.sharing import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault
 
 CHAT = ConversationId("chat")
@@ -64,8 +65,8 @@ class Log:
 
     async def look(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
         self.looks += 1
-        view = shared_view(self.state, system_clock(), None, level="all", withheld=lambda _note: True)
-        return make(view, lambda _note: True)
+        view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
+        return make(view, AllWithheld())
 
     async def record(self, plan: Plan, _source: str) -> list[Receipt]:
         self.between()
@@ -125,7 +126,7 @@ async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
 
 async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(log: Log, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Alpha")
-    vault = Vault(tmp_path)
+    vault = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10_000_000_000)
     message = said.Message(role="user", attachments=[said.Attached("note", "a.md")])
     log.append(spoken(said.Messages(conversation=CHAT, messages=[message]))[1])
     vault_id = VaultId("vault")
@@ -133,7 +134,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
 
     async def look(make: Any, _caller: str, _vault: VaultId | None) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
-        return make(view, lambda note: note == "a.md")
+        return make(view, Alone("a.md"))
 
     log.look = look  # type: ignore[method-assign]
     try:
@@ -144,21 +145,34 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     assert log.state.conversations.by_id[CHAT].prompts == ()
 
 
+class Alone:
+    """Implements `Withheld` for one note."""
+
+    def __init__(self, note: str) -> None:
+        self._note = note
+
+    def __call__(self, name: str) -> bool:
+        return name == self._note
+
+    withdrew = __call__
+
+
 class Served:
     """As much of a served vault as looking needs; `moves` says whether notes turn private at every look."""
 
     def __init__(self) -> None:
         self.id = VaultId("vault")
         self.privacy_version = 0
-        self.vault = self.policy = self
+        self.vault = self.policy = self.visibility = self
         self.digest = "rules"
+        self.wants_search = False
 
     def refresh(self) -> None: ...
 
     def names(self, notes: list[object]) -> list[None]:
         return [None] * len(notes)
 
-    def is_withheld(self, _note: object) -> bool:
+    def withholds(self, _note: object) -> bool:
         return False
 
 

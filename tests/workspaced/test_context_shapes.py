@@ -705,8 +705,11 @@ def test_a_note_that_moves_to_where_it_is_withheld_leaves_prompts_and_sources(da
 
 
 def test_a_note_found_private_by_citing_is_no_source_by_any_of_its_names(daemon: Any) -> None:
-    running = daemon("--deny", "secret/", notes={**NOTES, "diary.md": PRIVATE, "secret/plan.md": "# Plan\n"})
+    running = daemon("--deny", "secret/", notes={**NOTES, "diary.md": "# Open\n", "secret/plan.md": "# Plan\n"})
     chat = Chat(running.connect())
+    chat.client.publish([{"type": "active_note_set", "data": {"note": "diary.md"}}])
+    assert chat.client.tool("get_current_note")["data"]["id"] == "diary.md"
+    (running.vault / "diary.md").write_text(PRIVATE)
     names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md")
     shown = ("https://example.org/secret/plan.md", "b.md", "nothing.md")
     search = found(*((f"title {name}", name) for name in (*names, *shown)))

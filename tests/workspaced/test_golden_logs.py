@@ -29,7 +29,7 @@ def test_a_daemon_serves_exports_and_continues_the_log(daemon: Any, version: int
         assert [decode_event(json.dumps(each).encode(), CATALOGUE_VERSION) for each in served] == old
         client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
     export = tmp_path / "export.jsonl"
-    assert made.cli("log", "export", "-o", str(export)).returncode == 0
+    assert made.cli("log", "export", "--with-visibility", "-o", str(export)).returncode == 0
     with export.open("rb") as lines:
         assert json.loads(lines.readline())["catalogue"] == CATALOGUE_VERSION
         lines.seek(0)

@@ -17,6 +17,7 @@ from workspaced.scribe import Call, Scribe
 from workspaced_events.catalogue import ToolCalled
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.served import ServedBlobs
+from workspaced_tools.recording import raised
 from workspaced_tools.sharing import sharing_off
 from workspaced_tools.verify import Outcome
 
@@ -30,7 +31,7 @@ NOW = "2026-03-01T12:00:00.000000Z"
 
 def call(number: int, **arguments: Any) -> Call:
     """One that was refused: the smallest there is."""
-    answer = ToolAnswer(b'{"answer":%d}' % number, False, number, number + 1, NOW, sharing_off("x"))
+    answer = ToolAnswer(b'{"answer":%d}' % number, False, number, number + 1, NOW, raised(sharing_off("x")))
     return Call(f"tool-{number}", "agent", arguments, answer, 5)
 
 
@@ -214,7 +215,9 @@ def test_what_waits_is_bounded_in_bytes_too(
     monkeypatch.setattr(scribe_module, "SCRIBE_WAITING_BYTES_MAX", 100_000)
     scribe = Scribe(blobs, log.submit)
     for _ in range(4):
-        answer = ToolAnswer(b"x" * 60_000 if large == "answer" else b"{}", True, 1, 1, NOW, sharing_off("x"))
+        answer = ToolAnswer(
+            b"x" * 60_000 if large == "answer" else b"{}", True, 1, 1, NOW, raised(sharing_off("x"))
+        )
         arguments = {"query": "x" * 60_000} if large == "arguments" else {}
         scribe.take(Call("tool", "agent", arguments, answer, 5))
     assert scribe.skipped == 2

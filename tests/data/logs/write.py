@@ -5,8 +5,8 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc. Run it anew only for a version that was never
-released.
+version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e.
+Run it anew only for a version that was never released.
 """
 
 import itertools
@@ -177,12 +177,17 @@ ROWS = [
     ("selection_changed", {"note": "plan.md", "startLine": 2, "endLine": 3, "text": "two\nlines"}),
     ("note_created", {"note": "plan.md", "size": 0, "mtimeNs": "1767225600000000001", "sha256": HASH}),
     ("note_changed", {"note": "plan.md", "size": 12, "mtimeNs": "-1"}),
+    ("note_shown", {"note": "plan.md"}),
+    ("note_shown", {"note": "Tagebuch/März.md"}),
+    ("note_withheld", {"note": "Tagebuch/März.md"}),
     ("note_renamed", {"from": "plan.md", "to": "old/plan.md"}),
     ("note_archived", {"note": "日記/三月.md"}),
     ("note_archived", {"note": "old/plan.md"}),
     ("note_unarchived", {"note": "日記/三月.md"}),
     ("tool_called", {**CALL, "tool": "get_current_note", "arguments": {}, "ok": True}),
     ("tool_called", {**CALL, "tool": "get_note_by_reference", "ok": False, "inputsSha256": HASH, "tailSeq": 12}),
+    ("tool_called", {**CALL, "tool": "get_current_note", "ok": True, "answerVersion": 2}),
+    ("clock_stepped", {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"}),
     ("sharing_set", {"client": "Agent", "level": "names"}),
     ("vault_switched", {"vaultId": "work"}),
     ("active_note_set", {"note": "todo.md"}),
@@ -226,7 +231,7 @@ def main(directory: Path) -> None:
     events = []
     scan = read_journal(data, events.extend)
     assert scan.damage is None and scan.segments > 1
-    (directory / f"{name}.jsonl").write_bytes(b"".join(export_lines(scan.log_id, events)))
+    (directory / f"{name}.jsonl").write_bytes(b"".join(export_lines(scan.log_id, events, visibility=True)))
     state = journal.recorder.state
     golden = {
         "state": msgspec.to_builtins(state),

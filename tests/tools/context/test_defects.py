@@ -211,10 +211,10 @@ def test_cached_tokens_are_counted_once(chat: Callable[..., Any], among_input: b
 
 
 def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) -> None:
-    running = daemon()
+    running = daemon(
+        notes={"a.md": "# Alpha\n\nThe first note.\n", "a, b.md": "It is red.", "long.md": "Words. " * 700}
+    )
     write = Path.write_text
-    write(running.vault / "a, b.md", "It is red.")
-    write(running.vault / "long.md", "Words. " * 700)
 
     def turn(client: Any, name: str, text: str) -> str:
         attached = [{"kind": "note", "id": "a, b.md"}, {"kind": "note", "id": "long.md"}, {"kind": "active_note"}]

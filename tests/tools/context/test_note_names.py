@@ -3,28 +3,46 @@
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.context.note_names import notes_at, notes_of, path_in, then_and_now
+from workspaced_tools.context.note_names import NoteNames, notes_at, notes_of, path_in, then_and_now
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "expected"),
+    ("kind", "name", "notes", "perhaps"),
     [
-        ("note", "a.md", {"a.md"}),
-        ("active_note", "./b/a", {"b/a.md"}),
-        ("note", "ma\u0308rz.md", {"m\u00e4rz.md"}),
-        ("selected_text", "a.md#L1-L2", {"a.md#L1-L2", "a.md"}),
-        ("selected_text", "a.md#Part#L1-L2", {"a.md"}),
-        ("dataview", "c#.md#f00", {"c#.md#f00", "c#.md"}),
-        ("file", "https://example.org/a.md", set()),
-        ("note", "", set()),
-        ("tool_result", "a.md", set()),
-        ("url", "a.md", set()),
+        ("note", "a.md", {"a.md"}, {"a.md.md"}),
+        ("active_note", "./b/a", set(), {"b/a.md"}),
+        ("note", "ma\u0308rz.md", {"m\u00e4rz.md"}, set()),
+        ("note", "Some title", set(), {"Some title.md"}),
+        ("selected_text", "a.md#L1-L2", {"a.md"}, set()),
+        ("selected_text", "a.md#Part#L1-L2", set(), {"a.md"}),
+        ("dataview", "c#.md#f00", {"c#.md"}, set()),
+        ("file", "a.md", set(), {"a.md"}),
+        ("folder", "a", set(), {"a.md"}),
+        ("image", "a.png", set(), {"a.png.md"}),
+        ("file", "https://example.org/a.md", set(), set()),
+        ("note", "", set(), set()),
+        ("tool_result", "a.md", set(), set()),
+        ("url", "a.md", set(), set()),
     ],
 )
-def test_the_id_of_what_is_attached_names_notes_by_its_kind(kind: str, name: str, expected: set[str]) -> None:
-    """It may name others as well, since what is a folder's or a heading's name cannot be told from the id."""
-    assert notes_of(kind, name) >= expected
-    assert bool(notes_of(kind, name)) == bool(expected)
+def test_the_id_of_what_is_attached_names_notes_by_its_kind(
+    kind: str, name: str, notes: set[str], perhaps: set[str]
+) -> None:
+    """Perhaps it names others as well: what is a folder's or a heading's name cannot be told from the id."""
+    found = notes_of(kind, name)
+    assert found.notes == notes and found.perhaps >= perhaps
+    assert bool(found.every) == bool(notes | perhaps)
+
+
+def test_what_is_surely_a_note_is_hidden_where_it_is_withheld_and_what_may_be_one_where_it_was_shown() -> None:
+    names = NoteNames(frozenset({NoteId("a.md")}), frozenset({NoteId("b.md")}))
+
+    def hidden(withheld: set[str], withdrew: set[str]) -> bool:
+        return names.is_hidden(withheld.__contains__, withdrew.__contains__)
+
+    assert not hidden(set(), set())
+    assert hidden({"a.md"}, set()) and hidden(set(), {"b.md"})
+    assert not hidden({"b.md"}, {"a.md"}), "a guess tells nothing"
 
 
 def test_the_path_in_an_id_ends_at_its_last_number_sign() -> None:
@@ -33,12 +51,12 @@ def test_the_path_in_an_id_ends_at_its_last_number_sign() -> None:
 
 @pytest.mark.parametrize("address", ["a.md", "./a.md", "/a.md", "a", "a.md#L3", "a#part"])
 def test_an_address_means_a_note_however_it_is_written(address: str) -> None:
-    assert "a.md" in set(notes_at(address))
+    assert "a.md" in notes_at(address).perhaps and not notes_at(address).notes
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/a.md", "../a.md", "a\0.md", "x/" * 3_000, "\ud800"])
 def test_what_is_no_path_means_no_note(address: str) -> None:
-    assert set(notes_at(address)) == set()
+    assert notes_at(address) == NoteNames()
 
 
 def test_a_note_counts_under_the_name_that_it_had_and_the_one_that_it_has() -> None:

@@ -1,0 +1,276 @@
+"""What of a vault's notes may be shown, by what they said when somebody read them, and by what is remembered."""
+
+import threading
+from collections.abc import Collection
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_events.visibility import Visibility
+from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
+from workspaced_tools.vault.note import StatKey
+from workspaced_tools.vault.visibility import NoteVisibility
+
+A, B = NoteId("a.md"), NoteId("b.md")
+SHOWN, WITHHELD, WITHDRAWN = Visibility.SHOWN, Visibility.WITHHELD, Visibility.WITHDRAWN
+START_NS = 1_700_000_000_000_000_000
+
+
+class Notes:
+    """A vault's visibility under clocks that a test moves, and what it reported."""
+
+    def __init__(self, **findings: Visibility) -> None:
+        self.now_s = 1_000.0
+        self.found: list[tuple[str, bool]] = []
+        self.woken = 0
+        self.visibility = NoteVisibility(clock_ns=self.wall_ns, clock_s=lambda: self.now_s)
+        self.visibility.on_finding = lambda note, shown: self.found.append((note, shown))
+        self.visibility.on_unsettled = self.wake
+        self.visibility.remember({NoteId(f"{name}.md"): each for name, each in findings.items()})
+
+    def wall_ns(self) -> int:
+        return START_NS + int(self.now_s * 1e9)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def stat(self, version: int = 0, *, size: int = 1, age_s: float = 0.0) -> StatKey:
+        time_ns = self.wall_ns() - int(age_s * 1e9)
+        return StatKey(1, version, size, time_ns, time_ns)
+
+    def saw(self, stat: StatKey, *, private: bool = False, was_shown: bool = False, note: NoteId = A) -> bool:
+        return self.visibility.saw(note, stat, private=private, was_shown=lambda _note: was_shown)
+
+    def searched(self, *there: NoteId, begun_s: float | None = None) -> None:
+        def is_there(notes: Collection[NoteId]) -> set[NoteId]:
+            return set(notes).intersection(there)
+
+        self.visibility.searched(self.now_s if begun_s is None else begun_s, is_there)
+
+
+# -- versions --
+
+
+def test_an_old_file_is_shown_at_once() -> None:
+    notes = Notes()
+    assert notes.saw(notes.stat(age_s=SETTLE_S))
+    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None and notes.woken == 0
+
+
+@pytest.mark.parametrize(("size", "takes_s"), [(1, SETTLE_S), (0, SETTLE_EMPTY_S)])
+def test_a_young_file_that_nobody_knows_is_shown_once_it_has_settled(size: int, takes_s: float) -> None:
+    notes = Notes()
+    stat = notes.stat(size=size)
+    assert not notes.saw(stat)
+    assert notes.visibility.is_hidden(A) and notes.visibility.held == [A] and notes.woken == 1
+    due_s = notes.visibility.due_s()
+    assert due_s == notes.now_s + takes_s
+    notes.now_s = due_s - 0.01
+    assert not notes.saw(stat)
+    notes.now_s = due_s
+    assert notes.saw(stat)
+    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None
+    assert notes.found == [], "the log does not name it"
+
+
+def test_each_version_of_a_young_file_begins_anew() -> None:
+    notes = Notes()
+    for version in range(10):
+        assert not notes.saw(notes.stat(version))
+        notes.now_s += SETTLE_S / 2
+    stat = notes.stat(10)
+    assert not notes.saw(stat)
+    notes.now_s += SETTLE_S
+    assert notes.saw(stat)
+
+
+@pytest.mark.parametrize("known", ["by the index", "by the log"])
+def test_an_edit_of_a_note_that_was_shown_is_shown_at_once(known: str) -> None:
+    notes = Notes(a=SHOWN) if known == "by the log" else Notes()
+    assert notes.saw(notes.stat(), was_shown=known == "by the index")
+
+
+@pytest.mark.parametrize("age_s", [0.0, 3_600.0])
+@pytest.mark.parametrize("known", ["by the log", "by a former index", "as it was read"])
+def test_what_was_private_is_shown_only_once_our_own_clock_has_seen_it_rest(age_s: float, known: str) -> None:
+    notes = Notes(a=WITHHELD) if known == "by the log" else Notes()
+    if known == "by a former index":
+        notes.visibility.remember_private([A])
+    if known == "as it was read":
+        assert not notes.saw(notes.stat(age_s=3_600.0), private=True)
+    stat = notes.stat(1, age_s=age_s)
+    for _ in range(3):
+        assert not notes.saw(stat, was_shown=True)
+    notes.now_s += SETTLE_S
+    assert notes.saw(stat)
+
+
+def test_a_note_that_turns_private_is_hidden_at_once() -> None:
+    notes = Notes()
+    assert notes.saw(notes.stat(age_s=9))
+    version = notes.visibility.version
+    assert not notes.saw(notes.stat(), private=True)
+    assert notes.visibility.is_hidden(A) and notes.visibility.is_private(A) and notes.visibility.version > version
+
+
+def test_what_turns_private_while_it_settles_stays_hidden() -> None:
+    notes = Notes()
+    assert not notes.saw(notes.stat())
+    assert not notes.saw(notes.stat(1), private=True)
+    notes.now_s += SETTLE_EMPTY_S
+    assert notes.visibility.is_hidden(A) and notes.visibility.due_s() is None
+
+
+def test_what_is_denied_or_gone_is_not_waited_for() -> None:
+    notes = Notes()
+    assert not notes.saw(notes.stat())
+    version = notes.visibility.version
+    notes.visibility.let_go(A)
+    assert notes.visibility.due_s() is None and notes.visibility.version > version
+    assert not notes.saw(notes.stat())
+    assert not notes.visibility.is_missing(A)
+    assert notes.visibility.due_s() is None
+
+
+# -- findings --
+
+
+def test_what_is_found_of_a_note_that_the_log_names_is_reported_once_and_whenever_it_changes() -> None:
+    notes = Notes()
+    for private in (False, False, True, True, False):
+        stat = notes.stat(age_s=9)
+        notes.saw(stat, private=private)
+        notes.now_s += SETTLE_S
+        notes.saw(stat, private=private)
+        notes.visibility.looked_at(A)
+        notes.visibility.looked_at(A)
+    assert notes.found == [(A, True), (A, False), (A, True)]
+    assert notes.visibility.finding(A) is SHOWN
+
+
+def test_nothing_is_found_of_a_note_that_still_settles() -> None:
+    notes = Notes()
+    notes.saw(notes.stat())
+    notes.visibility.looked_at(A)
+    assert notes.found == [] and notes.visibility.finding(A) is None
+
+
+def test_a_finding_remembers_that_the_note_was_shown() -> None:
+    notes = Notes(a=SHOWN, b=WITHHELD)
+    notes.saw(notes.stat(), private=True)
+    notes.saw(notes.stat(), private=True, note=B)
+    assert (notes.visibility.finding(A), notes.visibility.finding(B)) == (WITHDRAWN, WITHHELD)
+
+
+def test_a_finding_moves_with_its_note() -> None:
+    notes = Notes(a=WITHHELD)
+    notes.visibility.renamed(A, B)
+    assert (notes.visibility.finding(A), notes.visibility.finding(B)) == (None, WITHHELD)
+
+
+def test_the_former_name_of_a_note_that_is_withheld_is_withheld_too() -> None:
+    notes = Notes(a=SHOWN)
+    notes.visibility.follow(A)
+    notes.visibility.follow(B)
+    assert notes.visibility.finding(A) is WITHDRAWN and notes.found == [(A, False)]
+
+
+# -- notes that are missing --
+
+
+def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_for() -> None:
+    notes = Notes(a=SHOWN)
+    assert notes.visibility.is_missing(A) and notes.visibility.is_missing(A)
+    assert notes.visibility.is_hidden(A) and notes.visibility.wants_search and notes.woken == 1
+    notes.searched(begun_s=notes.now_s - 1)
+    assert notes.visibility.is_hidden(A), "that search had begun before"
+    notes.now_s += 1
+    notes.searched()
+    assert not notes.visibility.is_hidden(A) and not notes.visibility.wants_search
+    assert not notes.visibility.is_missing(A), "it is known to be gone"
+
+
+def test_a_missing_note_that_comes_back_is_shown() -> None:
+    for searched in (False, True):
+        notes = Notes(a=SHOWN)
+        assert notes.visibility.is_missing(A)
+        if searched:
+            notes.searched()
+        assert notes.saw(notes.stat())
+        assert not notes.visibility.is_hidden(A)
+        assert notes.visibility.is_missing(A), "and missed anew when it goes again"
+
+
+def test_what_was_not_shown_is_not_missed() -> None:
+    notes = Notes(a=WITHHELD)
+    assert not notes.visibility.is_missing(A) and not notes.visibility.is_missing(B)
+    assert notes.woken == 0
+
+
+def test_a_search_that_does_not_meet_a_note_nobody_asked_for_finds_that_it_is_gone() -> None:
+    notes = Notes(a=SHOWN, b=SHOWN)
+    notes.searched(B)
+    assert not notes.visibility.is_missing(A) and notes.visibility.is_missing(B)
+
+
+# -- together --
+
+STEP = st.tuples(
+    st.sampled_from(["write", "write private", "write empty", "delete", "look", "search", "wait"]),
+    st.sampled_from([0.0, 0.05, SETTLE_S, SETTLE_EMPTY_S]),
+)
+
+
+@given(st.lists(STEP, max_size=30), st.sampled_from([None, SHOWN, WITHHELD]))
+def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_one(
+    steps: list[tuple[str, float]], remembered: Visibility | None
+) -> None:
+    notes = Notes(**({"a": remembered} if remembered else {}))
+    present: tuple[StatKey, bool] | None = None
+    was_private, first_seen_s = remembered is WITHHELD, -1.0
+    for number, (step, wait_s) in enumerate(steps):
+        notes.now_s += wait_s
+        if step.startswith("write"):
+            present = notes.stat(number, size=step != "write empty"), step == "write private"
+            first_seen_s = -1.0
+        elif step == "delete":
+            present = None
+        elif step == "search":
+            notes.searched(*([A] if present else []))
+        elif step == "look" and present is None:
+            notes.visibility.is_missing(A)
+        elif step == "look" and present is not None:
+            stat, private = present
+            first_seen_s = notes.now_s if first_seen_s < 0 else first_seen_s
+            shown = notes.saw(stat, private=private)
+            assert shown is not notes.visibility.is_hidden(A)
+            if private:
+                was_private = True
+                assert not shown
+            elif was_private and shown:
+                rested_s = notes.now_s - first_seen_s
+                assert rested_s >= (SETTLE_S if stat.size else SETTLE_EMPTY_S)
+                was_private = False
+
+
+def test_it_is_safe_from_any_thread() -> None:
+    notes = Notes(a=SHOWN)
+
+    def work(number: int) -> None:
+        for turn in range(300):
+            note = NoteId(f"{(number + turn) % 7}.md")
+            notes.visibility.saw(note, notes.stat(turn), private=turn % 3 == 0)
+            notes.visibility.looked_at(note)
+            notes.visibility.is_missing(note)
+            notes.searched(note)
+            notes.visibility.renamed(note, NoteId(f"{turn % 5}.md"))
+            notes.visibility.due_s()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert all(isinstance(each, tuple) for each in notes.found)

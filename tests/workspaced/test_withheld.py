@@ -1,0 +1,371 @@
+"""Notes that agents are not shown, in a running daemon: through crashes, lost indexes, unmounted vaults, saves in
+parts and moves. What is withheld is known from something that lasts; what is unknown is withheld.
+"""
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_events.replay import replay
+from workspaced_tools.limits import SETTLE_S
+
+Json = dict[str, Any]
+PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
+NOTES = {f"n{number}.md": f"# Note {number}\n\nSome text, zebra.\n" for number in range(8)}
+HEARD = ("xyzzy", "Diary", "diary")
+IGNORE = ".workspacedignore"
+
+
+def show(running: Any, *notes: str, select: str | None = None) -> None:
+    """An editor pins the notes and looks at the last one, with a selection in it where `select` is its text."""
+    with running.connect("editor") as client:
+        for note in notes:
+            client.publish([{"type": "note_pinned", "data": {"note": note}}])
+            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+        if select is not None:
+            lines = {"startLine": 1, "endLine": 1}
+            client.publish([{"type": "selection_changed", "data": {"note": notes[-1], **lines, "text": select}}])
+
+
+def heard(running: Any) -> str:
+    """Everything that an agent hears when it asks for all there is to name."""
+    said = []
+    with running.connect("agent") as client:
+        for tool, arguments in (
+            ("get_workspace_context", {"includeContent": True}),
+            ("get_current_note", {}),
+            ("get_navigation_history", {}),
+            ("get_workspace_summary", {}),
+            ("search_workspace", {"query": "passphrase"}),
+            ("get_related_notes", {"reference": "n1"}),
+            ("get_note_by_reference", {"reference": "n"}),
+        ):
+            said.append(client.tool(tool, arguments))
+    return json.dumps(said)
+
+
+def pinned(running: Any) -> list[str]:
+    with running.connect("agent") as client:
+        return [each["id"] for each in client.tool("get_workspace_context")["data"]["pinnedNotes"]]
+
+
+def lose_index(running: Any) -> None:
+    shutil.rmtree(running.data / "cache", ignore_errors=True)
+
+
+# -- 2: deleted notes after a crash --
+
+
+def test_a_private_note_deleted_before_a_crash_is_not_named_after_it(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
+    show(running, "n1.md", "diary.md", select="the passphrase is xyzzy")
+    assert not any(each in heard(running) for each in HEARD)
+    running.kill()
+    (running.vault / "diary.md").unlink()
+    lose_index(running)
+    running.start()
+    said = heard(running)
+    assert not any(each in said for each in HEARD)
+    assert pinned(running) == ["n1.md"]
+
+
+def test_a_note_that_was_gone_before_anybody_looked_at_it_is_not_named(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
+    show(running, "n1.md", "diary.md")
+    running.kill()
+    (running.vault / "diary.md").unlink()
+    lose_index(running)
+    running.start()
+    assert not any(each in heard(running) for each in HEARD)
+
+
+def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "gone.md": "# Gone\n"})
+    show(running, "n1.md", "gone.md")
+    assert pinned(running) == ["n1.md", "gone.md"]
+    running.stop()
+    (running.vault / "gone.md").unlink()
+    lose_index(running)
+    for _ in range(2):
+        running.start()
+        assert pinned(running) == ["n1.md", "gone.md"]
+        running.kill()
+
+
+def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_changes(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
+    show(running, "n1.md", "diary.md")
+    pinned(running)
+    with running.connect() as client:
+        (running.vault / "n1.md").write_text(PRIVATE)
+        client.call("workspaced/reconcile")
+        (running.vault / "n1.md").write_text("# Open\n")
+        client.call("workspaced/reconcile")
+    running.stop()
+    events: list[Any] = []
+    replay(running.data, each=events.extend)
+    found = [(each.type, each.data.note) for each in events if each.type in ("note_shown", "note_withheld")]
+    assert sorted(found[:2]) == [("note_shown", "n1.md"), ("note_withheld", "diary.md")]
+    assert found[2:] == [("note_withheld", "n1.md"), ("note_shown", "n1.md")]
+
+
+# -- 3: the vault is not mounted --
+
+
+@pytest.mark.parametrize("crash", [True, False])
+def test_an_empty_folder_where_the_vault_was_shows_nothing_that_its_rules_withheld(
+    daemon: Any, crash: bool
+) -> None:
+    notes = {**NOTES, "keep/diary.md": "# Diary\n\nxyzzy\n", IGNORE: "keep/\n"}
+    running = daemon(notes=notes)
+    show(running, "n1.md", "keep/diary.md", select="the passphrase is xyzzy")
+    assert not any(each in heard(running) for each in HEARD)
+    if crash:
+        running.kill()
+        lose_index(running)
+    else:
+        running.stop()
+    running.vault.rename(running.root / "elsewhere")
+    running.vault.mkdir()
+    running.start()
+    assert not any(each in heard(running) for each in HEARD)
+    with running.connect() as client:
+        client.call("workspaced/reconcile")
+        degraded = client.call("workspaced/status")["degraded"]
+    assert not any(each in heard(running) for each in HEARD)
+    assert any("accept-rules" in each for each in degraded), degraded
+    running.vault.rmdir()
+    (running.root / "elsewhere").rename(running.vault)
+    with running.connect() as client:
+        client.call("workspaced/reconcile")
+        assert client.call("workspaced/status")["degraded"] == []
+    assert pinned(running) == ["n1.md"]
+
+
+# -- 5: the status that agents may ask for --
+
+
+def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
+    daemon: Any, modern: Callable[..., Any], handshake: Callable[..., Any]
+) -> None:
+    running = daemon(notes=NOTES, start=False)
+    os.mkfifo(running.vault / "Diary of a spy.md")
+    (running.vault / os.fsdecode(b"diary \xff.md")).write_text("x")
+    running.start()
+    with running.connect("person") as client:
+        client.call("workspaced/reconcile")
+        named = json.dumps(client.call("workspaced/status"))
+    assert "Diary of a spy" in named
+    for peer in (modern(running), handshake(running)):
+        peer.result("tools/list")  # by which the connection is one of MCP
+        status = peer.result("workspaced/status")
+        said = json.dumps(status)
+        assert not any(each in said for each in HEARD), said
+        (vault,) = status["vaults"]
+        assert len(vault["warnings"]) == 2 and all(each[0] == "1" for each in vault["warnings"])
+
+
+# -- 6: the past as an oracle --
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("get_note_by_reference", {}),
+        ("get_note_diff", {}),
+        ("get_related_notes", {}),
+    ],
+)
+def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(
+    daemon: Any, tool: str, arguments: Json
+) -> None:
+    running = daemon(notes={**NOTES, "keep/diary1.md": PRIVATE, "deny/diary1.md": "# D\n", IGNORE: "deny/\n"})
+    show(running, "n1.md")
+    with running.connect("agent") as client:
+        client.tool("get_workspace_context")
+        seq = client.call("workspaced/status")["seq"]
+        for at in (1, seq, None):
+            moment = {} if at is None else {"at": at}
+            answers = [
+                json.dumps(client.tool(tool, {"reference": f"{folder}/diary{number}.md", **arguments, **moment}))
+                .replace(folder, "FOLDER")
+                .replace(f"diary{number}", "diary")
+                for folder, number in (("keep", 1), ("keep", 2), ("deny", 1), ("deny", 2))
+            ]
+            assert len(set(answers)) == 1, answers
+
+
+# -- 7: saves in parts --
+
+
+class Saves:
+    """An editor that saves a file in parts, again and again, while somebody asks.
+
+    A part must not rest for as long as it takes to settle. On a busy machine one may; then the answers given
+    meanwhile do not count, and the saves are made once more.
+    """
+
+    PACE_S = 0.02
+    REST_MAX_S = SETTLE_S / 2
+    ROUNDS_MAX = 50
+
+    def __init__(self, file: Path, parts: Sequence[str], style: str) -> None:
+        self._file = file
+        self._parts = parts
+        self._style = style
+        self._ended = threading.Event()
+        self._longest_s = 0.0
+
+    def heard_by(self, ask: Callable[[], str], times: int) -> list[str]:
+        """What `ask` gave during as many good rounds."""
+        found: list[str] = []
+        for _ in range(self.ROUNDS_MAX):
+            self._ended.clear()
+            self._longest_s = 0.0
+            saving = threading.Thread(target=self._save)
+            saving.start()
+            heard_now = [ask() for _ in range(3)]
+            self._ended.set()
+            saving.join()
+            if self._longest_s < self.REST_MAX_S:
+                found += heard_now
+            if len(found) >= times:
+                return found
+        raise AssertionError("the machine is too busy for this test")
+
+    def _save(self) -> None:
+        """Ends with the whole file in place."""
+        last_s = time.monotonic()
+        while True:
+            for part in self._parts:
+                if self._style == "delete":
+                    self._file.unlink()
+                written = self._file.with_suffix(".tmp") if self._style == "replace" else self._file
+                written.write_text(part)
+                written.replace(self._file)
+                now_s = time.monotonic()
+                self._longest_s, last_s = max(self._longest_s, now_s - last_s), now_s
+                self._ended.wait(self.PACE_S)
+            if self._ended.is_set():
+                return
+
+
+def context(running: Any) -> Callable[[], str]:
+    client = running.connect("agent")
+    return lambda: json.dumps(client.tool("get_workspace_context", {"includeContent": True}))
+
+
+@pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
+def test_rules_hold_while_they_are_saved(daemon: Any, style: str) -> None:
+    rules = "# mine\nkeep/\n"
+    running = daemon(notes={**NOTES, "keep/diary.md": "# Diary\n\nxyzzy\n", IGNORE: rules})
+    show(running, "n1.md", "keep/diary.md")
+    saves = Saves(running.vault / IGNORE, ("", "# mi", "# mine\nke", rules), style)
+    for said in saves.heard_by(context(running), 9):
+        assert not any(each in said for each in HEARD)
+        assert "n1.md" in said
+
+
+@pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
+def test_a_private_note_stays_so_while_it_is_saved(daemon: Any, style: str) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
+    show(running, "n1.md", "diary.md", select="xyzzy")
+    saves = Saves(running.vault / "diary.md", ("", PRIVATE[:3], PRIVATE[:20], PRIVATE), style)
+    for said in saves.heard_by(context(running), 9):
+        assert not any(each in said for each in HEARD)
+        assert "n1.md" in said
+
+
+# -- 8: moves --
+
+
+def test_a_note_that_turns_private_as_it_moves_is_withheld_under_its_old_name_too(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**NOTES, "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"})
+    show(running, "n1.md", "diary.md", select="The passphrase is xyzzy.")
+    with running.connect("agent") as client:
+        client.call("workspaced/reconcile")
+        assert "xyzzy" in json.dumps(client.tool("get_workspace_context", {"includeContent": True}))
+        seq = client.call("workspaced/calls")["calls"][-1]["seq"]
+    (running.vault / "diary.md").rename(running.vault / "other.md")
+    (running.vault / "other.md").write_text(PRIVATE)
+    for _ in range(2):
+        assert not any(each in heard(running) for each in HEARD)
+        with running.connect("agent") as client:
+            for tool, arguments in (
+                ("get_workspace_context", {"includeContent": True}),
+                ("get_note_by_reference", {"reference": "diary.md"}),
+                ("get_note_diff", {"reference": "diary.md"}),
+                ("get_current_note", {}),
+            ):
+                said = json.dumps(client.tool(tool, {**arguments, "at": seq}))
+                assert "xyzzy" not in said and "Diary" not in said, said
+            client.call("workspaced/reconcile")
+
+
+def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> None:
+    notes = {**NOTES, "diary.md": "# Diary\n\nxyzzy\n", "keep/x.md": "# X\n", IGNORE: "keep/\n"}
+    running = daemon("--no-watch", "--reconcile-s", "3600", notes=notes)
+    show(running, "n1.md", "diary.md", select="xyzzy")
+    with running.connect() as client:
+        client.call("workspaced/reconcile")
+    assert "xyzzy" in heard(running)
+    (running.vault / "diary.md").rename(running.vault / "keep" / "diary.md")
+    assert not any(each in heard(running) for each in HEARD)
+    with running.connect() as client:
+        client.call("workspaced/reconcile")
+    assert not any(each in heard(running) for each in HEARD)
+
+
+# -- 17: front matter that means private --
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u200b---\nworkspaced: private\n---\nxyzzy",
+        "\u00a0---\nworkspaced: private\n---\nxyzzy",
+        "\u2060\n---\nworkspaced: private\n---\nxyzzy",
+        "--- # a comment\nworkspaced: private\n---\nxyzzy",
+        "---\nworkspaced: !x private\n---\nxyzzy",
+        "--- !x\nworkspaced: private\n---\nxyzzy",
+        "---\nbase: &b\n  workspaced: private\n<<: *b\n---\nxyzzy",
+        "---\n<<: {workspaced: private}\n---\nxyzzy",
+        "---\nfill: " + "x" * 17_000_000 + "\nworkspaced: private\n---\nxyzzy",
+        "---\nworkspaced: \uff50\uff52\uff49\uff56\uff41\uff54\uff45\n---\nxyzzy",
+        "---\nworkspaced: pri\u200bvate\n---\nxyzzy",
+        "---\nwork\u00adspaced: private\n---\nxyzzy",
+        "---\nworkspaced: on-request\n: [\n---\nxyzzy",
+    ],
+    ids=lambda text: ascii(text[:40]),
+)
+def test_front_matter_that_means_private_withholds(daemon: Any, text: str) -> None:
+    running = daemon(notes={**NOTES, "diary.md": text})
+    show(running, "n1.md", "diary.md")
+    with running.connect("agent") as client:
+        client.call("workspaced/reconcile")
+        assert client.tool("get_note_by_reference", {"reference": "diary.md"})["code"] == "NOTE_NOT_FOUND"
+        assert client.tool("search_workspace", {"query": "xyzzy"})["data"]["total"] == 0
+    assert pinned(running) == ["n1.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntitle: A: b\n---\nThis is no private matter.",
+        "---\n\nA rule, and then text.",
+        "---\ntitle: [\n---\nBody.",
+        "Some words\n---\nworkspaced: private\n---\nnot at the beginning",
+        "---\nworkspaced: all\n---\nBody",
+    ],
+)
+def test_ordinary_notes_stay_readable(daemon: Any, text: str) -> None:
+    running = daemon(notes={**NOTES, "open.md": text})
+    show(running, "n1.md", "open.md")
+    assert pinned(running) == ["n1.md", "open.md"]
