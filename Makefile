@@ -2,14 +2,16 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
+# Tests run side by side, and each of them in any order.
+WORKERS ?= auto
 
-.PHONY: demo test check bench acceptance soak simulate oracle schemas typescript clean
+.PHONY: demo test check bench acceptance soak simulate mutants oracle schemas typescript clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
 
 test: check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -35,6 +37,10 @@ simulate: $(VENV)/.dev
 # What we read out of Markdown against a second reading, over some thousand files from npm; FOLDER=path reads your own.
 oracle: $(VENV)/.dev
 	@$(BIN)/python tests/oracle.py $(if $(FOLDER),--folder $(FOLDER))
+
+# Breaks each guarantee once, and sees the tests that it names fail; ONLY="row-04 row-17" plants those alone.
+mutants: $(VENV)/.dev
+	@$(BIN)/python tests/mutants/run.py $(ONLY)
 
 # A real daemon under everything at once; one JSON line a minute.
 soak: $(VENV)/.dev

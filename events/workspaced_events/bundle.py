@@ -74,8 +74,12 @@ class _Envelope(msgspec.Struct, frozen=True):
 # -- writing --
 
 
-def write_bundle(file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest) -> Manifest:
+def write_bundle(
+    file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest, *, visibility: bool = False
+) -> Manifest:
     """Writes the bundle of `part` with those of the named `blobs` that it holds; returns its manifest, completed.
+
+    `visibility`: as in `export_lines`.
 
     Raises:
         InvalidArgument: the part is too large.
@@ -85,7 +89,7 @@ def write_bundle(file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: M
     with zipfile.ZipFile(file, "w") as bundle:
         with bundle.open(_entry(LOG), "w", force_zip64=True) as log:
             size = 0
-            for line in export_lines(part.log_id, part.events, redacted=manifest.redacted):
+            for line in export_lines(part.log_id, part.events, redacted=manifest.redacted, visibility=visibility):
                 size += log.write(line)
         _check_size(LOG, size, BUNDLE_LOG_BYTES_MAX)
         _put(bundle, STATE, msgspec.json.encode(part.start))

@@ -135,7 +135,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 5
+CATALOGUE_VERSION: Final = 6
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
@@ -299,6 +299,20 @@ class NoteChanged(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace has other bytes."""
 
 
+@entry("note_shown", Publisher.DAEMON, changes_state=False)
+class NoteShown(Data, frozen=True, gc=False):
+    """The front matter of a note that the log names does not withhold it; see visibility.py."""
+
+    note: NoteId
+
+
+@entry("note_withheld", Publisher.DAEMON, changes_state=False)
+class NoteWithheld(Data, frozen=True, gc=False):
+    """The front matter of a note that the log names withholds it from every agent."""
+
+    note: NoteId
+
+
 @entry("note_renamed", Publisher.BOTH)
 class NoteRenamed(Data, frozen=True, gc=False):
     """The note moved; every mention follows, and the old path still resolves."""
@@ -380,11 +394,21 @@ class ToolCalled(Data, frozen=True):
     """Names what the call read through its View; absent where that was not recorded."""
     arguments_sha256: Annotated[str, Redact.HASH] | None = None
     """Names the JSON of arguments that are too long for a line of the log."""
+    answer_version: Number = 1
+    """Of the tools' answers (ANSWER_VERSION): calls of another version are not compared byte for byte."""
 
     @property
     def tail(self) -> int:
         """How far into the log the call saw."""
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
+
+
+@entry("clock_stepped", Publisher.DAEMON, changes_state=False)
+class ClockStepped(Data, frozen=True, gc=False):
+    """The wall clock was set: from here on times go on from `after`, which may be earlier than those before."""
+
+    before: Annotated[str, Redact.PUBLIC]
+    after: Annotated[str, Redact.PUBLIC]
 
 
 @entry("log_recovered", Publisher.DAEMON, changes_state=False)

@@ -18,6 +18,7 @@ from .log.recovery import open_log
 from .log.scan import scan_log
 from .log.segments import Batch
 from .record import decode_event, encode_event
+from .visibility import without_visibility
 
 VERSION: Final = 1
 _IMPORT_EVENTS: Final = 1_000
@@ -37,11 +38,18 @@ class ExportHeader(msgspec.Struct, frozen=True):
 _HEADER: Final = msgspec.json.Decoder(ExportHeader)
 
 
-def export_lines(log_id: str, events: Iterable[Event], *, redacted: bool = False) -> Iterator[bytes]:
-    """The lines of an export, each with its LF; `redacted` says that the events are."""
+def export_lines(
+    log_id: str, events: Iterable[Event], *, redacted: bool = False, visibility: bool = False
+) -> Iterator[bytes]:
+    """The lines of an export, each with its LF.
+
+    Args:
+        redacted: says that the events are.
+        visibility: keeps what the log says of notes that are withheld; else tombstones stand in its place.
+    """
     header = ExportHeader("log", VERSION, log_id, redacted=redacted or msgspec.UNSET)
     yield msgspec.json.encode(header) + b"\n"
-    for event in events:
+    for event in events if visibility else without_visibility(events):
         yield encode_event(event) + b"\n"
 
 

@@ -25,6 +25,7 @@ from .log.segments import SegmentLog
 from .recorder import Committed, Recorder
 from .snapshot import Snapshot, Snapshots
 from .state import EMPTY, WorkspaceState
+from .visibility import VisibilityFold
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Folding:
         """Folds from the beginning, or from a snapshot on."""
         self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
         self.last_time = snapshot.last_time if snapshot else ""
+        self.visibility = snapshot.visibility if snapshot else VisibilityFold()
         self._ids = snapshot.ids if snapshot else {}
         self.latest: deque[list[Event]] = deque()
         self._keep_events = keep_events
@@ -51,6 +53,7 @@ class Folding:
 
     def __call__(self, events: list[Event]) -> None:
         self.state = fold_all(events, self.state)
+        self.visibility.feed(events)
         self.last_time = events[-1].time
         if self._keep_events:
             self.latest.append(events)
@@ -92,6 +95,7 @@ def open_journal(
         opened.log,
         folding.state,
         folding.id_window(),
+        folding.visibility,
         blobs,
         clock=clock,
         last_time=folding.last_time,

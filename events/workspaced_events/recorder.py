@@ -40,6 +40,7 @@ from .log.segments import NO_SPACE, Batch, SegmentLog
 from .record import encode_batch
 from .snapshot import Snapshot, Snapshots
 from .state import WorkspaceState
+from .visibility import VisibilityFold
 
 _logger = logging.getLogger(__name__)
 
@@ -93,6 +94,7 @@ class Recorder:
 
     Attributes:
         state: the fold of everything synced; replaced whole, so any thread may keep one it read.
+        visibility: likewise what is known of notes' visibility; the writer's own.
         slow_syncs: how many appends took longer than SLOW_SYNC_S.
     """
 
@@ -101,6 +103,7 @@ class Recorder:
         log: SegmentLog,
         state: WorkspaceState,
         window: IdWindow,
+        visibility: VisibilityFold,
         blobs: BlobStore,
         *,
         clock: Clock,
@@ -117,6 +120,7 @@ class Recorder:
         self.state = state
         self.log = log
         self.slow_syncs = 0
+        self.visibility = visibility
         self._window = window
         self._blobs = blobs
         self._clock = clock
@@ -243,9 +247,16 @@ class Recorder:
             return None  # somebody appended past us: our state is not of that place
         self._snapshot_seq = tail.seq
         log_id, positions, window = self.log.log_id, self.log.positions(), self._window.copy()
+        visibility = self.visibility.copy()
         last_time, state = self._last_time, self.state
         return lambda: Snapshot(
-            log=log_id, tail=tail, positions=positions, last_time=last_time, state=state, ids=window.latest()
+            log=log_id,
+            tail=tail,
+            positions=positions,
+            last_time=last_time,
+            state=state,
+            ids=window.latest(),
+            visibility=visibility,
         )
 
     def _snapshot_aside(self) -> None:
@@ -376,6 +387,7 @@ class Recorder:
         if time.monotonic() - started > SLOW_SYNC_S:
             self.slow_syncs += 1
         self._window.add(draft.added)
+        self.visibility.feed(draft.events)
         self._last_time, self._seq = draft.time, draft.seq
         self.state = draft.state
 

@@ -21,6 +21,7 @@ from .log.disk import Disk, write_whole
 from .log.format import PREFIX_BYTES, frame_line
 from .log.scan import Position, Tail
 from .state import WorkspaceState
+from .visibility import VisibilityFold
 
 DIRECTORY: Final = "snapshots"
 FORMAT_VERSION: Final = 1
@@ -46,6 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     last_time: str
     state: WorkspaceState
     ids: dict[EventId, Seen]
+    visibility: VisibilityFold
 
 
 class _Envelope(msgspec.Struct, frozen=True):

@@ -1,7 +1,9 @@
 """FAULTS.md says which test proves which row: it must name every row, and tests that are there."""
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "FAULTS.md").read_text()
@@ -27,3 +29,18 @@ def test_every_named_test_is_there() -> None:
     for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT):
         source = (ROOT / file).read_text()
         assert re.search(rf"^ *(async )?def {name}\b|^class {name}\b", source, re.MULTILINE), f"{file}::{name}"
+
+
+def planted() -> dict[str, Any]:
+    """The planted faults by name; tests/mutants/run.py says what a file holds."""
+    return {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "tests" / "mutants").glob("*.toml")}
+
+
+def test_every_planted_fault_has_one_place_and_tests_that_are_there() -> None:
+    for name, fault in planted().items():
+        assert (ROOT / fault["file"]).read_text().count(fault["old"]) == 1, name
+        assert fault["killed_by"], name
+        for test in fault["killed_by"]:
+            file, *places = test.partition("[")[0].split("::")
+            source = (ROOT / file).read_text()
+            assert places and all(re.search(rf"(def|class) {each}\b", source) for each in places), (name, test)

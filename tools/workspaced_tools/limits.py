@@ -7,6 +7,10 @@ NOTE_BYTES_MAX: Final = 16 * 1024 * 1024
 CACHE_BYTES_MAX: Final = 64 * 1024 * 1024
 UNCERTAIN_NS: Final = 2_000_000_000
 """A version younger than this when read may still change without its stat changing: read again next time."""
+SETTLE_S: Final = 0.2
+"""So long our own clock must have seen the same version of a file before it may show what was withheld;"""
+SETTLE_EMPTY_S: Final = 2.0
+"""of an empty one, which an editor leaves while it saves, so long."""
 READ_THREADS: Final = 8
 READ_INLINE_S: Final = 0.001
 """Once a note took this long, the rest of a call's notes is read by threads."""

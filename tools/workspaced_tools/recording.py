@@ -21,7 +21,6 @@ from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState, WorkspaceState
 from workspaced_events.visits import Visit
 
-from .errors import ToolError
 from .sharing import NameOnly, SharedHistory
 from .vault.note import Note, NoteFailure, StatKey
 from .view import (
@@ -133,21 +132,43 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 # -- while the tool runs --
 
 
+class Asked:
+    """The questions of one call and their answers, in order.
+
+    The taped ports hold this and not the `Tape`, and of an error it keeps a `Raised`, which has no traceback: else
+    every call would leave a cycle that keeps the notes it read in memory until the garbage collector comes.
+    """
+
+    def __init__(self) -> None:
+        self.exchanges: list[tuple[str, Sequence[Any], Any]] = []
+
+    def ask(self, name: str, question: Sequence[Any], answer: Callable[[], R]) -> R:
+        """What `answer` gives, or raises, taken down."""
+        try:
+            given = answer()
+        except Exception as error:
+            self.exchanges.append((name, question, raised(error)))
+            raise
+        self.exchanges.append((name, question, given))
+        return given
+
+
 class Tape:
-    """What a call asked and was answered, in order. `view` is what the tool is to see."""
+    """What a call asked and was answered. `view` is what the tool is to see."""
 
     def __init__(self, view: View, full: WorkspaceState) -> None:
         """`full` is the state that the view's was made of."""
-        self.asked: list[tuple[str, Sequence[Any], Any]] = []
+        asked = Asked()
+        self.asked = asked.exchanges
         self.full = full
         vault, history = view.vault, view.history
         self.view = View(
             state=view.state,
             now=view.now,
-            vault=TapedVault(vault, self) if vault is not None else None,
-            history=TapedHistory(history, self) if isinstance(history, SharedHistory) else history,
-            past=TapedPast(view.past, self),
-            prompts=TapedPrompts(view.prompts, self),
+            vault=TapedVault(vault, asked) if vault is not None else None,
+            history=TapedHistory(history, asked) if isinstance(history, SharedHistory) else history,
+            past=TapedPast(view.past, asked),
+            prompts=TapedPrompts(view.prompts, asked),
             sharing=view.sharing,
             withheld=view.withheld,
         )
@@ -176,22 +197,12 @@ class Tape:
     def _state(self) -> tuple[int, int, int]:
         return id(self.full.of(self.full.current)), id(self.view.vault_state), self.view.withheld
 
-    def ask(self, name: str, question: Sequence[Any], answer: Callable[[], R]) -> R:
-        """What `answer` gives, or raises, taken down."""
-        try:
-            given = answer()
-        except Exception as error:
-            self.asked.append((name, question, error))
-            raise
-        self.asked.append((name, question, given))
-        return given
-
 
 def _repeats(one: tuple[str, Sequence[Any], Any], other: tuple[str, Sequence[Any], Any]) -> bool:
     name, question, answer = one
     if name != other[0] or question != other[1]:
         return False
-    if name == "read" and not isinstance(answer, Exception):
+    if name == "read" and not isinstance(answer, Raised):
         # The content cache gives the same object for the same version; comparing texts costs more than a hash.
         return isinstance(other[2], list) and all(map(operator.is_, answer, other[2]))
     return type(answer) in (int, str) and answer == other[2]
@@ -200,9 +211,9 @@ def _repeats(one: tuple[str, Sequence[Any], Any], other: tuple[str, Sequence[Any
 class TapedVault:
     """Implements `VaultPort` over another one."""
 
-    def __init__(self, vault: VaultPort, tape: Tape) -> None:
+    def __init__(self, vault: VaultPort, asked: Asked) -> None:
         self._vault = vault
-        self._ask = tape.ask
+        self._ask = asked.ask
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         return self._ask("read", (notes,), lambda: self._vault.read(notes))
@@ -244,39 +255,39 @@ class TapedVault:
 class TapedPast:
     """Implements `PastPort` over another one."""
 
-    def __init__(self, past: PastPort, tape: Tape) -> None:
+    def __init__(self, past: PastPort, asked: Asked) -> None:
         self._past = past
-        self._tape = tape
+        self._ask = asked.ask
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        return self._tape.ask(VERSION_AT, (note, since, current), lambda: self._past.version(note, since, current))
+        return self._ask(VERSION_AT, (note, since, current), lambda: self._past.version(note, since, current))
 
 
 class TapedPrompts:
     """Implements `PromptsPort` over another one."""
 
-    def __init__(self, prompts: PromptsPort, tape: Tape) -> None:
+    def __init__(self, prompts: PromptsPort, asked: Asked) -> None:
         self._prompts = prompts
-        self._tape = tape
+        self._ask = asked.ask
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         question = (conversation, message)
-        return self._tape.ask("manifest", question, lambda: self._prompts.manifest(*question))
+        return self._ask("manifest", question, lambda: self._prompts.manifest(*question))
 
 
 class TapedHistory:
     """Implements `HistoryPort` over the gate's."""
 
-    def __init__(self, history: SharedHistory, tape: Tape) -> None:
+    def __init__(self, history: SharedHistory, asked: Asked) -> None:
         self._history = history
-        self._tape = tape
+        self._ask = asked.ask
 
     def visits(self) -> Sequence[Visit]:
         def given() -> tuple[Sequence[Visit], Sequence[Visit]]:
             shared = self._history.visits()
             return self._history.given or (shared, shared)
 
-        return self._tape.ask(VISITS, (), given)[1]
+        return self._ask(VISITS, (), given)[1]
 
 
 # -- afterwards --
@@ -302,9 +313,9 @@ def recorded(tape: Tape, keep: Keep) -> bytes:
     )
 
 
-def refused(error: ToolError) -> bytes:
+def refused(error: Raised) -> bytes:
     """The JSON of the `Recording` of a call that no tool was run for."""
-    return msgspec.json.encode(Recording(version=VERSION, refused=_raised(error)))
+    return msgspec.json.encode(Recording(version=VERSION, refused=error))
 
 
 def question_json(question: Sequence[Any]) -> bytes:
@@ -314,10 +325,8 @@ def question_json(question: Sequence[Any]) -> bytes:
 
 def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Exchange:
     asked = msgspec.Raw(question_json(question))
-    if isinstance(answer, WorkspacedError):
-        return Exchange(name, asked, raised=_raised(answer))
-    if isinstance(answer, Exception):
-        return Exchange(name, asked, raised=Raised("Exception", type(answer).__name__))
+    if isinstance(answer, Raised):
+        return Exchange(name, asked, raised=answer)
     if name == "read":
         notes = msgspec.Raw(b"[" + b",".join(_kept(each, keep) for each in answer) + b"]")
         return Exchange(name, asked, notes)
@@ -331,7 +340,10 @@ def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Ex
     return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(answer)))
 
 
-def _raised(error: WorkspacedError) -> Raised:
+def raised(error: Exception) -> Raised:
+    """The error as a value: without its traceback, which would keep alive all that the call had in hand."""
+    if not isinstance(error, WorkspacedError):
+        return Raised("Exception", type(error).__name__)
     return Raised(type(error).__name__, error.message, error.hint, error.details)
 
 

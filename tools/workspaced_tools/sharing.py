@@ -9,7 +9,7 @@ titles and nothing else.
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -48,6 +48,27 @@ NAMES_ONLY: Final = "This client is shown names only; `workspaced share CLIENT a
 CALLER_SHOWN_CHARS_MAX: Final = 64
 
 IsWithheld = Callable[[NoteId], bool]
+
+
+class Withheld(Protocol):
+    """Whether a note that the log names is withheld from everybody, by a path that it has or had."""
+
+    def __call__(self, name: NoteId, /) -> bool: ...
+
+    def withdrew(self, name: NoteId, /) -> bool:
+        """Whether it is withheld, and that tells nobody whether there is such a note: its path is denied, or it
+        was shown earlier."""
+        ...
+
+
+class AllWithheld:
+    """Implements `Withheld` where no folder is served: nothing is known of any note."""
+
+    def __call__(self, _name: NoteId) -> bool:
+        return True
+
+    def withdrew(self, _name: NoteId) -> bool:
+        return True
 
 
 class KnownLists:
@@ -90,6 +111,7 @@ def shared_view(
     *,
     level: Sharing,
     withheld: IsWithheld,
+    withdrew: IsWithheld | None = None,
     lists: KnownLists | None = None,
 ) -> View:
     """The view of a client that is shown `level`.
@@ -98,7 +120,8 @@ def shared_view(
         vault: gives no withheld note itself.
         history: of the current vault; None: nothing is remembered.
         past, prompts: likewise.
-        withheld: whether a note of the current vault is withheld; touches no file.
+        withheld: whether a note of the current vault is withheld.
+        withdrew: as `Withheld.withdrew`; None: as `withheld`.
         lists: remembers for this vault from call to call.
 
     Raises:
@@ -114,7 +137,9 @@ def shared_view(
         vault=NamesOnly(vault) if vault is not None and level == "names" else vault,
         history=NoHistory() if history is None else SharedHistory(history, withheld),
         past=past if past is not None and level == "all" else NoPast(),
-        prompts=NoPrompts() if prompts is None else SharedPrompts(prompts, former, level=level, withheld=withheld),
+        prompts=NoPrompts()
+        if prompts is None
+        else SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld),
         sharing=level,
         withheld=count,
     )

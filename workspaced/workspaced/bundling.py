@@ -52,9 +52,17 @@ _READ: Final = msgspec.json.Decoder(list[Kept])
 
 
 def make_bundle(
-    file: IO[bytes], part: Slice, *, settings: Settings | None, created: str, redacted: bool = False
+    file: IO[bytes],
+    part: Slice,
+    *,
+    settings: Settings | None,
+    created: str,
+    redacted: bool = False,
+    visibility: bool = False,
 ) -> Manifest:
     """Writes the bundle of `part` with all blobs that it rests on; returns what it says of itself.
+
+    `visibility`: as in `export_lines`.
 
     Raises:
         InvalidArgument: the part is too large.
@@ -72,7 +80,7 @@ def make_bundle(
         settings=told(settings) if settings is not None else {},
     )
     said = () if redacted else said_in(part)
-    return write_bundle(file, part, [*named_blobs(part), *said], manifest)
+    return write_bundle(file, part, [*named_blobs(part), *said], manifest, visibility=visibility)
 
 
 @contextmanager

@@ -25,10 +25,11 @@ from workspaced_tools.context.model import Texts
 from workspaced_tools.errors import ArgumentInvalid, ToolError
 from workspaced_tools.past import Past, Recordings
 from workspaced_tools.past_vault import PastVault, PastVersions
-from workspaced_tools.recording import Tape
+from workspaced_tools.recording import Raised, Tape, raised
 from workspaced_tools.sharing import (
-    IsWithheld,
+    AllWithheld,
     KnownLists,
+    Withheld,
     is_current,
     refusal,
     shared_view,
@@ -37,6 +38,7 @@ from workspaced_tools.sharing import (
 )
 from workspaced_tools.tool import Tool, payload_of, run
 from workspaced_tools.vault.warm import NotWarm, WarmPast, WarmPrompts
+from workspaced_tools.vault.withheld_names import WithheldNames
 from workspaced_tools.view import VersionAt, View
 
 from .limits import LATENCY_SAMPLES
@@ -55,15 +57,16 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     as_of_seq: int
     tail_seq: int
     now: str
-    made_from: Tape | ToolError
+    made_from: Tape | Raised
     """What the tool read; or why none was run."""
 
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
-class RulesMoved(Exception):
-    """The vault's rules of sharing are others than those its index was last compared by: compare it first."""
+class MustCompare(Exception):
+    """The vault has to be compared with its files first: its ignore rules are others than those it was compared by
+    last, or a note that was shown is missing, and may have moved to where it is withheld."""
 
 
 class FoundPrivate(Exception):
@@ -91,6 +94,8 @@ class Calls:
         self._lists: dict[VaultId, KnownLists] = {}
         self._digests: dict[VaultId, str] = {}
         """The rules that each vault was compared by."""
+        self._unsearchable: dict[VaultId, bool] = {}
+        """Whether notes that are missing could not be searched for when that was last tried."""
         self._latencies: dict[str, deque[int]] = {}
         self._counts: dict[str, int] = {}
 
@@ -115,7 +120,7 @@ class Calls:
 
         Raises:
             NotWarm: with `warm`, that is not enough.
-            RulesMoved: without `warm`, where the vault was not compared by its present rules yet.
+            MustCompare: without `warm`, where the vault has to be compared first.
         """
         now = system_clock()
         level = state.sharing_of(caller)
@@ -124,22 +129,32 @@ class Calls:
         for _ in range(ATTEMPTS_MAX):
             if served is None:
                 prompts = WarmPrompts() if warm else self._prompts(state)
-                view = shared_view(state, now, None, prompts=prompts, level=level, withheld=lambda _note: True)
+                view = shared_view(state, now, None, prompts=prompts, level=level, withheld=AllWithheld())
                 tape = Tape(view, state)
                 return _answered(run(tool, tape.view, arguments), tape, seq)
-            self._check_rules(served, NotWarm if warm else RulesMoved)
+            self._check_rules(served, NotWarm if warm else MustCompare)
             version = _version(served)
-            view = self._view(state, seq, now, served, level, warm=warm)
+            withheld = _withheld(served, state, warm=warm)
+            view = self._view(state, seq, now, served, level, withheld, warm=warm)
             tape = Tape(view, state)
             result = run(tool, tape.view, arguments)
-            if _version(served) == version or is_current(view, state, served.vault.is_withheld):
+            self._check_missing(served, NotWarm if warm else MustCompare)
+            if _version(served) == version or is_current(view, state, withheld):
                 return _answered(result, tape, seq)
             if warm:
                 raise NotWarm
         return _refused(unsettled(), state, seq, now)
 
     def _view(
-        self, state: WorkspaceState, seq: int, now: str, served: ServedVault, level: Sharing, *, warm: bool
+        self,
+        state: WorkspaceState,
+        seq: int,
+        now: str,
+        served: ServedVault,
+        level: Sharing,
+        withheld: Withheld,
+        *,
+        warm: bool,
     ) -> View:
         return shared_view(
             state,
@@ -149,7 +164,8 @@ class Calls:
             WarmPast() if warm else _Versions(self._settle, partial(self._versions, served, state)),
             WarmPrompts() if warm else self._prompts(state, served.vault.names),
             level=level,
-            withheld=served.vault.is_withheld,
+            withheld=withheld,
+            withdrew=withheld.withdrew,
             lists=self._lists_of(served),
         )
 
@@ -158,7 +174,7 @@ class Calls:
 
     def look(
         self,
-        make: Callable[[View, IsWithheld], R],
+        make: Callable[[View, Withheld], R],
         caller: str,
         state: WorkspaceState,
         seq: int,
@@ -172,23 +188,26 @@ class Calls:
         Raises:
             SharingOff: the caller is shown nothing.
             ReadFailed: notes kept being found private.
-            RulesMoved: the vault was not compared by its present rules yet.
+            MustCompare: the vault has to be compared first.
         """
         now = system_clock()
         level = state.sharing_of(caller)
         if level == "none":
             raise sharing_off(caller)
         if served is None:
-            nothing = shared_view(state, now, None, level=level, withheld=lambda _note: True)
-            return make(nothing, lambda _note: True)
+            nothing = AllWithheld()
+            return make(shared_view(state, now, None, level=level, withheld=nothing), nothing)
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
-            self._check_rules(served, RulesMoved)
+            self._check_rules(served, MustCompare)
             version = _version(served)
+            withheld = _withheld(served, state, warm=False)
             try:
-                made = make(self._view(state, seq, now, served, level, warm=False), served.vault.is_withheld)
+                made = make(self._view(state, seq, now, served, level, withheld, warm=False), withheld)
             except FoundPrivate:
+                self._check_missing(served, MustCompare)
                 continue
+            self._check_missing(served, MustCompare)
             if _version(served) == version or made == last:
                 return made
             last = made
@@ -217,7 +236,7 @@ class Calls:
             served: the vault that was the current one then.
 
         Raises:
-            RulesMoved: the vault was not compared by its present rules yet.
+            MustCompare: the vault has to be compared first.
         """
         now = system_clock()
         level = present.sharing_of(caller)
@@ -232,10 +251,10 @@ class Calls:
         state = self._moments.state_at(moment.seq)
         if served is None:
             prompts = self._prompts(state)
-            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=lambda _note: True)
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
         else:
-            self._check_rules(served, RulesMoved)
-            withheld = _Withheld(served, present)
+            self._check_rules(served, MustCompare)
+            withheld = _LookedAt(served, present)
             past = Past(self._moments, self._recordings, served.id, moment)
             view = shared_view(
                 state,
@@ -246,9 +265,13 @@ class Calls:
                 self._prompts(state),
                 level=level,
                 withheld=withheld,
+                withdrew=withheld.withdrew,
             )
         tape = Tape(view, state)
-        return _answered(run(tool, tape.view, arguments), tape, moment.seq)
+        result = run(tool, tape.view, arguments)
+        if served is not None:
+            self._check_missing(served, MustCompare)
+        return _answered(result, tape, moment.seq)
 
     def _moment(self, at: Any) -> Moment:
         """
@@ -267,7 +290,7 @@ class Calls:
     ) -> PastVersions:
         """`moment`: the view's; None: the present."""
         until = moment or Moment(self._moments.tail, system_clock(), lasts=True)
-        return PastVersions(self._moments, self._recordings, served.id, until, _Withheld(served, present))
+        return PastVersions(self._moments, self._recordings, served.id, until, _LookedAt(served, present))
 
     def _check_rules(self, served: ServedVault, moved: type[BaseException]) -> None:
         """Raises `moved` where the vault was not compared by its present rules: counts and scores would still tell
@@ -276,9 +299,18 @@ class Calls:
         if self._digests[served.id] != served.vault.policy.digest:
             raise moved
 
-    def compared(self, served: ServedVault, digest: str) -> None:
-        """Takes note that the vault is, or will be, compared by these rules; first before its first call."""
+    def _check_missing(self, served: ServedVault, missing: type[BaseException]) -> None:
+        """Raises `missing` where a note that was shown is not where it was, and nobody searched for it yet."""
+        if served.vault.visibility.wants_search and not self._unsearchable.get(served.id):
+            raise missing
+
+    def compared(self, served: ServedVault, digest: str, *, searched: bool = True) -> None:
+        """Takes note that the vault is, or will be, compared by these rules; first before its first call.
+
+        `searched`: whether that settled where missing notes are; if not, they stay withheld until the next time.
+        """
         self._digests[served.id] = digest
+        self._unsearchable[served.id] = not searched
 
     def count(self, tool: str, duration_us: int) -> None:
         """Takes note of a call that was answered."""
@@ -307,17 +339,22 @@ class Calls:
         return known
 
 
-class _Withheld:
-    """Whether a note that is named in the past is withheld by now, by the name it has now too. Reads files."""
+def _withheld(served: ServedVault, state: WorkspaceState, *, warm: bool) -> WithheldNames:
+    return WithheldNames(served.vault, state.of(served.id).former, served.warm.withholds if warm else None)
+
+
+class _LookedAt(WithheldNames):
+    """Whether a note that is named in the past is withheld at present. Reads the note's file each time, since
+    nothing else of a past moment does."""
 
     def __init__(self, served: ServedVault, present: WorkspaceState) -> None:
-        self._vault = served.vault
-        self._former = present.of(served.id).former
+        self._read = served.vault.read
+        self._now = present.of(served.id).former
+        super().__init__(served.vault, self._now)
 
-    def __call__(self, note: NoteId) -> bool:
-        names = {note, self._former.get(note, note)}
-        self._vault.read(list(names))  # only a reading tells of a note's own flag
-        return any(self._vault.is_withheld(name) for name in names)
+    def __call__(self, name: NoteId) -> bool:
+        self._read(list({name, self._now.get(name, name)}))
+        return super().__call__(name)
 
 
 class _Versions:
@@ -361,4 +398,4 @@ def _answered(result: dict[str, Any], tape: Tape, seq: int) -> ToolAnswer:
 
 
 def _refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:
-    return ToolAnswer(payload_of(refusal(error, state.seq)), False, state.seq, seq, now, error)
+    return ToolAnswer(payload_of(refusal(error, state.seq)), False, state.seq, seq, now, raised(error))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from workspaced_events.catalogue import Attachment
 from workspaced_events.conversation import Conversation, Message
 from workspaced_events.errors import BatchTooLarge
-from workspaced_events.ids import ConversationId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.state import WorkspaceState
 from workspaced_tools.context.chats.chat import (
     Chat,
@@ -31,7 +31,7 @@ from workspaced_tools.context.chats.file import read_chat, write_chat
 from workspaced_tools.context.chats.lookup import looked_up, names_of_vault
 from workspaced_tools.context.citing.search import Search
 from workspaced_tools.context.model import Texts
-from workspaced_tools.context.note_names import notes_at, notes_of
+from workspaced_tools.context.note_names import NoteNames, notes_at, notes_of
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
 from workspaced_tools.view import View
 
@@ -149,7 +149,7 @@ class _Exporting:
         for self._index, message in enumerate(conversation.messages.values()):
             saved.append(self._saved(message))
         summary = conversation.summary
-        self._hidden.look(note for message in saved for note in _notes_named(message))
+        self._hidden.look(note for message in saved for names in _notes_named(message) for note in names.every)
         messages = tuple(map(self._shared, saved))
         chat = Chat(
             conversation=conversation.id,
@@ -232,7 +232,7 @@ class _Exporting:
     def _shared(self, message: SavedMessage) -> SavedMessage:
         """The message without what tells of notes that are withheld."""
         attachments = tuple(
-            each for each in message.attachments if not self._hidden.any(notes_of(each.kind, each.id))
+            each for each in message.attachments if not self._hidden.hides(notes_of(each.kind, each.id))
         )
         self._withheld += len(message.attachments) - len(attachments)
         return replace(
@@ -245,22 +245,22 @@ class _Exporting:
         """The text; that of a search without documents that are withheld."""
         if (search := _search(part)) is None:
             return part.text
-        documents = tuple(each for each in search.documents if not self._hidden.any(notes_at(each.source)))
+        documents = tuple(each for each in search.documents if not self._hidden.hides(notes_at(each.source)))
         if len(documents) == len(search.documents):
             return part.text
         self._withheld += len(search.documents) - len(documents)
         return msgspec.json.encode(replace(search, documents=documents)).decode()
 
 
-def _notes_named(message: SavedMessage) -> Iterator[NoteId]:
+def _notes_named(message: SavedMessage) -> Iterator[NoteNames]:
     """The notes that a message's attachments are, and those that searches found."""
     for attached in message.attachments:
-        yield from notes_of(attached.kind, attached.id)
+        yield notes_of(attached.kind, attached.id)
     parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
     for part in parts:
         if (search := _search(part)) is not None:
             for document in search.documents:
-                yield from notes_at(document.source)
+                yield notes_at(document.source)
 
 
 def _search(part: SavedAttachment | SavedResult) -> Search | None:

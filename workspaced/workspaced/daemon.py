@@ -28,6 +28,7 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.recorder import Committed
 from workspaced_events.served import ServedBlobs
+from workspaced_tools.vault.vault import Vault
 
 from .__about__ import __version__
 from .config import Settings
@@ -38,7 +39,7 @@ from .ipc.server import Server
 from .limits import STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
 from .sweeping import Sweeper
-from .vaults import ServedVault, check_apart, registrations, usable_folder
+from .vaults import ServedVault, check_apart, registrations, rules_file, usable_folder
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,7 @@ async def _serve_until(
                 await _run(service, settings, folders, listening, signals, ready)
                 # Last of all events: whatever could append another has ended.
                 await to_thread.run_sync(service.scribe.close)
+                service.flush_findings()
                 with anyio.move_on_after(STOP_S / 2):
                     await service.note([Action(c.DaemonStopped(service.stop_reason))])
             finally:
@@ -160,10 +162,20 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     served, actions = registrations(service.state, folders)
     cache = settings.cache_path.expanduser().absolute()
     await service.note([*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))])
+    data = settings.data_path.expanduser().absolute()
     for vault_id, path in served.items():
-        vault = ServedVault(vault_id, path, cache_bytes=settings.cache_bytes, cache_dir=cache, deny=settings.deny)
+        folder = Vault(
+            path,
+            cache_dir=cache,
+            deny=settings.deny,
+            rules_file=rules_file(data, vault_id),
+            cache_bytes_max=settings.cache_bytes,
+        )
+        vault = ServedVault(vault_id, path, folder, service.record_findings)
         service.serve(vault)
-        vault.vault.start()
+        folder.start()
+        tasks.start_soon(vault.settle, lambda: service.state, service.note)
+        tasks.start_soon(service.look_at_known_notes, vault)
         if settings.watch:
             tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)

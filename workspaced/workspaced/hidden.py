@@ -1,4 +1,4 @@
-"""What a client that asks about a conversation may not be shown by now."""
+"""What a client that asks about a conversation may not be shown at present."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 from workspaced_events.catalogue import LibraryEntry
 from workspaced_events.conversation import Conversation
 from workspaced_events.ids import NoteId
-from workspaced_tools.context.note_names import NOTE_KINDS, notes_at, then_and_now
-from workspaced_tools.sharing import IsWithheld
+from workspaced_tools.context.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
+from workspaced_tools.sharing import Withheld
 from workspaced_tools.view import View
 
 from .conversing import vault_of
@@ -21,7 +21,7 @@ R = TypeVar("R")
 class Hidden:
     """Of one client, through its view."""
 
-    def __init__(self, view: View, withheld: IsWithheld, former: Mapping[NoteId, NoteId]) -> None:
+    def __init__(self, view: View, withheld: Withheld, former: Mapping[NoteId, NoteId]) -> None:
         """`former`: former paths to present ones; the view has none that lead to withheld notes."""
         self._view = view
         self._withheld = withheld
@@ -29,7 +29,11 @@ class Hidden:
 
     def any(self, notes: Iterable[NoteId]) -> bool:
         """Whether one of the notes is withheld, under this name or the one that it has now; as far as is known."""
-        return any(map(self._withheld, then_and_now(notes, self._former)))
+        return any(map(self._withheld, notes))
+
+    def hides(self, names: NoteNames) -> bool:
+        """Whether what has these names is left out; as far as is known."""
+        return names.is_hidden(self._withheld, self._withheld.withdrew)
 
     def look(self, notes: Iterable[NoteId]) -> None:
         """Looks at the notes' files: only they tell of their flags."""
@@ -51,9 +55,9 @@ class Hidden:
 
     def shown(self, addresses: Iterable[str]) -> frozenset[str]:
         """The addresses of sources without those of withheld notes, at which it looks."""
-        notes = {address: list(notes_at(address)) for address in addresses}
-        self.look(note for each in notes.values() for note in each)
-        return frozenset(address for address, each in notes.items() if not self.any(each))
+        names = {address: notes_at(address) for address in addresses}
+        self.look(note for each in names.values() for note in each.every)
+        return frozenset(address for address, each in names.items() if not self.hides(each))
 
 
 async def look(
@@ -66,7 +70,7 @@ async def look(
     """
     vault = vault_of(service.state, conversation)
 
-    def made(view: View, withheld: IsWithheld) -> R:
+    def made(view: View, withheld: Withheld) -> R:
         return make(view, Hidden(view, withheld, service.state.of(vault).former))
 
     return await service.look(made, caller, vault)

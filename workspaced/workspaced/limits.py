@@ -35,6 +35,8 @@ SWITCH_INTERVAL_S: Final = 0.0001
 """A call looks at dozens of files and asks for the interpreter anew after each: beside a thread that parses, 25
 stats took 26 ms at Python's default of 5 ms, and 0.04 ms so."""
 STOP_S: Final = 5.0
+COMPARES_PER_CALL_MAX: Final = 3
+"""So often a call has its vault compared because notes are missing; then they stay withheld for a while."""
 TOOL_THREADS: Final = 4
 WARM_CALL_S: Final = 0.05
 """A call made on the event loop that took longer than this sends the vault's calls to threads,"""

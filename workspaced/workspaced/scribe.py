@@ -34,7 +34,9 @@ logger = logging.getLogger(__name__)
 
 _LASTS_MAX: Final = 64
 _LAST_BYTES_MAX: Final = 512 * 1024
-"""Of the texts that one of these keeps in memory."""
+"""Of the texts that one of these keeps in memory,"""
+_LASTS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""and that all of them do."""
 _LAST_S: Final = 60.0
 """How long a recording is taken to be there still: a sweep may have removed it."""
 
@@ -80,6 +82,7 @@ class Scribe:
         self._thread = threading.Thread(target=self._run, name="workspaced-scribe", daemon=True)
         self._lasts: dict[str, tuple[Tape, str, float]] = {}
         """By an answer's hash: what it was made from last, its recording and when that was kept."""
+        self._lasts_bytes = 0
         self.skipped = 0
         """Calls recorded without what they read, since too much waited."""
         self.problem: str | None = None
@@ -157,11 +160,17 @@ class Scribe:
         if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
             return last[1]
         inputs = blobs.keep(recorded(made_from, blobs.keep))
-        if len(self._lasts) >= _LASTS_MAX:
-            self._lasts.clear()
-        if made_from.texts_bytes() <= _LAST_BYTES_MAX:
-            self._lasts[result] = made_from, inputs, time.monotonic()
+        self._remember(result, made_from, inputs)
         return inputs
+
+    def _remember(self, result: str, made_from: Tape, inputs: str) -> None:
+        size = made_from.texts_bytes()
+        if len(self._lasts) >= _LASTS_MAX or self._lasts_bytes + size > _LASTS_BYTES_MAX:
+            self._lasts.clear()
+            self._lasts_bytes = 0
+        if size <= _LAST_BYTES_MAX:
+            self._lasts[result] = made_from, inputs, time.monotonic()
+            self._lasts_bytes += size
 
 
 def _are_long(arguments: bytes) -> bool:

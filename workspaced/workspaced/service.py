@@ -41,22 +41,30 @@ from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.accounting import conversations_status
 from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.past import Recordings
-from workspaced_tools.sharing import IsWithheld
+from workspaced_tools.sharing import Withheld
 from workspaced_tools.tool import Tool
 from workspaced_tools.vault.warm import NotWarm
 from workspaced_tools.view import View
 
 from .__about__ import __version__
-from .calls import Calls, RulesMoved, ToolAnswer
+from .calls import Calls, MustCompare, ToolAnswer
 from .context import Contexts
 from .errors import TimedOut, UnknownTool
-from .limits import CONTEXT_TEXTS_CHARS_MAX, MIN_SEQ_WAIT_S, RECENT_EVENTS, TOOL_THREADS, WARM_CALL_S, WARM_PAUSE_S
+from .limits import (
+    COMPARES_PER_CALL_MAX,
+    CONTEXT_TEXTS_CHARS_MAX,
+    MIN_SEQ_WAIT_S,
+    RECENT_EVENTS,
+    TOOL_THREADS,
+    WARM_CALL_S,
+    WARM_PAUSE_S,
+)
 from .scribe import Call, Scribe
 from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
 from .sweeping import Sweeper
 from .texts import KeptTexts
-from .vaults import ServedVault
+from .vaults import ServedVault, notes_in, notes_named
 
 if TYPE_CHECKING:
     import asyncio
@@ -134,10 +142,28 @@ class Service:
             logger.warning("the disk is slow: a sync of the log took more than %g s", SLOW_SYNC_S)
         self.recent.extend(committed.events)
         self._visits.feed(committed.events)
+        self._feed_vaults(committed.events)
         for done, outcome in committed.outcomes:
             done(outcome)
         if committed.events:
             self.signals.emit(COMMITTED)
+
+    def _feed_vaults(self, events: Sequence[Event]) -> None:
+        """Tells the vaults which notes the log names from now on, and which have moved."""
+        for event in events:
+            served = self.served.get(event.vault) if event.vault is not None else None
+            if served is None:
+                continue
+            if isinstance(event.data, c.NoteRenamed):
+                served.vault.renamed(event.data.from_, event.data.to)
+            served.settler.named(notes_in(event))
+
+    def record_findings(self, actions: list[Action]) -> None:
+        """Records what was found of notes' visibility, soon; on any thread."""
+        try:
+            self.recorder.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=True)
+        except WorkspacedError as error:
+            logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
 
     def publish(self, raw: Sequence[Any], source: str, done: Done) -> None:
         """Checks and queues a batch; `done` is called on the loop with the receipts, or the error.
@@ -192,6 +218,7 @@ class Service:
         """Answers for this vault too, from now on."""
         self.served[served.id] = served
         served.on_changes = partial(self.signals.emit, NOTES_MOVED)
+        served.vault.visibility.remember(self.recorder.visibility.of(served.id))
         self._calls.compared(served, served.vault.policy.digest)
 
     @property
@@ -312,7 +339,7 @@ class Service:
                 served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
 
     async def _answer_cold(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        while True:
+        for attempt in itertools.count(1):
             state, seq, served = self.state, self.seq, self.current_vault
             try:
                 if "at" in arguments:
@@ -321,30 +348,33 @@ class Service:
                 else:
                     answer = partial(self._calls.answer, tool, arguments, caller, state, seq, served, warm=False)
                 return cast(ToolAnswer, await self.in_thread(answer))
-            except RulesMoved:
-                await self._compare(served)
+            except MustCompare:
+                await self._compare(served, attempt)
+        raise AssertionError("it ends with an answer")
 
-    async def look(self, make: Callable[[View, IsWithheld], R], caller: str, vault: VaultId | None) -> R:
+    async def look(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
         """What `make` makes of the present as `caller` may see it, `vault` being the current one (`Calls.look`).
 
         Raises:
             SharingOff: the caller is shown nothing.
             ReadFailed: notes kept being found private.
         """
-        while True:
+        for attempt in itertools.count(1):
             state = self.state if vault == self.state.current else replace(self.state, current=vault)
             served = self.served.get(vault) if vault is not None else None
             try:
                 return cast(R, await self.in_thread(self._calls.look, make, caller, state, self.seq, served))
-            except RulesMoved:
-                await self._compare(served)
+            except MustCompare:
+                await self._compare(served, attempt)
+        raise AssertionError("it ends with an answer")
 
-    async def _compare(self, served: ServedVault | None) -> None:
-        """Compares a vault by the rules it has now."""
-        assert served is not None, "rules are a vault's"
+    async def _compare(self, served: ServedVault | None, attempt: int) -> None:
+        """Compares a vault with its files, by the rules it has now, for a call that needs it for the n-th time."""
+        assert served is not None, "rules and files are a vault's"
         digest = served.vault.policy.digest
         await served.reconcile(lambda: self.state, self.note)
-        self._calls.compared(served, digest)
+        searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
+        self._calls.compared(served, digest, searched=searched)
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the service's threads."""
@@ -387,12 +417,26 @@ class Service:
             await self.note(actions)
 
     async def reconcile(self) -> None:
-        """Compares every served folder with what is known of it, now instead of at the next turn."""
+        """Compares every served folder with what is known of it, now instead of at the next turn, and waits until
+        what is new has settled."""
         for served in list(self.served.values()):
             await served.reconcile(lambda: self.state, self.note)
+            await served.settled(lambda: self.state, self.note)
 
-    def status(self) -> dict[str, Any]:
-        """What `workspaced/status` says."""
+    async def look_at_known_notes(self, served: ServedVault) -> None:
+        """Looks once at every note that the log names and nobody has looked at: in logs of older versions, or just
+        before a crash."""
+        visits = await self.in_thread(self._visits.visits, served.id, self.seq)
+        served.settler.named({*notes_named(self.state, served.id), *(visit.note for visit in visits)})
+
+    def flush_findings(self) -> None:
+        """Records what was found of notes' visibility so far; on any thread."""
+        for served in list(self.served.values()):
+            served.settler.flush()
+
+    def status(self, *, named: bool = True) -> dict[str, Any]:
+        """What `workspaced/status` says; `named`: also the names of files that something is wrong with, which are
+        nothing for agents."""
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
@@ -416,7 +460,7 @@ class Service:
                 "unknownEvents": self.state.unknown_events,
             },
             "queues": {"publish": recorder.queued, "connections": self.connections},
-            "vaults": [self._vault_status(served) for served in self.served.values()],
+            "vaults": [self._vault_status(served, named=named) for served in self.served.values()],
             "tools": self._calls.status(),
             "recording": recording,
             "conversations": conversations_status(self.state.conversations),
@@ -433,13 +477,13 @@ class Service:
             "problem": self.scribe.problem or self.sweeper.problem,
         }
 
-    def _vault_status(self, served: ServedVault) -> dict[str, Any]:
+    def _vault_status(self, served: ServedVault, *, named: bool) -> dict[str, Any]:
         return {
             "id": served.id,
             "path": str(served.path),
             "current": served.id == self.state.current,
             "watcher": served.watcher,
-            **msgspec.to_builtins(served.vault.statistics()),
+            **msgspec.to_builtins(served.vault.statistics(named=named)),
         }
 
     def offline_vaults(self) -> list[str]:

@@ -12,8 +12,10 @@ So a folder that comes or goes makes the watcher start anew.
 import logging
 import os
 import re
+import time
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +25,13 @@ from anyio import to_thread
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
+from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_tools.context.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.vault.changes import Changes, FileVersion
 from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.scan import folders as folders_of
@@ -34,6 +39,7 @@ from workspaced_tools.vault.vault import Vault
 from workspaced_tools.vault.warm import WarmVault
 
 from .errors import VaultUnusable
+from .settling import Settler
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +51,9 @@ RETRY_WATCH_MAX_S: Final = 30.0
 WATCH_CHECK_MS: Final = 1_000
 """How often a quiet watcher looks whether its folder was replaced: of that it hears nothing."""
 RENAMES_RECORDED_MAX: Final = 200
-"""Of notes renamed at once, those in the workspace are recorded, and others up to this many in all: former paths
+"""Of notes renamed at once, those that the log names are recorded, and others up to this many in all: former paths
 are for references an agent was given, not a history of the vault."""
+_FILE_NAME_BYTES_MAX: Final = 200
 HINTS_MAX: Final = 1_000
 """After more hints than this at once the whole vault is compared."""
 
@@ -58,15 +65,14 @@ class ServedVault:
         self,
         vault_id: VaultId,
         path: Path,
-        *,
-        cache_bytes: int,
-        cache_dir: Path | None = None,
-        deny: Sequence[str] = (),
+        vault: Vault,
+        record: Callable[[list[Action]], object] = lambda _actions: None,
     ) -> None:
-        """See `Vault`."""
+        """`record` queues actions for the log; on any thread."""
         self.id = vault_id
         self.path = path
-        self.vault = Vault(path, cache_dir=cache_dir, deny=deny, cache_bytes_max=cache_bytes)
+        self.vault = vault
+        self.settler = Settler(vault_id, vault, record)
         self.warm = WarmVault(self.vault)
         self.not_warm_until_ns = 0
         """Until when calls are not tried on the event loop (see Service)."""
@@ -173,6 +179,21 @@ class ServedVault:
             return True
         return path.lower().endswith(".md") and "/." not in f"/{self._relative(path)}"
 
+    async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
+        """Looks again at whatever has to be seen twice, as long as the daemon runs."""
+
+        async def changed(changes: Changes) -> None:
+            await self._note(state, record, changes)
+
+        await self.settler.run(changed)
+
+    async def settled(self, state: Callable[[], WorkspaceState], record: Record) -> None:
+        """Waits until all that was seen has settled; what does not settle in time is not waited for."""
+        with anyio.move_on_after(2 * SETTLE_EMPTY_S):
+            while (due_s := self.vault.due_s()) is not None:
+                await anyio.sleep(max(due_s - time.monotonic(), 0))
+                await self._note(state, record, await to_thread.run_sync(self.vault.settle))
+
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Compares the folder with what is known of it, and records what differs."""
         try:
@@ -185,8 +206,10 @@ class ServedVault:
     async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
         """Records what happened to the files of notes that are in the workspace; of others, some renames."""
         members = members_of(state().of(self.id))
-        renamed = sorted(changes.renamed, key=lambda pair: pair[0] not in members)
-        listed = sum(1 for former, _now in renamed if former in members)
+        known = self.vault.visibility.finding
+        is_listed = {former: former in members or known(former) is not None for former, _now in changes.renamed}
+        renamed = sorted(changes.renamed, key=lambda pair: not is_listed[pair[0]])
+        listed = sum(is_listed.values())
         actions = [
             Action(c.NoteRenamed(former, now), vault=self.id)
             for former, now in renamed[: max(listed, RENAMES_RECORDED_MAX)]
@@ -227,6 +250,37 @@ def members_of(state: VaultState) -> set[NoteId]:
     """The notes of a workspace: active, pinned, tabbed, recent."""
     active = {state.active.id} if state.active else set()
     return {*active, *state.pins, *state.tabs, *state.recents}
+
+
+def rules_file(data: Path, vault: VaultId) -> Path:
+    """Where the ignore rules last in force in a vault are kept."""
+    name = vault if len(vault.encode()) <= _FILE_NAME_BYTES_MAX else sha256(vault.encode()).hexdigest()
+    return data / "policy" / name
+
+
+def notes_named(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
+    """The notes that the log names: in the workspace, archived, moved, and in conversations."""
+    sub = state.of(vault)
+    found = {*members_of(sub), *sub.archived, *sub.former.values()}
+    for conversation in state.conversations.by_id.values():
+        if conversation.vault == vault:
+            found.update(NoteId(entry.id) for entry in conversation.library if entry.kind in NOTE_KINDS)
+            found.update(pin.path for pin in conversation.pins.values() if pin.path is not None)
+            for message in conversation.messages.values():
+                for each in message.attachments:
+                    found |= notes_of(each.kind, each.id).notes
+    return found
+
+
+def notes_in(event: Event) -> Iterable[NoteId]:
+    """The notes that an event of a user interface or a runtime names."""
+    data = event.data
+    if isinstance(data, c.NoteRenamed):
+        return (data.to,)
+    if isinstance(data, c.MessageData):
+        return (note for each in data.attachments for note in notes_of(each.kind, each.id).notes)
+    note = getattr(data, "note", None)
+    return (note,) if note is not None and ENTRY_OF[type(data)].by_ui else ()
 
 
 def usable_folder(path: Path) -> Path:

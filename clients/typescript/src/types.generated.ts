@@ -257,6 +257,19 @@ export interface ArtifactRecordedEvent {
   };
 }
 
+export interface ClockSteppedEvent {
+  readonly type: "clock_stepped";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly before: string;
+    readonly after: string;
+  };
+}
+
 export interface ContextPinnedEvent {
   readonly type: "context_pinned";
   readonly seq: number;
@@ -620,6 +633,18 @@ export interface NoteRenamedEvent {
   };
 }
 
+export interface NoteShownEvent {
+  readonly type: "note_shown";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly note: string;
+  };
+}
+
 export interface NoteUnarchivedEvent {
   readonly type: "note_unarchived";
   readonly seq: number;
@@ -645,6 +670,18 @@ export interface NoteUnpinnedEvent {
     readonly note: string;
     /** (maxLength 512) */
     readonly title?: string | null;
+  };
+}
+
+export interface NoteWithheldEvent {
+  readonly type: "note_withheld";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly note: string;
   };
 }
 
@@ -864,6 +901,8 @@ export interface ToolCalledEvent {
     readonly tailSeq?: number | null;
     readonly inputsSha256?: string | null;
     readonly argumentsSha256?: string | null;
+    /** (default 1) */
+    readonly answerVersion?: number;
   };
 }
 
@@ -931,7 +970,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 5) */
+  /** (default 6) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1197,6 +1236,15 @@ export interface ShareParams {
   /** (minLength 1, maxLength 200) */
   readonly client: string;
   readonly level?: "all" | "names" | "none" | null;
+}
+
+export interface ShareAcceptParams {
+  readonly vault: string;
+}
+
+export interface ShareWhyParams {
+  readonly path: string;
+  readonly vault?: string | null;
 }
 
 export type ShutdownParams = Record<string, never>;
@@ -1705,6 +1753,7 @@ export type WorkspaceEvent =
   | ActiveNoteClearedEvent
   | ActiveNoteSetEvent
   | ArtifactRecordedEvent
+  | ClockSteppedEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
   | ConversationEndedEvent
@@ -1723,8 +1772,10 @@ export type WorkspaceEvent =
   | NoteDeletedEvent
   | NotePinnedEvent
   | NoteRenamedEvent
+  | NoteShownEvent
   | NoteUnarchivedEvent
   | NoteUnpinnedEvent
+  | NoteWithheldEvent
   | PinnedNotesReorderedEvent
   | PromptAssembledEvent
   | RecordForgottenEvent
@@ -1764,6 +1815,8 @@ export interface MethodParams {
   "workspaced/publish": PublishParams;
   "workspaced/reconcile": ReconcileParams;
   "workspaced/share": ShareParams;
+  "workspaced/share/accept": ShareAcceptParams;
+  "workspaced/share/why": ShareWhyParams;
   "workspaced/shutdown": ShutdownParams;
   "workspaced/snapshot": SnapshotParams;
   "workspaced/state": StateParams;

@@ -21,7 +21,7 @@ from ..errors import ArgumentInvalid, NotRecorded
 from ..limits import ECHO_CHARS_MAX
 from ..view import NO_PROMPT_HINT, ShownManifest
 from .model import Manifest, ManifestEntry, ManifestLayer, Texts
-from .note_names import NAMED_BY_NOTES, notes_of, path_in, then_and_now
+from .note_names import NAMED_BY_NOTES, IsWithheld, NoteNames, notes_of, path_in, then_and_now
 from .rebuild import inputs_of, manifest_of_prompt
 
 _PINNED: Final = "pinned"
@@ -122,43 +122,55 @@ class SharedPrompts:
         former: dict[NoteId, NoteId],
         *,
         level: Sharing,
-        withheld: Callable[[NoteId], bool],
+        withheld: IsWithheld,
+        withdrew: IsWithheld,
     ) -> None:
-        """`former`: former paths to present ones: a manifest names notes as they were called then."""
+        """
+        Args:
+            former: former paths to present ones: a manifest names notes as they were called then.
+            withheld: whether a note is withheld.
+            withdrew: as `Withheld.withdrew`.
+        """
         self._prompts = prompts
         self._former = former
         self._level = level
         self._withheld = withheld
-        self._told: set[NoteId] = set()
+        self._withdrew = withdrew
+        self._told: list[NoteNames] = []
         """The notes that were told of."""
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         kept = self._prompts.prompt(conversation, message)
         named = [(entry, self._names(kept, entry)) for entry in kept.manifest.entries]
-        self._prompts.look(sorted({name for _entry, names in named for name in names}))
+        self._prompts.look(
+            sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
+        )
         shown, gone = [], []
         for entry, names in named:
-            if any(map(self._withheld, names)):
+            if self._hides(names):
                 gone.append(entry)
             else:
                 shown.append(entry)
-                self._told |= names
+                self._told.append(names)
         manifest = _without(kept.manifest, shown, gone)
         sized = self._level == "all"
         return ShownManifest(kept.seq, manifest if sized else _names_only(manifest), len(gone), sized)
 
     def is_current(self) -> bool:
         """Whether all that was told would be told again."""
-        return not any(map(self._withheld, self._told))
+        return not any(map(self._hides, self._told))
 
-    def _names(self, kept: KeptPrompt, entry: ManifestEntry) -> set[NoteId]:
-        """The notes that an entry tells of, as they were called then and are now."""
+    def _hides(self, names: NoteNames) -> bool:
+        return names.is_hidden(self._withheld, self._withdrew)
+
+    def _names(self, kept: KeptPrompt, entry: ManifestEntry) -> NoteNames:
+        """The notes that an entry tells of, as they were called then."""
         if entry.why == _PINNED:
-            return then_and_now(kept.provided.get(entry.id, ()), self._former)
+            return NoteNames(frozenset(kept.provided.get(entry.id, ())))
         names = notes_of(entry.kind, entry.id)
         if entry.kind in NAMED_BY_NOTES and (note := kept.artifacts.get(entry.id)) is not None:
-            names.add(note)
-        return then_and_now(names, self._former)
+            names |= NoteNames(frozenset({note}))
+        return names
 
 
 def _without(manifest: Manifest, shown: list[ManifestEntry], gone: list[ManifestEntry]) -> Manifest:

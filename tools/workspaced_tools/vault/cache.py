@@ -27,12 +27,14 @@ from workspaced_events.ids import NoteId
 
 from ..errors import ToolError
 from ..limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_INLINE_S, READ_THREADS, UNCERTAIN_NS
-from .note import Note, NoteFailure, StatKey
+from .note import Note, NoteFailure, PrivateNote, StatKey
 from .paths import RootDirectory, VaultRoot
+from .privacy_flag import HEAD_BYTES, head_says_private
 
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
+_PRIVATE_BYTES: Final = 512
 _OF_THE_FILE: Final = frozenset({"shown", "kept"})
 """What is kept with a note and tells the file's times (notes_view.facts, recording)."""
 
@@ -47,8 +49,12 @@ class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
     entries: int
 
 
+Read = Note | PrivateNote | NoteFailure
+"""What reading a note gives; a `PrivateNote` only where the cache withholds these."""
+
+
 class _Entry(msgspec.Struct, frozen=True, gc=False):
-    note: Note
+    note: Note | PrivateNote
     cost: int
     certain: bool
 
@@ -63,9 +69,16 @@ class ContentCache:
         bytes_max: int = CACHE_BYTES_MAX,
         clock_ns: Callable[[], int] = time.time_ns,
         threads: int = READ_THREADS,
+        withhold_private: bool = False,
     ) -> None:
-        """`clock_ns` is the wall clock that file times are measured against."""
+        """
+        Args:
+            clock_ns: the wall clock that file times are measured against.
+            withhold_private: of private notes only the head is read, so that asking for one takes no longer than
+                asking for a note that is not there.
+        """
         self._root = root
+        self._withhold_private = withhold_private
         self._bytes_max = bytes_max
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
@@ -75,17 +88,17 @@ class ContentCache:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="note-read")
         self._closed = False
 
-    def read(self, note: NoteId) -> Note | NoteFailure:
+    def read(self, note: NoteId) -> Read:
         """The note's present version. Never raises for what a vault may hold."""
         return self._warm(note) or self._cold(note)
 
-    def read_many(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+    def read_many(self, notes: Sequence[NoteId]) -> list[Read]:
         """Present versions in the order asked; each distinct note is read once.
 
         Those not cached are read here while that is quick (files in the system's cache: threads would only
         contend for the interpreter), and concurrently as soon as it is not.
         """
-        found: dict[NoteId, Note | NoteFailure] = {}
+        found: dict[NoteId, Read] = {}
         cold: list[NoteId] = []
         root = self._root_now()
         for note in dict.fromkeys(notes):
@@ -102,10 +115,10 @@ class ContentCache:
                 break
         return [found[note] for note in notes]
 
-    def read_warm(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
+    def read_warm(self, notes: Sequence[NoteId]) -> list[Read] | None:
         """As `read_many`, without opening a file: None where a note would have to be read."""
         root = self._root_now()
-        found: dict[NoteId, Note | NoteFailure] = {}
+        found: dict[NoteId, Read] = {}
         for note in notes:
             if note not in found:
                 kept = self._warm(note, root)
@@ -120,7 +133,7 @@ class ContentCache:
         except ToolError:
             return None  # Each note then fails by itself, saying so.
 
-    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Note | NoteFailure]]:
+    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
         """Reads the notes in as many shares as there are threads, which costs one hand-over a share."""
         count = min(self._threads_max, len(cold))
         if count < 2 or self._closed:
@@ -128,7 +141,7 @@ class ContentCache:
         shares = self._threads.map(self._read_share, [cold[first::count] for first in range(count)])
         return chain.from_iterable(shares)
 
-    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Note | NoteFailure]]:
+    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Read]]:
         return [(note, self._cold(note)) for note in share]
 
     def evict(self, note: NoteId) -> None:
@@ -155,7 +168,7 @@ class ContentCache:
         self._threads.shutdown(wait=True)
         self.clear()
 
-    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Note | NoteFailure | None:
+    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
         """The cached version if it is certain and still the present one; a failure met on the way; else None."""
         entry = self._entries.get(note)
         if entry is None or not entry.certain:
@@ -172,11 +185,11 @@ class ContentCache:
                 self._entries.move_to_end(note)
         return entry.note
 
-    def _cold(self, note: NoteId) -> Note | NoteFailure:
+    def _cold(self, note: NoteId) -> Read:
         """Reads the file; keeps what it gave if nothing changed meanwhile."""
         try:
             now = self._clock_ns()
-            status, data, stable = self._read_stable(note)
+            status, data, private, stable = self._read_stable(note)
         except ToolError as failure:
             self.evict(note)
             return NoteFailure(note, failure.code, failure.message)
@@ -185,34 +198,46 @@ class ContentCache:
             text = f"The note cannot be read: {os.strerror(reason.errno or 0)}."
             return NoteFailure(note, "READ_ERROR", text)
         key = stat_key(status)
-        fresh = self._note(note, status, data, stable)
+        fresh: Note | PrivateNote
+        if private and self._withhold_private:
+            fresh = PrivateNote(note, key)
+        else:
+            fresh = self._note(note, status, data, stable)
+            vars(fresh)["private"] = private
         with self._lock:
             self._misses += 1
         if stable:
             self._keep(fresh, certain=not _is_uncertain(key, now))
         return fresh
 
-    def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, bool]:
-        """Stat, bytes, and whether the stat was the same before and after; tries a few times for that."""
+    def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, bool, bool]:
+        """Stat, bytes, whether they are private, and whether the stat was the same before and after; tries a few
+        times for that. What was private at one of the tries is."""
+        private = False
         for attempt in range(1, READ_ATTEMPTS_MAX + 1):
             descriptor = self._root.open_note(note)
             try:
                 before = os.fstat(descriptor)
-                data = _read_bytes(descriptor, before.st_size)
+                data = _read_head(descriptor, before.st_size)
+                private = private or head_says_private(data, whole=before.st_size <= HEAD_BYTES)
+                is_enough = private and self._withhold_private
+                if not is_enough:
+                    data = _read_rest(descriptor, data, before.st_size)
                 after = os.fstat(descriptor)
             finally:
                 os.close(descriptor)
-            whole = len(data) == min(after.st_size, NOTE_BYTES_MAX)
+            whole = is_enough or len(data) == min(after.st_size, NOTE_BYTES_MAX)
             stable = whole and stat_key(before) == stat_key(after)
             if stable or attempt == READ_ATTEMPTS_MAX:
                 break
-        return after, data, stable
+        return after, data, private, stable
 
     def _note(self, note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
         """The bytes as a note; of one whose bytes are known, with all that was parsed from them."""
         key, digest = stat_key(status), hashlib.sha256(data).hexdigest()
         entry = self._entries.get(note)
-        known = entry.note if entry is not None and entry.note.sha256 == digest and stable else None
+        former = entry.note if entry is not None and isinstance(entry.note, Note) else None
+        known = former if former is not None and former.sha256 == digest and stable else None
         if known is not None and known.stat == key:
             return known
         if known is not None:
@@ -228,7 +253,7 @@ class ContentCache:
             warnings += ("The file was being written while it was read; this may be a part of it.",)
         return Note(note, key, _birth_ns(status), digest, text.encode(errors="replace"), warnings)
 
-    def _keep(self, note: Note, *, certain: bool) -> None:
+    def _keep(self, note: Note | PrivateNote, *, certain: bool) -> None:
         cost = _cost(note)
         with self._lock:
             former = self._entries.pop(note.id, None)
@@ -271,13 +296,23 @@ def decode(data: bytes, *, whole: bool = True) -> tuple[str, tuple[str, ...]]:
     return text, warnings
 
 
-def _read_bytes(descriptor: int, size: int) -> bytes:
-    """Up to the limit, to the end of the file. One more byte than expected is asked for, to meet a growing end."""
-    data = os.read(descriptor, min(size + 1, NOTE_BYTES_MAX))
-    if len(data) in (size, NOTE_BYTES_MAX):
-        return data
-    chunks = [data]
-    left = NOTE_BYTES_MAX - len(data)
+def _read_head(descriptor: int, size: int) -> bytes:
+    """What it takes to decide whether a file of that size is private; of a small one all."""
+    head = os.read(descriptor, min(size + 1, HEAD_BYTES))
+    while len(head) < min(size, HEAD_BYTES) and (more := os.read(descriptor, HEAD_BYTES - len(head))):
+        head += more
+    return head
+
+
+def _read_rest(descriptor: int, head: bytes, size: int) -> bytes:
+    """The file that begins with `head`, up to the limit, to its end. One more byte than expected is asked for, to
+    meet a growing end."""
+    if len(head) == size:
+        return head
+    chunks = [head, os.read(descriptor, min(size + 1, NOTE_BYTES_MAX) - len(head))]
+    left = NOTE_BYTES_MAX - sum(map(len, chunks))
+    if left == NOTE_BYTES_MAX - size:
+        return b"".join(chunks)
     while left > 0 and (more := os.read(descriptor, min(left, 1 << 20))):
         chunks.append(more)
         left -= len(more)
@@ -294,7 +329,9 @@ def _birth_ns(status: os.stat_result) -> int | None:
     return None if seconds is None else int(seconds * 1_000_000_000)
 
 
-def _cost(note: Note) -> int:
+def _cost(note: Note | PrivateNote) -> int:
     """Bytes a cached note may come to hold: its text, and its links once parsed."""
+    if isinstance(note, PrivateNote):
+        return _PRIVATE_BYTES
     links = note.source.count(b"[[") + note.source.count(b"](")
     return _NOTE_OVERHEAD_BYTES + getsizeof(note.source) + links * _LINK_OVERHEAD_BYTES

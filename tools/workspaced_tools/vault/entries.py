@@ -28,30 +28,8 @@ class Withheld(IntEnum):
     BY_RULE = 1
     PRIVATE = 2
     """By its front matter."""
-
-
-class PrivateNotes:
-    """The notes last known to be private by their front matter, whether or not they are still there. Safe from any
-    thread: each change is one step."""
-
-    def __init__(self) -> None:
-        self.version = 0
-        """Moves with every change."""
-        self._notes: set[NoteId] = set()
-
-    def __contains__(self, note: NoteId) -> bool:
-        return note in self._notes
-
-    def __len__(self) -> int:
-        return len(self._notes)
-
-    def learn(self, note: NoteId, private: bool) -> bool:
-        """From now on the note is known to be private, or not to be; whether that is news."""
-        if private is (note in self._notes):
-            return False
-        (self._notes.add if private else self._notes.discard)(note)
-        self.version += 1
-        return True
+    HELD = 3
+    """Until its version has settled (see visibility)."""
 
 
 class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -138,8 +116,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     """What the index keeps of `note`; parses its text. `certain`: see `IndexEntry`."""
     withheld = withheld_by(policy, note)
     if withheld:
-        bare = IndexEntry(note.id, "", stat=note.stat, sha256=note.sha256, certain=certain, withheld=withheld)
-        return IndexedNote(bare)
+        return bare(note.id, note.stat, note.sha256, withheld, certain=certain)
     body, found = note.body, note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
     entry = IndexEntry(
@@ -167,6 +144,11 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
         body[:INDEXED_CHARS_MAX],
     )
     return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text)
+
+
+def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:
+    """What the index keeps of a withheld note."""
+    return IndexedNote(IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld))
 
 
 def tags_of(fields: dict[str, Any], inline: Iterable[str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from rapidfuzz import fuzz, process
 
 from workspaced_events.ids import NoteId
 
-from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, PrivateNotes, Withheld, target_keys
+from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, Withheld, bare, target_keys
 from .fulltext import apart, spaced
 from .index_file import IndexFile, read_in
 from .names import fold
@@ -64,10 +64,9 @@ class Index:
     def __init__(self, directory: Path | None = None, vault: str = "") -> None:
         """See `IndexFile`."""
         self.file: Final = IndexFile(directory, vault)
-        self.private: Final = PrivateNotes()
+        self.private: set[NoteId] = set()
+        """The notes that were private when they were last filed, whether or not they are still there."""
         self._next = 1
-        self._private: set[NoteId] = set()
-        """What the file knows of `private`, which may have learned more since."""
         self._shared = self._withheld = self._links = self._texts = 0
 
     def open(self) -> bool:
@@ -91,9 +90,7 @@ class Index:
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
-        self._private = {row[0] for row in self.file.read("SELECT path FROM private")}
-        for path in self._private:
-            self.private.learn(path, True)
+        self.private = {row[0] for row in self.file.read("SELECT path FROM private")}
 
     @property
     def is_complete(self) -> bool:
@@ -116,12 +113,13 @@ class Index:
             former = [_delete(db, row) for row in known.fetchall()]
             rows = _Rows()
             for number, note in enumerate(notes, start=self._next):
-                rows.add(number, note, was_private=note.entry.id in self._private)
+                rows.add(number, note, was_private=note.entry.id in self.private)
             rows.insert(db)
         for note in notes:
-            private = note.entry.withheld is Withheld.PRIVATE
-            (self._private.add if private else self._private.discard)(note.entry.id)
-            self.private.learn(note.entry.id, private)
+            if note.entry.withheld is Withheld.PRIVATE:
+                self.private.add(note.entry.id)
+            elif not note.entry.withheld:
+                self.private.discard(note.entry.id)
         self._next += len(notes)
         withheld = sum(1 for note in notes if note.entry.withheld) - sum(1 for each in former if each.withheld)
         self._withheld += withheld
@@ -133,7 +131,13 @@ class Index:
         """Forgets of the notes that are `denied` all but path and identity, all or nothing."""
         found = self.entries([note for note in self.ids() if denied(note)])
         if found:
-            self.put([IndexedNote(_bare(entry)) for entry in found.values()])
+            self.put([_denied(entry) for entry in found.values()])
+
+    def hide(self, note: NoteId, withheld: Withheld) -> None:
+        """Forgets of a note all but path and identity, if it is known and shown."""
+        entry = self.entry(note)
+        if entry is not None and not entry.withheld:
+            self.put([bare(note, entry.stat, entry.sha256, withheld, certain=False)])
 
     def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, NoteText]]) -> None:
         """Adds the text of notes that lack it, where the indexed version is still that one."""
@@ -280,7 +284,7 @@ class _Rows:
         )
         if entry.withheld is Withheld.PRIVATE:
             self.private.append((entry.id,))
-        elif was_private:
+        elif was_private and not entry.withheld:
             self.shared.append((entry.id,))
         if entry.withheld:
             return
@@ -349,8 +353,8 @@ def _delete(db: Any, row: Any) -> _Former:
     return _Former(bool(entry.withheld), links, bool(has_text))
 
 
-def _bare(entry: IndexEntry) -> IndexEntry:
-    return msgspec.structs.replace(entry, title="", withheld=Withheld.BY_RULE, front_matter_id=None, aliases=())
+def _denied(entry: IndexEntry) -> IndexedNote:
+    return bare(entry.id, entry.stat, entry.sha256, Withheld.BY_RULE, certain=entry.certain)
 
 
 def _json(texts: Iterable[str]) -> str:

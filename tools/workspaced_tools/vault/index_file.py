@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-INDEX_VERSION: Final = 2
+INDEX_VERSION: Final = 3
 """Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""
 
 _WRITER_CACHE_KIB: Final = 32_768

@@ -107,6 +107,13 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         return self.front_matter.fields
 
 
+class PrivateNote(msgspec.Struct, frozen=True):
+    """A version of a note that its front matter withholds. No more of the file was read than it takes to know."""
+
+    id: NoteId
+    stat: StatKey
+
+
 class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
     """Why a note could not be read. `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT or READ_ERROR."""
 
@@ -115,4 +122,4 @@ class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
     message: str
 
 
-__all__ = ["Heading", "Link", "Note", "NoteFailure", "StatKey"]
+__all__ = ["Heading", "Link", "Note", "NoteFailure", "PrivateNote", "StatKey"]

@@ -1,109 +1,42 @@
-"""`Policy`: which notes of a vault no agent is shown.
+"""`Policy`: which ignore rules of a vault are in force.
 
-Two sources: glob rules (the setting `deny`, then the file `.workspacedignore` at the vault's root) and a flag in a
-note's front matter. Rules have gitignore's syntax and meaning; the library `pathspec` translates them. It lets a
-later `!rule` bring back a file of a denied folder, which git does not: so folders are asked here first, from the
-root down, and what lies in a denied one stays denied (gitignore(5): "It is not possible to re-include a file if a
-parent directory of that file is excluded").
+Rules come from the setting `deny`, then from the file `.workspacedignore` at the vault's root (see rules). That
+file is written by editors, lies on disks that are unmounted, and is the only thing between agents and what it
+withholds. So everything fails closed:
 
-Everything fails closed: rules that cannot be read, or a line that cannot be understood, withhold every note.
+- Rules that cannot be read, or a line that cannot be understood, deny every note.
+- Other rules count at once, and the former ones beside them until our own clock has seen the same file for
+  SETTLE_S, an empty or absent one for SETTLE_EMPTY_S: an editor may be in the middle of saving.
+- A folder that lost its rules together with half of its notes is taken for an unmounted disk: every note is
+  denied until rules or notes return, or the person accepts the rules as they are. For this the rules last in force
+  are kept from one start to the next (see kept_rules).
 """
 
 import errno
-import hashlib
 import os
-import re
 import sys
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
-
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
-from workspaced_events.errors import WorkspacedError
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from ..errors import ReadFailed
-from ..limits import FRONT_MATTER_CHARS_MAX, UNCERTAIN_NS
-from .frontmatter import FrontMatter, split_front_matter
+from ..limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
+from .kept_rules import KeptRules, RulesKeeper
 from .note import Note
 from .paths import RootDirectory, VaultRoot
+from .privacy_flag import says_private
+from .rules import AnyOf, EverythingDenied, RuleInvalid, RuleList, Rules, compile_rules, digest_of
 
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
-RULE_CHARS_MAX: Final = 1_024
-RULE_WILDCARDS_MAX: Final = 8
-"""How many parts of one rule may take any number of characters: matching takes longer with each."""
-KNOWN_PATHS_MAX: Final = 65_536
-
-_DENIED_WORD: Final = "private"
-_KEY: Final = "workspaced"
-_NEGATIVE: Final = frozenset({"false", "no", "off", "0"})
-# `*` before a fixed text before another `*` of the same name: the first place that fits is as good as any other.
-_STARS: Final = re.compile(r"\[\^/\]\*((?:\[\^/\]|[^/(\[])*?)(?=\[\^/\]\*)")
-_WITHIN: Final = "ps_d"
-"""The group by which pathspec's patterns match what lies within a folder that they name."""
-_LATE_OPENING: Final = re.compile(rb"[\s\0\xef\xbb\xbf\xbd\xfe\xff]*-\0*-\0*-")
-
-
-class RuleInvalid(WorkspacedError):
-    """A line is no rule. `details["line"]` is its 1-based number, where it came from several."""
-
-    code = "INVALID_ARGUMENT"
-
-
-class _Rule(NamedTuple):
-    matches: Callable[[str], bool]
-    denies: bool
-    """False: `!`."""
-
-
-class _Rules:
-    """Rules in force, and what was found by them. Immutable but for what it remembers."""
-
-    def __init__(self, rules: Sequence[_Rule], digest: str, problem: str | None) -> None:
-        self.digest = digest
-        self.problem = problem
-        self._rules = tuple(reversed(rules))
-        self._known: dict[str, bool] = {}
-
-    def denies(self, path: str) -> bool:
-        if self.problem is not None:
-            return True
-        if not self._rules:
-            return False
-        known = self._known.get(path)
-        if known is None:
-            known = self._asked(unicodedata.normalize("NFC", path))
-            self._remember(path, known)
-        return known
-
-    def _asked(self, path: str) -> bool:
-        end = path.find("/")
-        while end >= 0:
-            folder = path[: end + 1]
-            known = self._known.get(folder)
-            if known is None:
-                known = self._last(folder)
-                self._remember(folder, known)
-            if known:
-                return True
-            end = path.find("/", end + 1)
-        return self._last(path)
-
-    def _last(self, path: str) -> bool:
-        """What the last rule that matches exactly this path says; a folder's ends in a slash."""
-        for rule in self._rules:
-            if rule.matches(path):
-                return rule.denies
-        return False
-
-    def _remember(self, path: str, known: bool) -> None:
-        if len(self._known) >= KNOWN_PATHS_MAX:
-            self._known = {}
-        self._known[path] = known
+_FORMER_MAX: Final = 6
+"""So many versions of a file that is saved again and again count beside the one that had settled."""
+_LOST: Final = (
+    f"{IGNORE_FILE} is gone together with most of the notes that were here. If the folder is meant to be like "
+    "this, run `workspaced share accept-rules VAULT`."
+)
 
 
 class _Seen(NamedTuple):
@@ -116,6 +49,15 @@ class _Seen(NamedTuple):
     """Whether an equal stat means equal bytes."""
 
 
+class _Read(NamedTuple):
+    """The rules as the file is now."""
+
+    rules: Rules
+    text: str | None
+    """Of the file; None where it was not understood, empty where there is none."""
+    is_empty: bool
+
+
 class Policy:
     """See above. Safe from any thread."""
 
@@ -124,56 +66,84 @@ class Policy:
         root: VaultRoot,
         deny: Sequence[str] = (),
         *,
+        keeper: RulesKeeper | None = None,
         ignore_case: bool = sys.platform == "darwin",
         clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`deny`: rules that come before the file's. `ignore_case` is for file systems where `A` names `a`.
+        """
+        Args:
+            deny: rules that come before the file's.
+            keeper: keeps the rules in force for the next start.
+            ignore_case: for file systems where `A` names `a`.
+            clock_ns: the wall clock that file times are measured against.
+            clock_s: our own clock, which only goes forward.
 
         Raises:
             RuleInvalid: one of `deny` is no rule.
         """
+        self.on_unsettled: Callable[[], object] = lambda: None
+        """Called when the file has to be looked at again; `due_s` says when."""
         self._root = root
         self._deny = tuple(deny)
+        self._keeper = keeper
         self._ignore_case = ignore_case
         self._clock_ns = clock_ns
+        self._clock_s = clock_s
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
         self._settings = compile_rules(self._deny, ignore_case=ignore_case)
-        self._rules = self._withhold_all("The share policy was not read yet.")
+        self._kept = keeper.load() if keeper is not None else None
+        """The rules last in force for good, and how many notes there were then."""
+        self._former: list[Rules] = [self._compiled(self._kept.text).rules] if self._kept is not None else []
+        """In force beside the file's until that has settled: the last that had, then what the file was since."""
+        self._read_rules: _Read | None = None
+        self._version = 0
+        """Counts the versions of the file."""
+        self._since_s = 0.0
+        """Since when it has been as it is."""
+        self._is_counted = False
+        """Whether it was seen, since then, that most notes are there."""
+        self._is_lost = False
+        self._rules: Rules = EverythingDenied("The share policy was not read yet.")
         self.refresh()
 
     def refresh(self) -> bool:
-        """Looks at `.workspacedignore` and reads it if it changed; whether the rules are now others. Costs a stat.
-
-        While the vault's folder is away the last known rules stay in force; also where another folder without such
-        a file took its place, as an unmounted disk leaves one.
-        """
+        """Looks at `.workspacedignore` and reads it if it changed; whether other rules are in force now. Costs a
+        stat. While the vault's folder is away the rules stay as they are."""
         try:
             root = self._root.directory()
         except ReadFailed:
             if self._seen is not None:
                 return False
-            return self._put(self._withhold_all("The vault's folder cannot be opened, so nor can its rules."))
+            why = "The vault's folder cannot be opened, so nor can its rules."
+            return self._put(EverythingDenied(why))
         seen = self._seen
-        if seen is not None and seen.certain and (root.identity, _stat(root)) == seen[:2]:
+        if seen is not None and seen.certain and not self._former and (root.identity, _stat(root)) == seen[:2]:
             return False
         with self._lock:
-            return self._put(self._read(root))
+            version = self._version
+            is_other = self._take(self._read(root))
+            must_settle = self._former and self._version != version
+        if must_settle:
+            self.on_unsettled()
+        return is_other
 
     def denies(self, path: str) -> bool:
         """Whether the rules withhold the note at `path`, a vault-relative path; touches no file."""
         return self._rules.denies(path)
 
+    def why(self, path: str) -> str | None:
+        """For people: what denies `path`; None where nothing does."""
+        return self._rules.why(path)
+
     def is_private(self, note: Note) -> bool:
-        """Whether the note itself says that it is private; see `says_private`."""
-        known: bool | None = note.__dict__.get("private")
-        if known is None:
-            known = note.__dict__["private"] = says_private(note)
-        return known
+        """Whether the note withholds itself."""
+        return says_private(note)
 
     def withholds(self, note: Note) -> bool:
         """Whether the note is withheld, by the rules or by itself."""
-        return self._rules.denies(note.id) or self.is_private(note)
+        return self._rules.denies(note.id) or says_private(note)
 
     @property
     def problem(self) -> str | None:
@@ -185,148 +155,126 @@ class Policy:
         """Names the rules in force: equal digests withhold equal paths."""
         return self._rules.digest
 
-    # -- pieces --
+    # -- settling --
 
-    def _put(self, rules: _Rules) -> bool:
-        moved = rules.digest != self._rules.digest
-        if moved or rules.problem != self._rules.problem:
+    def due_s(self) -> float | None:
+        """When, by our own clock, `refresh` may find the file settled; None where nothing is waited for."""
+        if not self._former or self._read_rules is None or self._is_lost:
+            return None
+        return self._since_s + (SETTLE_EMPTY_S if self._read_rules.is_empty else SETTLE_S)
+
+    @property
+    def wants_count(self) -> bool:
+        """Whether only a count of the notes tells if the rules were lost with them."""
+        due_s = self.due_s()
+        return due_s is not None and self._clock_s() >= due_s and not self._may_settle()
+
+    def counted(self, notes: int, begun_s: float) -> None:
+        """Takes in that a search through the whole folder, begun at `begun_s` by our own clock, met so many notes,
+        withheld ones included."""
+        with self._lock:
+            if self._former and begun_s >= self._since_s:
+                most_are_gone = self._kept is not None and 2 * notes < self._kept.notes
+                self._is_counted = not most_are_gone
+                self._is_lost = most_are_gone and not self._may_settle()
+                self._settle()
+            if not self._former and not self._is_lost:
+                self._keep(notes)
+
+    def accept(self) -> None:
+        """The person says that the folder is meant to be as it is now."""
+        with self._lock:
+            self._is_lost, self._former, self._kept = False, [], None
+            self._settle()
+
+    def _take(self, read: _Read) -> bool:
+        known = self._read_rules
+        if known is None or known.rules.digest != read.rules.digest or known.is_empty != read.is_empty:
+            if known is not None and known.text != "":  # an empty file adds nothing
+                self._former = [*self._former[:1], *self._former[1:][-_FORMER_MAX:], known.rules]
+            self._version += 1
+            self._since_s = self._clock_s()
+            self._is_counted = self._is_lost = False
+        self._read_rules = read
+        return self._settle()
+
+    def _settle(self) -> bool:
+        """Puts into force what the file and the former rules come to now; whether that is something else."""
+        read = self._read_rules
+        if read is None:
+            return False
+        due_s = self.due_s()
+        if due_s is not None and self._clock_s() >= due_s and self._may_settle():
+            self._former = []
+        if {each.digest for each in self._former} <= {read.rules.digest}:
+            self._former = []
+        if self._is_lost:
+            return self._put(EverythingDenied(_LOST))
+        if not self._former:
+            return self._put(read.rules)
+        if read.text == "" and len(self._former) == 1:
+            return self._put(self._former[0])
+        return self._put(AnyOf([*self._former, read.rules]))
+
+    def _may_settle(self) -> bool:
+        """Whether an absent file can mean that there are to be no rules."""
+        assert self._read_rules is not None
+        has_lost_rules = self._read_rules.text == "" and self._kept is not None and self._kept.text != ""
+        return self._is_counted or not has_lost_rules
+
+    def _keep(self, notes: int) -> None:
+        """Remembers the rules in force and roughly how many notes there are."""
+        read, kept = self._read_rules, self._kept
+        if read is None or read.text is None:
+            return
+        is_news = kept is None or kept.text != read.text or abs(kept.notes - notes) * 10 > kept.notes
+        if is_news and (read.text or kept is not None):
+            self._kept = KeptRules(read.text, notes)
+            if self._keeper is not None:
+                self._keeper.save(self._kept)
+
+    def _put(self, rules: Rules) -> bool:
+        is_other = rules.digest != self._rules.digest
+        if is_other or rules.problem != self._rules.problem:
             self._rules = rules
-        return moved
+        return is_other
 
-    def _read(self, root: RootDirectory) -> _Rules:
-        """The rules with those of the file as it is now; remembers what was seen of it."""
-        before = self._seen
+    # -- reading --
+
+    def _read(self, root: RootDirectory) -> _Read:
+        """The file as it is now; remembers what was seen of it."""
         try:
             status, content = self._root.read_root_file(IGNORE_FILE, IGNORE_BYTES_MAX + 1, root)
         except OSError as reason:
             if reason.errno != errno.ENOENT:
                 self._seen = _Seen(root.identity, _stat(root), False)
-                return self._withhold_all(_unreadable(reason))
-            if before is not None and before.file is not None and before.root != root.identity:
-                # An empty folder where a disk was mounted is no reason to show what its rules withheld.
-                return self._rules
+                return _broken(_unreadable(reason))
             self._seen = _Seen(root.identity, None, True)
-            return self._compiled([])
+            return self._compiled("")
         newest = max(status.st_mtime_ns, status.st_ctime_ns)
         self._seen = _Seen(root.identity, _key(status), self._clock_ns() - newest > UNCERTAIN_NS)
         if len(content) > IGNORE_BYTES_MAX:
-            return self._withhold_all(f"{IGNORE_FILE} is larger than {IGNORE_BYTES_MAX} bytes.")
+            return _broken(f"{IGNORE_FILE} is larger than {IGNORE_BYTES_MAX} bytes.")
         try:
-            text = content.decode("utf-8-sig")
+            return self._compiled(content.decode("utf-8-sig"))
         except UnicodeDecodeError as reason:
             line = content.count(b"\n", 0, reason.start) + 1
-            return self._withhold_all(f"{IGNORE_FILE}, line {line}: not UTF-8.")
-        return self._compiled([line.removesuffix("\r") for line in text.split("\n")])
+            return _broken(f"{IGNORE_FILE}, line {line}: not UTF-8.")
 
-    def _compiled(self, lines: Sequence[str]) -> _Rules:
+    def _compiled(self, text: str) -> _Read:
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
         try:
-            rules = [*self._settings, *compile_rules(lines, ignore_case=self._ignore_case, comments=True)]
+            own = compile_rules(lines, ignore_case=self._ignore_case, comments=True, source=IGNORE_FILE)
         except RuleInvalid as error:
-            return self._withhold_all(f"{IGNORE_FILE}, line {error.details['line']}: {error.message}")
-        if len(rules) > RULES_MAX:
-            return self._withhold_all(f"{IGNORE_FILE} and the setting deny hold more than {RULES_MAX} rules.")
-        return _Rules(rules, _digest(self._ignore_case, *self._deny, *lines), None)
-
-    def _withhold_all(self, why: str) -> _Rules:
-        return _Rules((), _digest("everything"), f"{why} Every note is withheld until this is mended.")
+            return _broken(f"{IGNORE_FILE}, line {error.details['line']}: {error.message}")
+        if len(self._settings) + len(own) > RULES_MAX:
+            return _broken(f"{IGNORE_FILE} and the setting deny hold more than {RULES_MAX} rules.")
+        rules = RuleList([*self._settings, *own], digest_of(self._ignore_case, *self._deny, *lines))
+        return _Read(rules, text, is_empty=not text)
 
 
-def compile_rules(lines: Iterable[str], *, ignore_case: bool = False, comments: bool = False) -> list[_Rule]:
-    """The rules of these lines, in their order.
-
-    Args:
-        lines: gitignore's syntax, one rule each.
-        ignore_case: whether `A` matches `a`.
-        comments: whether lines may be empty or comments.
-
-    Raises:
-        RuleInvalid: one is no rule; `details["line"]` says which.
-    """
-    rules = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            rule = _compile(unicodedata.normalize("NFC", line), ignore_case)
-        except RuleInvalid as error:
-            raise RuleInvalid(error.message, hint=error.hint, line=number) from None
-        if rule is not None:
-            rules.append(rule)
-        elif not comments:
-            raise RuleInvalid("Expected a glob, got an empty line or a comment.", line=number)
-    return rules
-
-
-def _compile(line: str, ignore_case: bool) -> _Rule | None:
-    """The rule of a line; None where it is empty or a comment."""
-    if not line.strip() or line.startswith("#"):
-        return None
-    if len(line) > RULE_CHARS_MAX:
-        raise RuleInvalid(f"Expected a glob of at most {RULE_CHARS_MAX} characters, got {len(line)}.")
-    if "\0" in line or "\n" in line:
-        raise RuleInvalid("Expected a glob on one line, got a control character in it.")
-    if line.rstrip().endswith("/**/"):
-        raise RuleInvalid("A glob that ends in /**/ is not supported.", hint="End it in /** or in /*/ instead.")
-    if "[:" in line:
-        raise RuleInvalid("Classes such as [:alpha:] are not supported.", hint="Write [a-z] instead.")
-    try:
-        regex, denies = GitIgnoreSpecPattern.pattern_to_regex(line)
-        if regex is None or denies is None:
-            raise ValueError
-        regex = _STARS.sub(r"(?>[^/]*?\1)", regex)
-        if regex.count("[^/]*") - regex.count("(?>[^/]*?") + regex.count(".+") > RULE_WILDCARDS_MAX:
-            raise RuleInvalid("Too many wildcards in one glob.", hint="Write several plainer ones.")
-        # DOTALL: a name may hold a newline.
-        compiled = re.compile(regex, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
-    except RuleInvalid:
-        raise
-    except Exception:  # Whatever the library makes of it, it is no rule; a Warning of `re` comes here too.
-        raise RuleInvalid("Not a glob in gitignore's syntax.", hint="See gitignore(5).") from None
-    if _WITHIN not in compiled.groupindex:
-        return _Rule(lambda path: compiled.search(path.removesuffix("/")) is not None, denies)
-    # It names a folder or file, and matches what is below too; here only the named one itself counts.
-    return _Rule(lambda path: any(found.end() == len(path) for found in compiled.finditer(path)), denies)
-
-
-# -- front matter --
-
-
-def says_private(note: Note) -> bool:
-    """Whether the note's front matter says that it is private.
-
-    It does with `workspaced: private`, in any case, also as one of a list or within a longer text; with
-    `workspaced: {private: true}` (anything but a plain no); with `workspaced: {share: X}` where X is not `all`.
-    Front matter that cannot be read says so where the word `private` occurs in it, in any case. For this, front
-    matter that begins after blank lines, or in UTF-16, is looked at as well.
-    """
-    if note.source.startswith(b"---"):
-        return _is_private(note.front_matter)
-    if _LATE_OPENING.match(note.source, 0, FRONT_MATTER_CHARS_MAX) is None:
-        return False
-    head = note.source[: 2 * FRONT_MATTER_CHARS_MAX].decode(errors="ignore").replace("\0", "")
-    front = split_front_matter(head[head.index("-") :])
-    return front.body_offset > 0 and _is_private(front)  # unclosed it is a mere rule above the text
-
-
-def _is_private(front: FrontMatter) -> bool:
-    if front.error is not None:
-        return _DENIED_WORD in front.raw.casefold()
-    return any(_says(value) for name, value in front.fields.items() if name.strip().casefold() == _KEY)
-
-
-def _says(value: Any) -> bool:
-    if isinstance(value, str):
-        return _DENIED_WORD in re.findall(r"\w+", value.casefold())
-    if isinstance(value, list):
-        return any(_says(each) for each in value)
-    if not isinstance(value, dict):
-        return False
-    for name, given in value.items():
-        key, plain = name.strip().casefold(), str(given).strip().casefold()
-        if (key == _DENIED_WORD and plain not in _NEGATIVE) or (key == "share" and plain != "all"):
-            return True
-    return False
-
-
-# -- the file --
+def _broken(why: str) -> _Read:
+    return _Read(EverythingDenied(why), None, is_empty=False)
 
 
 def _stat(root: RootDirectory) -> tuple[int, ...] | None:
@@ -347,10 +295,3 @@ def _unreadable(reason: OSError) -> str:
     if reason.errno in (errno.ELOOP, errno.EMLINK):
         return f"{IGNORE_FILE} is a symlink, which is never followed."
     return f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}."
-
-
-def _digest(*parts: object) -> str:
-    made = hashlib.sha256()
-    for part in parts:
-        made.update(f"{part}\n".encode(errors="surrogatepass"))
-    return made.hexdigest()[:16]

@@ -21,7 +21,7 @@ from ..limits import UNCERTAIN_NS
 from .cache import ContentCache
 from .entries import IndexedNote, NoteText, Withheld, indexed
 from .index import Known
-from .note import Note, NoteFailure, StatKey
+from .note import Note, NoteFailure, PrivateNote, StatKey
 from .paths import VaultRoot
 from .policy import Policy
 from .scan import ScannedNote, ScanReport, scan
@@ -236,6 +236,7 @@ def read_note(reader: ContentCache, note: NoteId, clock_ns: Callable[[], int]) -
     """The note as it is now, and whether its stat can be trusted to tell a later change."""
     now = clock_ns()
     found = reader.read(note)
+    assert not isinstance(found, PrivateNote), "this reader reads notes whole"
     return found, isinstance(found, Note) and found.stat.ctime_ns <= now - UNCERTAIN_NS
 
 

@@ -24,15 +24,16 @@ from workspaced_events.ids import NoteId, note_id
 from ..errors import ReadFailed
 from .cache import ContentCache
 from .changes import ChangeLog, Changes
-from .entries import IndexEntry, withheld_by
+from .entries import IndexedNote, IndexEntry, Withheld, bare, withheld_by
 from .index import Index
 from .index_file import IndexFull, IndexLost
-from .note import Note, NoteFailure
+from .note import Note, NoteFailure, StatKey
 from .paths import VaultRoot, is_utf8
 from .policy import Policy
 from .scan import ScanReport
-from .survey import Batch, Bounds, Survey, TooMuch, grouped, indexed_or_none, is_gone, read_note
+from .survey import Batch, Bounds, Survey, Surveyed, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .surveyors import SURVEYORS_MAX, SurveyFailed, Surveyors
+from .visibility import NoteVisibility
 
 _log = logging.getLogger(__name__)
 
@@ -63,9 +64,11 @@ class Upkeep:
         root: VaultRoot,
         index: Index,
         policy: Policy,
+        visibility: NoteVisibility,
         deny: Sequence[str] = (),
         *,
         clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
         is_busy: Callable[[], bool] = lambda: False,
         inline: Bounds = INLINE,
     ) -> None:
@@ -82,8 +85,10 @@ class Upkeep:
         self._root = root
         self._index = index
         self._policy = policy
+        self._visibility = visibility
         self._deny = tuple(deny)
         self._clock_ns = clock_ns
+        self._clock_s = clock_s
         self._is_busy = is_busy
         self._inline = inline
         self._reader = ContentCache(root, bytes_max=0, threads=1)
@@ -183,6 +188,14 @@ class Upkeep:
         """
         return self._refresh(notes)
 
+    def hide(self, note: NoteId) -> None:
+        """Takes a note out of the index that was just found to be withheld, if it was shown there: its counts and
+        scores must not tell of it either."""
+        with self._writing:
+            if self._index.file.is_open and not self._stop.is_set():
+                with suppress(IndexFull):
+                    self._index.hide(note, Withheld.PRIVATE)
+
     def enforce(self) -> None:
         """Takes out of the index what the rules as they are now withhold; what they no longer withhold comes with
         the next reconcile."""
@@ -230,10 +243,13 @@ class Upkeep:
                     if self._stop.is_set():
                         return
                     self._opened()
+                begun_s = self._clock_s()
                 for batch in self._surveyed():
                     self._apply(batch)
                     if self._stop.is_set():
                         return
+                self._visibility.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
                 return
             except IndexLost:
@@ -256,8 +272,11 @@ class Upkeep:
             if self._lost:
                 self._index.remake()
                 self._lost = False
-            elif self._index.open() and self._index.is_complete:
-                self.usable.set()
+            else:
+                is_kept = self._index.open()
+                self._visibility.remember_private(self._index.private)
+                if is_kept and self._index.is_complete:
+                    self.usable.set()
         self._touched.clear()
         self._found = 0
         self._policy.refresh()
@@ -320,7 +339,7 @@ class Upkeep:
         with self._writing:
             if batch.notes or batch.gone:
                 again = self._touched.intersection((*(each.note.entry.id for each in batch.notes), *batch.gone))
-                fresh = [each for each in batch.notes if each.note.entry.id not in again]
+                fresh = [self._judged(each) for each in batch.notes if each.note.entry.id not in again]
                 gone = [note for note in batch.gone if note not in again]
                 if self.usable.is_set():
                     known = self._index.entries([*(each.note.entry.id for each in fresh if each.was_known), *gone])
@@ -357,17 +376,24 @@ class Upkeep:
                 entry = known.get(note)
                 found, certain = read_note(self._reader, note, self._clock_ns)
                 if isinstance(found, NoteFailure):
-                    if entry is not None and is_gone(self._root, found):
-                        gone.append(note)
-                        self._untold.add(entry, None)
+                    if is_gone(self._root, found):
+                        self._visibility.is_missing(note)
+                        if entry is not None:
+                            gone.append(note)
+                            self._untold.add(entry, None)
                     continue
-                if entry is not None and self._is_true(entry, found) and entry.certain:
+                withheld = self._withheld(note, found.stat, withheld_by(self._policy, found))
+                is_true = entry is not None and _is_true(entry, found, withheld)
+                if entry is not None and is_true and entry.certain:
                     continue
-                made = indexed_or_none(found, self._policy, certain=certain)
+                if withheld:
+                    made: IndexedNote | None = bare(note, found.stat, found.sha256, withheld, certain=certain)
+                else:
+                    made = indexed_or_none(found, self._policy, certain=certain)
                 if made is not None:
                     put.append(made)
                     self._untold.add(entry, made.entry)
-                    moved = moved or entry is None or not self._is_true(entry, found)
+                    moved = moved or not is_true
             self._touched.update(wanted)
             if put or gone:
                 try:
@@ -376,14 +402,46 @@ class Upkeep:
                     self.error = f"The index cannot be written: {reason}."
             return moved or bool(gone)
 
-    def _is_true(self, entry: IndexEntry, found: Note) -> bool:
-        return (
-            entry.stat == found.stat
-            and entry.sha256 == found.sha256
-            and entry.withheld is withheld_by(self._policy, found)
-        )
+    # -- what may be shown --
+
+    def _judged(self, each: Surveyed) -> Surveyed:
+        """What a survey found of a note, as far as it may be shown at present."""
+        entry = each.note.entry
+        withheld = self._withheld(entry.id, entry.stat, entry.withheld)
+        if withheld is entry.withheld:
+            return each
+        held = bare(entry.id, entry.stat, entry.sha256, withheld, certain=entry.certain)
+        return msgspec.structs.replace(each, note=held)
+
+    def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:
+        """Why a version of a note is withheld, whose rules and text say `by_text`."""
+        if by_text is Withheld.BY_RULE or self._policy.denies(note):
+            self._visibility.let_go(note)
+            return Withheld.BY_RULE
+        private = by_text is Withheld.PRIVATE
+        if self._visibility.saw(note, stat, private=private, was_shown=self._was_shown):
+            return Withheld.NO
+        return Withheld.PRIVATE if private else Withheld.HELD
+
+    def _was_shown(self, note: NoteId) -> bool:
+        return was_shown(self._index, note)
 
     def _told(self) -> Changes:
         with self._writing:
-            changes, self._untold = self._untold, ChangeLog()
-        return changes.done()
+            changes, self._untold = self._untold.done()
+        for note in changes.withheld:
+            self._visibility.follow(note)
+        return changes
+
+
+def was_shown(index: Index, note: NoteId) -> bool:
+    """Whether the index knows a former version of the note that could be shown."""
+    try:
+        entry = index.entry(note)
+    except IndexLost:
+        return False
+    return entry is not None and not entry.withheld
+
+
+def _is_true(entry: IndexEntry, found: Note, withheld: Withheld) -> bool:
+    return (entry.stat, entry.sha256, entry.withheld) == (found.stat, found.sha256, withheld)

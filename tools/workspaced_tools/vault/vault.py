@@ -11,14 +11,15 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
 from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
+from workspaced_events.visibility import Visibility
 
-from ..errors import ReadFailed, ReferenceOutsideVault, ToolError
+from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..view import (
     Found,
@@ -36,25 +37,34 @@ from ..view import (
 )
 from . import search as searching
 from .backlinks import incoming
-from .cache import CacheStatistics, ContentCache, stat_key
+from .cache import CacheStatistics, ContentCache, Read, stat_key
 from .changes import Changes
 from .entries import IndexEntry, NamedNote, Withheld, indexed
 from .fulltext import query_words, snippet_of
 from .index import Index
 from .index_file import IndexLost
+from .kept_rules import RulesKeeper
 from .links import LinkResolver
 from .names import stem
-from .note import Note, NoteFailure
+from .note import Note, NoteFailure, PrivateNote
 from .paths import VaultRoot, missing_note
 from .policy import Policy
 from .resolver import IndexLookup, resolve
 from .survey import Bounds
-from .upkeep import INLINE, Progress, Upkeep
+from .upkeep import INLINE, Progress, Upkeep, was_shown
+from .visibility import NoteVisibility
 
 T = TypeVar("T")
 _MEND_ATTEMPTS: Final = 3
 _BUSY_S: Final = 0.002
 """This long after a read more are likely: work in this process makes room."""
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One thing that withholds a note, for people."""
+
+    kind: Literal["rule", "frontMatter", "settling", "missing", "unknown"]
+    detail: str
 
 
 class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,10 +86,12 @@ class Vault:
         *,
         cache_dir: Path | None = None,
         deny: Sequence[str] = (),
+        rules_file: Path | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
         index_wait_s: float = INDEX_WAIT_S,
         inline: Bounds = INLINE,
         clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """An absent folder is no error yet.
 
@@ -87,20 +99,34 @@ class Vault:
             path: the vault's folder.
             cache_dir: where the index is kept from one start to the next; without it, it is temporary.
             deny: rules of the share policy that come before the vault's own.
+            rules_file: where the rules last in force are kept; without it, only in memory.
             cache_bytes_max: bound of the content cache.
             index_wait_s: how long a look-up waits for an index that is being built.
             inline: how much of a vault is surveyed in this process.
             clock_ns: the wall clock that file times are measured against.
+            clock_s: our own clock, which only goes forward.
 
         Raises:
             RuleInvalid: one of `deny` is no rule.
         """
         self.root: Final = VaultRoot(path)
-        self.policy: Final = Policy(self.root, deny)
+        keeper = RulesKeeper(rules_file) if rules_file is not None else None
+        self.policy: Final = Policy(self.root, deny, keeper=keeper, clock_ns=clock_ns, clock_s=clock_s)
+        self.visibility: Final = NoteVisibility(clock_ns=clock_ns, clock_s=clock_s)
         self.index: Final = Index(cache_dir, os.fspath(self.root.path))
-        self._cache: Final = ContentCache(self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns)
+        self._cache: Final = ContentCache(
+            self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns, withhold_private=True
+        )
         self._upkeep: Final = Upkeep(
-            self.root, self.index, self.policy, deny, clock_ns=clock_ns, is_busy=self._is_busy, inline=inline
+            self.root,
+            self.index,
+            self.policy,
+            self.visibility,
+            deny,
+            clock_ns=clock_ns,
+            clock_s=clock_s,
+            is_busy=self._is_busy,
+            inline=inline,
         )
         self._index_wait_s = index_wait_s
         self._last_read = 0.0
@@ -152,62 +178,162 @@ class Vault:
         """
         return self._upkeep.reconcile()
 
+    def settle(self) -> Changes:
+        """Looks again at what had to wait (`due_s`): the ignore rules, notes that may still be being written,
+        notes that are missing; what that changed. Reads files."""
+        self.policy.refresh()
+        self.read(self.visibility.held)
+        if self.visibility.wants_search or self.policy.wants_count:
+            try:
+                return self.reconcile()
+            except ReadFailed:
+                return Changes()
+        return self._asking(lambda: self._upkeep.refresh(self.visibility.held))
+
+    def due_s(self) -> float | None:
+        """When, by our own clock, `settle` may find something; None: nothing has to wait."""
+        due = [each for each in (self.policy.due_s(), self.visibility.due_s()) if each is not None]
+        return min(due, default=None)
+
     @property
     def error(self) -> str | None:
         """Why the last reconcile failed; None once one succeeded."""
         return self._upkeep.error
 
-    def statistics(self) -> VaultStatistics:
-        """Counts, and what is wrong with the vault."""
+    def statistics(self, *, named: bool = True) -> VaultStatistics:
+        """Counts, and what is wrong with the vault; `named`: with the names of files, which may be withheld."""
         progress = self._upkeep.progress()
-        return VaultStatistics(self._cache.statistics(), progress, progress.withheld, tuple(self._warnings()))
+        warnings = tuple(self._warnings(named=named))
+        return VaultStatistics(self._cache.statistics(), progress, progress.withheld, warnings)
 
     # -- the share policy --
 
     def is_withheld(self, note: NoteId) -> bool:
-        """Whether the note is withheld by the rules, or is known to be private; touches no file."""
-        return self.policy.denies(note) or note in self.index.private
+        """Whether a note that the index or the folder names is withheld, as far as is known; touches no file."""
+        return self.policy.denies(note) or self.visibility.is_hidden(note)
+
+    def withholds(self, note: NoteId) -> bool:
+        """Whether a note that the log names is withheld. One that nobody looked at yet is looked at; of one that
+        is gone what is remembered counts, and where nothing is, it is withheld."""
+        known = self.known_to_withhold(note)
+        return self.look_at(note) if known is None else known
+
+    def look_at(self, note: NoteId) -> bool:
+        """Reads a note that the log names, so that what is found lasts; whether it is withheld at present."""
+        withheld = not isinstance(self.read([note])[0], Note)
+        if not withheld or self.visibility.is_private(note):
+            self.visibility.looked_at(note)
+        return withheld
+
+    def known_to_withhold(self, note: NoteId) -> bool | None:
+        """As `withholds`, without reading; None: nobody looked at the note yet."""
+        if self.is_withheld(note):
+            return True
+        finding = self.visibility.finding(note)
+        return None if finding is None else finding is not Visibility.SHOWN
+
+    def renamed(self, old: NoteId, new: NoteId) -> None:
+        """The log says that a note moved: it may be shown or not as before."""
+        if self.visibility.finding(old) is None and not self.is_withheld(old) and self._was_indexed(old):
+            self.visibility.looked_at(old)
+        self.visibility.renamed(old, new)
+
+    def has_shown(self, note: NoteId) -> bool:
+        """Whether a note that the log names could be shown, now or earlier."""
+        return self.visibility.finding(note) in (Visibility.SHOWN, Visibility.WITHDRAWN)
+
+    def is_taken(self, path: NoteId) -> bool:
+        """Whether there is a file at exactly this path, withheld or not; opens nothing."""
+        try:
+            self.root.stat_note(path)
+        except ReadFailed:
+            return True
+        except ToolError:
+            return False
+        return True
+
+    def why(self, note: NoteId) -> list[Reason]:
+        """All that withholds the note at its present path, for the person whose vault it is; nothing where it is
+        shown. Reads the file."""
+        withheld, rules = self.withholds(note), self.denied(note)
+        found = []
+        if not rules and self.visibility.is_private(note):
+            found.append(Reason("frontMatter", "its front matter withholds it, as it was last read"))
+        elif note in self.visibility.held:
+            found.append(Reason("settling", "its file changed a moment ago, and may still be being written"))
+        elif self.visibility.finding(note) in (Visibility.WITHHELD, Visibility.WITHDRAWN):
+            found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
+        elif self.visibility.is_hidden(note):
+            found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
+        elif withheld and not rules:
+            found.append(Reason("unknown", "there is no such file, and nothing is known of one"))
+        return [*rules, *found]
+
+    def denied(self, path: NoteId) -> list[Reason]:
+        """The rule that denies a path, if one does."""
+        rule = self.policy.why(path)
+        return [] if rule is None else [Reason("rule", rule)]
 
     @property
     def withholds_some(self) -> bool:
         """Whether a note is, or for all that is known may be, withheld, or was before it was deleted."""
         known = self.index_state() == "ready" and self.policy.problem is None
-        return not known or len(self.index.private) > 0 or self._upkeep.progress().withheld > 0
+        return not known or self.visibility.hides_some or self._upkeep.progress().withheld > 0
 
     @property
     def privacy_version(self) -> int:
-        """Moves whenever a note was found private that was not known to be, or the other way round."""
-        return self.index.private.version
+        """Another value whenever another note may be withheld."""
+        return self.visibility.version
 
-    def _shared(self, found: Note | NoteFailure) -> Note | NoteFailure:
+    def _shared(self, found: Read) -> Note | NoteFailure:
         """What was read, as it may leave here: of a withheld note just what a missing one gives."""
         note = found.id
-        if self.policy.denies(note):
+        if isinstance(found, NoteFailure):
+            is_missing = found.code == NoteNotFound.code and self.visibility.is_missing(note)
+            return missing_note(note) if is_missing or self.visibility.is_hidden(note) else found
+        was_hidden = self.visibility.is_hidden(note)
+        private = isinstance(found, PrivateNote)
+        if not self.visibility.saw(note, found.stat, private=private, was_shown=self._was_indexed):
+            if private and not was_hidden:
+                self._upkeep.hide(note)
             return missing_note(note)
-        if not isinstance(found, Note):
-            return missing_note(note) if note in self.index.private else found
-        private = self.policy.is_private(found)
-        if self.index.private.learn(note, private):
-            self._upkeep.file([note])  # Counts and scores of the index must not tell of it either.
-        return missing_note(note) if private else found
+        if was_hidden:
+            self._upkeep.file([note])
+        assert isinstance(found, Note)
+        return found
+
+    def _was_indexed(self, note: NoteId) -> bool:
+        return was_shown(self.index, note)
 
     # -- reading --
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         self._last_read = time.monotonic()
-        return [self._shared(found) for found in self._cache.read_many(notes)]
+        # A denied note is not touched, so that it costs what a missing one costs.
+        found = {each.id: each for each in self._cache.read_many(self._allowed(notes))}
+        return [self._shared(found[note]) if note in found else missing_note(note) for note in notes]
 
     def read_warm(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
         """As `read`, if every note is in the cache and unchanged; else None."""
         self._last_read = time.monotonic()
-        found = self._cache.read_warm(notes)
-        if found is None or any(self._is_news(each) for each in found):
+        read = self._cache.read_warm(self._allowed(notes))
+        if read is None or any(self._is_news(each) for each in read):
             return None
-        return [self._shared(each) for each in found]
+        found = {each.id: each for each in read}
+        return [self._shared(found[note]) if note in found else missing_note(note) for note in notes]
 
-    def _is_news(self, found: Note | NoteFailure) -> bool:
+    def _allowed(self, notes: Sequence[NoteId]) -> list[NoteId]:
+        allowed = [note for note in notes if not self.policy.denies(note)]
+        if len(allowed) < len(notes):
+            for note in set(notes).difference(allowed):
+                self.visibility.let_go(note)
+        return allowed
+
+    def _is_news(self, found: Read) -> bool:
         """Whether the note turned private, or ceased to be: the index must hear of it, which takes a file."""
-        return isinstance(found, Note) and self.policy.is_private(found) is not (found.id in self.index.private)
+        if isinstance(found, NoteFailure):
+            return False
+        return isinstance(found, PrivateNote) is not self.visibility.is_hidden(found.id)
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         known = self._asking(lambda: self.index.entries(list(notes)))
@@ -230,15 +356,7 @@ class Vault:
     def has(self, note: NoteId) -> bool:
         """Whether there is a file at exactly this path, readable or not, that is not known to be withheld; opens
         nothing."""
-        if self.is_withheld(note):
-            return False
-        try:
-            self.root.stat_note(note)
-        except ReadFailed:
-            return True
-        except ToolError:
-            return False
-        return True
+        return not self.is_withheld(note) and self.is_taken(note)
 
     # -- names and links --
 
@@ -421,7 +539,7 @@ class Vault:
             entry = indexed(found, self.policy, certain=False).entry if isinstance(found, Note) else None
         return None if entry is None or entry.withheld is not Withheld.NO or self.is_withheld(note) else entry
 
-    def _warnings(self) -> Iterable[str]:
+    def _warnings(self, *, named: bool) -> Iterable[str]:
         report = self._upkeep.report
         if self._upkeep.error is not None:
             yield self._upkeep.error
@@ -433,7 +551,8 @@ class Vault:
             (report.same_name, "differ from another note's path only in Unicode normalisation"),
         ):
             if names:
-                yield f"{len(names)} {says}: {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}"
+                shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}" if named else ""
+                yield f"{len(names)} {says}{shown}"
 
 
 class _Files:

@@ -49,6 +49,15 @@ class WarmVault:
             raise NotWarm
         return found
 
+    def withholds(self, note: NoteId) -> bool:
+        """As `Vault.withholds`."""
+        known = self._vault.known_to_withhold(note)
+        if known is None:
+            if self._vault.has(note):
+                raise NotWarm
+            return True
+        return known
+
     def resolve(self, reference: str, state: VaultState) -> Resolution:
         try:
             found = resolve(reference, self, state)

@@ -18,7 +18,15 @@ from ..bundling import make_bundle, under_pseudonyms
 from ..config import Settings, load_settings
 from ..errors import SettingsInvalid
 from .call_readers import call_source
-from .common import daemon_options, print_warnings, segment_progress, shown, write_lines
+from .common import (
+    check_visibility,
+    daemon_options,
+    print_warnings,
+    segment_progress,
+    shown,
+    visibility_option,
+    write_lines,
+)
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -40,6 +48,7 @@ _REDACTED: Final = (
 @click.option("--from", "since", metavar="SEQ|TIME", help="From this event on, or from this time on.")
 @click.option("--to", "until", metavar="SEQ|TIME", help="Up to this event, or this time (default: the last one).")
 @click.option("--redact", is_flag=True, help="Put pseudonyms for names, paths and texts.")
+@visibility_option
 @click.option(
     "--data-dir",
     type=click.Path(exists=True, file_okay=False),
@@ -53,6 +62,7 @@ def bundle_command(
     since: str | None,
     until: str | None,
     redact: bool,
+    with_visibility: bool,
     data_dir: str | None,
     socket_path: str | None,
     workspace: str | None,
@@ -67,6 +77,7 @@ def bundle_command(
     """
     if last is not None and since is not None:
         raise click.UsageError("--last counts back from the end; with --from leave it out.")
+    check_visibility(redact=redact, with_visibility=with_visibility)
     with ExitStack() as open_until_written:
         source = open_until_written.enter_context(call_source(data_dir, socket_path, workspace))
         draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))
@@ -83,7 +94,9 @@ def bundle_command(
             made = open_until_written.enter_context(under_pseudonyms(part))
             part, lost = made.part, made.calls_lost
         settings = _settings(workspace)
-        manifest = make_bundle(draft, part, settings=settings, created=system_clock(), redacted=redact)
+        manifest = make_bundle(
+            draft, part, settings=settings, created=system_clock(), redacted=redact, visibility=with_visibility
+        )
         size = draft.tell()
         draft.seek(0)
         write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), output)

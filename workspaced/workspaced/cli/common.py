@@ -55,6 +55,24 @@ def at_option(function: F) -> F:
     )(function)
 
 
+def visibility_option(function: F) -> F:
+    """`--with-visibility`: what the log says of withheld notes leaves the machine too."""
+    return click.option(
+        "--with-visibility",
+        is_flag=True,
+        help="Keep the events that say which notes are withheld; they name private notes.",
+    )(function)
+
+
+def check_visibility(*, redact: bool, with_visibility: bool) -> None:
+    """
+    Raises:
+        UsageError: both are asked for.
+    """
+    if redact and with_visibility:
+        raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
+
+
 def vault_option(function: F) -> F:
     """`--vault`: start a daemon for it if none runs."""
     return click.option(

@@ -3,6 +3,7 @@
 import secrets
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,16 @@ from workspaced_events.record import decode_event, encode_event
 
 from ..__about__ import __version__
 from ..sync_client import SyncClient
-from .common import daemon, daemon_options, json_option, print_json, segment_progress, write_lines
+from .common import (
+    check_visibility,
+    daemon,
+    daemon_options,
+    json_option,
+    print_json,
+    segment_progress,
+    visibility_option,
+    write_lines,
+)
 from .hunt import find_command, shrink_command
 
 PAGE_EVENTS = 5_000
@@ -48,17 +58,24 @@ def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
 @log_command.command("export")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
 @click.option("--redact", is_flag=True, help="Put pseudonyms for names, paths and texts.")
+@visibility_option
 @data_dir_option
 @daemon_options
 def export_command(
-    output: Path | None, redact: bool, data_dir: Path | None, socket_path: str | None, workspace: str | None
+    output: Path | None,
+    redact: bool,
+    with_visibility: bool,
+    data_dir: Path | None,
+    socket_path: str | None,
+    workspace: str | None,
 ) -> None:
     """Print the log as JSON Lines: a header, then one event a line.
 
     A redacted export folds to the same state under other names. It still shows what happened when, the structure
     of folders and texts, and the length of every word; equal words stay equal.
     """
-    lines = _redacted_lines if redact else export_lines
+    check_visibility(redact=redact, with_visibility=with_visibility)
+    lines = _redacted_lines if redact else partial(export_lines, visibility=with_visibility)
     if data_dir is not None:
         events: list[Event] = []
         scan = _scan(data_dir, events.extend)

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.limits import (
     BATCH_ACTIONS_MAX,
     BATCH_BYTES_MAX,
     READ_EVENTS_MAX,
-    SHARING_CLIENT_CHARS_MAX,
     SOURCE_CHARS_MAX,
 )
 from workspaced_events.recorder import Done, Outcome
-from workspaced_events.state import client_key
 
 from .. import said
 from ..__about__ import __version__
@@ -33,11 +30,11 @@ from ..limits import (
 )
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..service import Service
-from ..sharing import setting
 from ..snapshot import Snapshot
 from ..subscriptions import Subscription
-from . import called, context
+from . import called, context, share
 from .jsonrpc import RequestId
+from .params import Params
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -46,10 +43,6 @@ DEFERRED: Final = object()
 CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
 Seq = Annotated[int, Meta(ge=0)]
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
-
-
-class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Parameters of a method; an unknown one is an error."""
 
 
 class ClientInfo(msgspec.Struct, frozen=True):
@@ -90,11 +83,6 @@ class Log(Params, frozen=True):
     from_: Seq = msgspec.field(name="from", default=1)
     limit: Annotated[int, Meta(ge=1, le=READ_EVENTS_MAX)] = 1_000
     types: list[str] | None = None
-
-
-class Share(Params, frozen=True):
-    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
-    level: Sharing | None = None
 
 
 class Nothing(Params, frozen=True):
@@ -237,14 +225,6 @@ async def reconcile(connection: "Connection", _id: RequestId | None, _params: No
     return {"vaults": connection.service.status()["vaults"], "clock": connection.service.clock()}
 
 
-async def share(connection: "Connection", _id: RequestId | None, params: Share) -> Any:
-    service = connection.service
-    if params.level is not None:
-        await service.record(setting(params.client, params.level))
-    level = service.state.sharing_of(params.client)
-    return {"client": client_key(params.client), "level": level, "clock": service.clock()}
-
-
 def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
     connection.service.stop("workspaced/shutdown")
     return {}
@@ -275,7 +255,9 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/import": Method(said.Import, context.import_),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
-    "workspaced/share": Method(Share, share),
+    "workspaced/share": Method(share.Share, share.share),
+    "workspaced/share/why": Method(share.Why, share.why),
+    "workspaced/share/accept": Method(share.Accept, share.accept),
     "workspaced/shutdown": Method(Nothing, shutdown),
     "tools/list": Method(Page, list_tools),
     "tools/call": Method(CallTool, call_tool),

@@ -189,6 +189,11 @@ def _greet(connection: "Connection", _id: RequestId | None, _params: Hello) -> A
     return facts(connection.service)
 
 
+def _status(connection: "Connection", _id: RequestId | None, _params: Any) -> Any:
+    """`workspaced/status` as an agent may see it."""
+    return connection.service.status(named=False)
+
+
 _SHARED: Final = {
     "tools/list": Method(tools.Page, tools.list_tools, _LIST),
     "tools/call": METHODS["tools/call"],
@@ -202,7 +207,7 @@ _WATCHING: Final = {
 }
 _OURS: Final = {
     "workspaced/hello": Method(Hello, _greet),
-    "workspaced/status": Method(Anything, METHODS["workspaced/status"].handler),
+    "workspaced/status": Method(Anything, _status),
 }
 _PING: Final = {"ping": Method(Anything, greeting.ping)}
 _OF_MODERN: Final = {

@@ -162,7 +162,7 @@ def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
 
 def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None, bool]:
     """The body; what creates the explicit cache, if anything does; whether the template knows of one."""
-    compiled = None
+    compiled = context = None
     try:
         compiled = _compiled(template.text)
         context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
@@ -171,6 +171,10 @@ def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dic
         created = str(macro()) if callable(macro) else None
     except Exception as error:  # whatever a template does wrong, its user is told where
         raise _failed(template, error, compiled) from error
+    finally:
+        if context is not None:  # its macros refer to it: else only the garbage collector would remove the request
+            context.vars.clear()
+            context.exported_vars.clear()
     body = _object(template, text)
     if created is None:
         return body, None, False

@@ -1,0 +1,115 @@
+"""`make mutants`: breaks each guarantee once, and sees the tests that it names fail.
+
+A fault is a file `NAME.toml` beside this one:
+
+    guards = "row 4"            # or "finding 12", or the room that it is planted in
+    breaks = "what no longer holds"
+    file = "events/workspaced_events/log/segments.py"
+    old = "text that occurs exactly once in that file"
+    new = "what stands there instead"
+    killed_by = ["tests/faults/test_disk_faults.py::test_name"]
+
+The faults are planted in a copy of the tree, one after the other. Each must make one of its tests fail; one that
+no test notices, or that cannot be planted, makes this program end with 1. With names (`run.py row-04 row-17`)
+only those are planted.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SOURCES = ("events", "tools", "workspaced")
+COPIED = (*SOURCES, "tests", "bench", "schemas", "clients", "pyproject.toml", "README.md", "FAULTS.md", "docs")
+NOT_COPIED = shutil.ignore_patterns("node_modules", "__pycache__", ".*_cache")
+FAILED, PASSED = 1, 0
+"""What pytest ends with."""
+TIMEOUT_S = 120
+
+
+class Mutant(NamedTuple):
+    """One planted fault."""
+
+    name: str
+    guards: str
+    breaks: str
+    file: str
+    old: str
+    new: str
+    killed_by: list[str]
+
+    def planted_in(self, text: str) -> str:
+        """The file's text with the fault.
+
+        Raises:
+            ValueError: there is no one place for it.
+        """
+        if (times := text.count(self.old)) != 1:
+            raise ValueError(f"{self.name}: `old` occurs {times} times in {self.file}, and not once")
+        return text.replace(self.old, self.new)
+
+
+def mutants() -> list[Mutant]:
+    """All that are checked in, by name."""
+    return [Mutant(path.stem, **tomllib.loads(path.read_text())) for path in sorted(HERE.glob("*.toml"))]
+
+
+def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
+    """Plants the fault in the copied tree, runs its tests and takes it out again."""
+    file = tree / mutant.file
+    text = file.read_text()
+    started = time.monotonic()
+    try:
+        file.write_text(mutant.planted_in(text))
+        paths = [str(tree / each) for each in SOURCES]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.killed_by],
+            cwd=tree,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        code, output = done.returncode, done.stdout[-2_000:]
+    except subprocess.TimeoutExpired:
+        code, output = FAILED, "hangs"
+    except ValueError as error:
+        code, output = None, str(error)
+    finally:
+        file.write_text(text)
+    found = "killed" if code == FAILED else "survived" if code == PASSED else "error"
+    line = {"mutant": mutant.name, "guards": mutant.guards, "is": found, "s": round(time.monotonic() - started, 1)}
+    return line if found == "killed" else {**line, "breaks": mutant.breaks, "output": output}
+
+
+def main(names: list[str]) -> int:
+    wanted = [each for each in mutants() if not names or each.name in names]
+    if missing := set(names) - {each.name for each in wanted}:
+        sys.stderr.write(f"There is no mutant {', '.join(sorted(missing))}.\n")
+        return 2
+    survived = 0
+    with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
+        tree = Path(directory)
+        for each in COPIED:
+            place = ROOT / each
+            (shutil.copytree if place.is_dir() else shutil.copy)(
+                place, tree / each, **({"ignore": NOT_COPIED} if place.is_dir() else {})
+            )
+        for mutant in wanted:
+            line = run(mutant, tree)
+            survived += line["is"] != "killed"
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

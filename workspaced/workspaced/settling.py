@@ -1,0 +1,115 @@
+"""What is looked at again, beside the calls of tools, for one served vault.
+
+Rules and notes that may still be being written have to be seen twice before they may show anything, notes that
+are missing have to be searched for (vault/policy, vault/visibility), and each note that the log names is looked at
+once, so that what is found of it lasts. Findings are recorded here.
+"""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from contextvars import Context, copy_context
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.limits import BATCH_ACTIONS_MAX
+from workspaced_tools.vault.changes import Changes
+from workspaced_tools.vault.vault import Vault
+
+_PAUSE_S: Final = 0.05
+_PAUSE_MAX_S: Final = 30.0
+"""Between two looks at what does not settle, such as notes of a folder that cannot be opened."""
+_SHOWN_DELAY_S: Final = 30.0
+"""That a note may be shown is recorded with other findings, and late: should a crash lose it, the note is withheld
+once it is gone. That a note is withheld is recorded at once."""
+_NAMED_MAX: Final = 10_000
+"""More notes named at once are looked at when they are asked for."""
+
+
+class Settler:
+    """One for each served vault."""
+
+    def __init__(self, vault_id: VaultId, vault: Vault, record: Callable[[list[Action]], object]) -> None:
+        """`record` queues actions for the log; on any thread."""
+        self._id = vault_id
+        self._vault = vault
+        self._record = record
+        self._found: deque[tuple[NoteId, bool]] = deque()
+        self._named: set[NoteId] = set()
+        self._unsettled: set[NoteId] = set()
+        """Named, and to be looked at again once they have settled."""
+        self._flush_at_s = math.inf
+        self._woken = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._context: Context | None = None
+        vault.visibility.on_finding = self._take
+        vault.visibility.on_unsettled = self._wake
+        vault.policy.on_unsettled = self._wake
+
+    async def run(self, changed: Callable[[Changes], Awaitable[None]]) -> None:
+        """Looks at whatever is due, until it is cancelled; `changed` gets what that changed."""
+        self._loop, self._context = asyncio.get_running_loop(), copy_context()
+        pause_s = _PAUSE_S
+        while True:
+            self._woken.clear()
+            if self._named:
+                names, self._named = self._named, set()
+                self._unsettled = await to_thread.run_sync(self._look_at, names, abandon_on_cancel=True)
+            now_s, due_s = time.monotonic(), self._vault.due_s()
+            if self._flush_at_s <= now_s:
+                self.flush()
+            look_in_s = math.inf if due_s is None else max(due_s - now_s, pause_s)
+            with anyio.move_on_after(min(look_in_s, max(self._flush_at_s - now_s, 0))):
+                await self._woken.wait()
+                continue
+            if look_in_s < math.inf:
+                await changed(await to_thread.run_sync(self._vault.settle, abandon_on_cancel=True))
+                self._named |= self._unsettled
+                due_s = self._vault.due_s()
+                has_settled = due_s is None or due_s > time.monotonic()
+                pause_s = _PAUSE_S if has_settled else min(2 * pause_s, _PAUSE_MAX_S)
+
+    def named(self, notes: Iterable[NoteId]) -> None:
+        """The log names these notes: those that nobody looked at yet are looked at soon. On the loop's thread."""
+        finding = self._vault.visibility.finding
+        new = [note for note in notes if finding(note) is None]
+        if new and len(self._named) < _NAMED_MAX:
+            self._named.update(new)
+            self._woken.set()
+
+    def flush(self) -> None:
+        """Records what was found so far; on any thread."""
+        self._flush_at_s = math.inf
+        while self._found:
+            actions: list[Action] = []
+            with suppress(IndexError):
+                while len(actions) < BATCH_ACTIONS_MAX:
+                    note, shown = self._found.popleft()
+                    data = c.NoteShown(note) if shown else c.NoteWithheld(note)
+                    actions.append(Action(data, vault=self._id))
+            self._record(actions)
+
+    def _look_at(self, notes: Iterable[NoteId]) -> set[NoteId]:
+        """Looks at the notes; those of which nothing can be found yet."""
+        for note in notes:
+            self._vault.look_at(note)
+        return set(notes).intersection(self._vault.visibility.held)
+
+    def _take(self, note: NoteId, shown: bool) -> None:
+        self._found.append((note, shown))
+        delay_s = _SHOWN_DELAY_S if shown else 0.0
+        self._flush_at_s = min(self._flush_at_s, time.monotonic() + delay_s)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._woken.set, context=self._context)
