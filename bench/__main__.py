@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import context, mcp_calls, peers, publish, recording, replay, scale, shrink, tools, vault
+from . import context, mcp_calls, peers, privacy, publish, recording, replay, scale, shrink, tools, vault
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -25,6 +25,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publish.socket.64_clients": publish.many_clients,
     "tools": tools.warm,
     "visible": tools.visible,
+    "privacy": privacy.probes,
     "recording.overhead": recording.overhead,
     "recording.hour": recording.hour,
     "index.build": vault.build,

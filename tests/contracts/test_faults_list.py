@@ -8,8 +8,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "FAULTS.md").read_text()
 ROWS = [line for line in TEXT.splitlines() if re.match(r"\| \d+ \|", line)]
-NOT_YET = {30}
-"""HTTP does not exist yet."""
+LAST = 64
+NOT_YET = {30, 49, *range(54, 62), 64}
+"""Row 30 comes with the inspector."""
 
 
 def numbers() -> list[int]:
@@ -17,7 +18,7 @@ def numbers() -> list[int]:
 
 
 def test_every_row_of_the_table_stands_there_once_and_in_order() -> None:
-    assert numbers() == [number for number in range(1, 46) if number not in NOT_YET]
+    assert numbers() == [number for number in range(1, LAST + 1) if number not in NOT_YET]
 
 
 def test_every_row_names_a_test() -> None:
