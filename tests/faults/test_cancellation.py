@@ -1,7 +1,6 @@
-"""Publishes that are cancelled at each of their awaits, in the daemon and in the client. Row 22 of the table of faults."""
+"""Publishes cancelled at each of their awaits, in the daemon and in the client. Row 22 of the table of faults."""
 
 import importlib.util
-import json
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import msgspec
 import pytest
 
@@ -27,7 +27,9 @@ sys.modules["session_machine"] = session_machine
 _SPEC.loader.exec_module(session_machine)
 
 LIMIT_S = 20
-SETTINGS = said.Start(conversation="talk", provider="openai", model="m", context_window=100_000, output_reserve=1_000)
+SETTINGS = said.Start(
+    conversation="talk", provider="openai", model="m", context_window=100_000, output_reserve=1_000
+)
 
 
 class Steps(Awaitable[Any]):
@@ -154,7 +156,7 @@ def test_row_22_cancelled_at_any_await_the_event_is_there_or_not_and_a_retry_mak
         before = writer.wait if written else lambda: None
         cancelled, count = session.run(cancelled_at(last, publish(session, last), before))
         writer.wait()
-        session.run(anyio.sleep(0))  # an outcome that nobody waits for any more
+        session.run(anyio.lowlevel.checkpoint())  # an outcome that nobody waits for any more
         is_it = named(last)[publish.__name__]
         there = [event for event in folded(session) if is_it(event)]
         assert len(there) <= 1
