@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from workspaced.errors import RemoteError
 from workspaced.limits import FLUSH_BYTES, NOTIFICATION_EVENTS_MAX, UNREAD_BYTES_MAX, UNREAD_S
 
 MEGABYTE = 1024 * 1024
@@ -125,6 +126,39 @@ def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_
     assert len([event for event in events if event.id in acknowledged]) == 60
     assert not any(was for name, was in before_it.items() if int(name[5:]) % 4 == 0)
     assert all(was for name, was in before_it.items() if int(name[5:]) % 4 == 2)
+
+
+# -- 23 --
+
+
+def test_row_23_of_one_id_sent_at_once_with_other_data_one_is_recorded_also_after_restarts(
+    daemon: Any, look: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch")
+    wires = [running.wire() for _ in range(16)]
+    for number, wire in enumerate(wires):
+        actions = [look(f"{number % 2}.md", "same"), look("own.md", f"own-{number}")]
+        wire.request("workspaced/publish", {"actions": actions})
+    answers = [wire.line() for wire in wires]
+    taken = [each["result"]["events"] for each in answers if "result" in each]
+    refused = [each["error"]["data"] for each in answers if "error" in each]
+    (seq,) = {events[0]["seq"] for events in taken}
+    assert len(taken) == 8 and sum(not events[0]["duplicate"] for events in taken) == 1
+    assert {each["code"] for each in refused} == {"CONFLICT"} and {each["seq"] for each in refused} == {seq}
+    acknowledged = {event["id"]: event["seq"] for events in taken for event in events}
+    note = verified(running, acknowledged)[seq - 1].data.note
+    for end in (running.kill, running.stop):
+        end()
+        running.start()
+        client = running.connect()
+        (receipt,) = client.publish([look(note, "same")])
+        assert receipt == {"seq": seq, "id": "same", "duplicate": True}
+        for other in (look("other.md", "same"), {"type": "note_pinned", "data": {"note": note}, "id": "same"}):
+            with pytest.raises(RemoteError) as raised:
+                client.publish([look("new.md"), other])
+            assert raised.value.code == "CONFLICT" and raised.value.details["seq"] == seq
+        events = verified(running, acknowledged)
+        assert not any(getattr(event.data, "note", None) == "new.md" for event in events), "half a batch was kept"
 
 
 # -- 24 --
