@@ -135,7 +135,7 @@ def read_header(line: bytes, name: str) -> ExportHeader:
         raise InvalidArgument(f"{name} is empty.", hint="Make an export with `workspaced log export`.")
     try:
         header = _HEADER.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         header = ExportHeader("", 0)
     if header.workspaced != "log":
         raise InvalidArgument(

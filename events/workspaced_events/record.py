@@ -37,6 +37,13 @@ def decode_event(payload: bytes | msgspec.Raw, catalogue: int = CATALOGUE_VERSIO
     Raises:
         msgspec.MsgspecError: not even an envelope of an event, or no JSON at all.
     """
+    try:
+        return _event(payload, catalogue)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _event(payload: bytes | msgspec.Raw, catalogue: int) -> Event:
     if catalogue < CATALOGUE_VERSION:
         payload = upcast_event(payload, catalogue)
     try:
@@ -54,10 +61,22 @@ def decode_batch(payload: bytes | memoryview, catalogue: int = CATALOGUE_VERSION
     Raises:
         msgspec.MsgspecError: the payload is no array of events.
     """
+    try:
+        return _batch(payload, catalogue)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _batch(payload: bytes | memoryview, catalogue: int) -> list[Event]:
     if catalogue < CATALOGUE_VERSION:
         payload = upcast_batch(payload, catalogue)
     try:
         batch: list[Event] = _BATCH.decode(payload)
     except msgspec.ValidationError:
-        return [decode_event(raw) for raw in _RAW_BATCH.decode(payload)]
+        return [_event(raw, CATALOGUE_VERSION) for raw in _RAW_BATCH.decode(payload)]
     return batch
+
+
+def _too_deep() -> msgspec.DecodeError:
+    """No action is nested so deep: somebody else wrote it."""
+    return msgspec.DecodeError("it is nested too deep")

@@ -99,29 +99,45 @@ def looked_at(note: str, name: str | None = None) -> dict[str, Any]:
     return {"type": "active_note_set", "data": {"note": note}} | ({} if name is None else {"id": name})
 
 
+def large_batch(name: str, number: int) -> list[dict[str, Any]]:
+    """Some 150 KB: many events for the log, or a few texts that become blobs."""
+    if number % 2:
+        note = "/".join(["d" * 250] * 3)
+        return [looked_at(f"{note}/{each}.md", f"{name}:{each}") for each in range(150)]
+    text = f"{name} " * (36_000 // len(name))
+    selection = {"note": "a.md", "startLine": 1, "endLine": 2}
+    return [
+        {"type": "selection_changed", "data": {**selection, "text": f"{each} {text}"}, "id": f"{name}:{each}"}
+        for each in range(4)
+    ]
+
+
 class Crowd:
     """Many bare connections that publish without waiting for answers, then read them all.
 
     Attributes:
         acknowledged: the sequence of each acknowledged id.
-        refused: the error of each refused id.
+        kept: the names of the acknowledged batches.
+        refused: the error of each refused batch, by its name: an id, or what stands before the colon of its ids.
     """
 
     def __init__(self, running: Any, clients: int) -> None:
         self.wires = [running.wire() for _ in range(clients)]
         self.acknowledged: dict[str, int] = {}
+        self.kept: set[str] = set()
         self.refused: dict[str, dict[str, Any]] = {}
         self.worst_s = 0.0
         self._sent: list[tuple[Any, int, str, float]] = []
         for wire in self.wires:
             wire.ask("workspaced/hello", {"client": {"name": "crowd"}})
 
-    def publish(self, each: int, stem: str) -> None:
-        """`each` publishes on every connection, nothing read in between."""
+    def publish(self, each: int, stem: str, large: int = 0) -> None:
+        """`each` publishes on every connection, nothing read in between; the first `large` send large batches."""
         for number, wire in enumerate(self.wires):
             for turn in range(each):
                 name = f"{stem}-{number}-{turn}"
-                sent = wire.request("workspaced/publish", {"actions": [looked_at(f"{name}.md", name)]})
+                actions = large_batch(name, turn) if number < large else [looked_at(f"{name}.md", name)]
+                sent = wire.request("workspaced/publish", {"actions": actions})
                 self._sent.append((wire, sent, name, time.monotonic()))
 
     def collect(self) -> None:
@@ -140,8 +156,8 @@ class Crowd:
                     self.refused[name] = message["error"]
                 else:
                     self.worst_s = max(self.worst_s, time.monotonic() - at)
-                    (receipt,) = message["result"]["events"]
-                    self.acknowledged[name] = receipt["seq"]
+                    self.acknowledged |= {each["id"]: each["seq"] for each in message["result"]["events"]}
+                    self.kept.add(name)
         assert not waiting
 
     def codes(self) -> set[str]:

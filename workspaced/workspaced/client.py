@@ -53,13 +53,13 @@ class Client:
         self._name = name
         self._timeout_s = timeout_s
         self._ids = itertools.count(1)
-        self._stream: SocketStream | None = None
+        self._lines: MemoryObjectSendStream[bytes] | None = None
+        """To the task that writes: a caller that is cancelled leaves no half line behind."""
         self._connected = anyio.Event()
         self._pending: dict[int, _Pending] = {}
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
         self._unclaimed: list[Notice] = []
         self._snapshot: dict[str, Any] | None = None
-        self._sending = anyio.Lock()
 
     @classmethod
     @asynccontextmanager
@@ -201,13 +201,21 @@ class Client:
     async def _keep(self, stream: SocketStream) -> None:
         """Serves one connection after the other, beginning with `stream`, until it is cancelled."""
         while True:
-            async with stream, anyio.create_task_group() as tasks:
-                self._stream = stream
-                tasks.start_soon(self._greet, stream)
-                await self._read(stream)
-                self._lose()
-                tasks.cancel_scope.cancel()
+            self._lines, lines = anyio.create_memory_object_stream[bytes](0)
+            with self._lines, lines:
+                async with stream, anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._write, stream, lines)
+                    tasks.start_soon(self._greet, stream)
+                    await self._read(stream)
+                    self._lose()
+                    tasks.cancel_scope.cancel()
             stream = await self._dial_again()
+
+    async def _write(self, stream: SocketStream, lines: MemoryObjectReceiveStream[bytes]) -> None:
+        """Writes each line whole; once that fails, nobody waits to hand over another."""
+        with lines, suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for line in lines:
+                await stream.send(line)
 
     async def _greet(self, stream: SocketStream) -> None:
         """Says hello, shows the last view again, and lets waiting calls go on."""
@@ -242,7 +250,7 @@ class Client:
 
     def _lose(self) -> None:
         self._connected = anyio.Event()
-        self._stream = None
+        self._lines = None
         pending, self._pending = self._pending, {}
         for waiting in pending.values():
             waiting.lost = True
@@ -277,14 +285,11 @@ class Client:
         number = next(self._ids)
         waiting = self._pending[number] = _Pending()
         try:
-            async with self._sending:
-                if self._stream is None:
-                    raise NoDaemon(
-                        f"The daemon on {self.path} is gone.", hint="The client connects again by itself."
-                    )
-                await self._stream.send(request_line(number, method, params))
+            if self._lines is None:
+                raise NoDaemon(f"The daemon on {self.path} is gone.", hint="The client connects again by itself.")
+            await self._lines.send(request_line(number, method, params))
             await waiting.done.wait()
-        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             waiting.lost = True
         finally:
             self._pending.pop(number, None)

@@ -27,6 +27,8 @@ RECENT_EVENTS: Final = 4_096
 GAP_EVENTS: Final = 10_000
 """A subscriber further behind than this gets a gap instead of the events."""
 NOTIFICATION_EVENTS_MAX: Final = 500
+CATCH_UPS_MAX: Final = 2
+"""So many subscribers read the log at a time: each has a notification's events in memory, and takes a thread."""
 COALESCE_S: Final = 0.05
 
 TAB_EXPIRY_INTERVAL_S: Final = 600.0

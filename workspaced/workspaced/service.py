@@ -51,6 +51,7 @@ from .calls import Calls, MustCompare, ToolAnswer
 from .context import Contexts
 from .errors import TimedOut, UnknownTool
 from .limits import (
+    CATCH_UPS_MAX,
     COMPARES_PER_CALL_MAX,
     CONTEXT_TEXTS_CHARS_MAX,
     MIN_SEQ_WAIT_S,
@@ -113,6 +114,8 @@ class Service:
         """The names that the connected clients gave themselves."""
         self.stopping = anyio.Event()
         self.stop_reason = "requested"
+        self.catching_up = anyio.Semaphore(CATCH_UPS_MAX)
+        """Of subscribers that read the log."""
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
         self._moments = LogMoments(self.log, self.recorder.state)

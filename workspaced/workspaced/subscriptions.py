@@ -96,16 +96,19 @@ class Subscription:
 
     async def _catch_up(self) -> None:
         try:
-            events = await self._service.in_thread(
-                self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
-            )
+            async with self._service.catching_up:
+                if self._closed or not self._outlet.writable:
+                    return  # others have filled the connection meanwhile: `tail_moved` is called once it reads
+                events = await self._service.in_thread(
+                    self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
+                )
         except (LogError, OSError) as error:
             # The subscriber learns what it misses; the log's trouble is no reason to stop serving.
             logger.warning("events for %s cannot be read: %s", self.id, error)
             events = []
         finally:
             self._busy = False
-        if self._closed:
+        if self._closed or not self._outlet.writable:
             return
         if events:
             self._send(events)

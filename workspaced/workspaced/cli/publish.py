@@ -126,6 +126,8 @@ def _action(line: bytes, number: int) -> Any:
         action = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.") from None
+    except RecursionError:
+        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.") from None
     if not isinstance(action, dict):
         raise SettingsInvalid(f"Line {number} of standard input: expected an object, got {line[:100]!r}.")
     return action

@@ -1,0 +1,194 @@
+"""Publishes cancelled at each of their awaits, in the daemon and in the client. Row 22 of the table of faults."""
+
+import importlib.util
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+
+from workspaced import Client, said
+from workspaced.conversing import spoken
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action
+from workspaced_events.ids import EventId, NoteId
+from workspaced_events.replay import replay
+from workspaced_events.state import to_json
+
+_SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
+assert _SPEC is not None and _SPEC.loader is not None
+session_machine = importlib.util.module_from_spec(_SPEC)
+sys.modules["session_machine"] = session_machine
+_SPEC.loader.exec_module(session_machine)
+
+LIMIT_S = 20
+SETTINGS = said.Start(
+    conversation="talk", provider="openai", model="m", context_window=100_000, output_reserve=1_000
+)
+
+
+class Steps(Awaitable[Any]):
+    """A coroutine that calls `at_last` at its `last`-th checkpoint, counting all of them."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], last: int, at_last: Callable[[], None]) -> None:
+        self.count = 0
+        self._inner = inner
+        self._last = last
+        self._at_last = at_last
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step: Callable[[Any], Any] = self._inner.send
+        given: Any = None
+        while True:
+            try:
+                waiting = step(given)
+            except StopIteration as end:
+                return end.value
+            self.count += 1
+            if self.count == self._last:
+                self._at_last()
+            try:
+                given, step = (yield waiting), self._inner.send
+            except BaseException as error:  # what is thrown into us is for the coroutine
+                given, step = error, self._inner.throw
+
+
+async def cancelled_at(last: int, inner: Coroutine[Any, Any, Any], before: Callable[[], None]) -> tuple[bool, int]:
+    """Whether it was cancelled at its `last`-th checkpoint, and how many it came to. `before` is called first."""
+    with anyio.CancelScope() as scope:
+
+        def cancel() -> None:
+            before()
+            scope.cancel()
+
+        steps = Steps(inner, last, cancel)
+        await steps
+    return scope.cancel_called, steps.count
+
+
+# -- in the daemon --
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Any]:
+    made = session_machine.Session(tmp_path, vaults=("one",)).open()
+    yield made
+    made.dispose()
+
+
+def looking(session: Any, number: int) -> Coroutine[Any, Any, Any]:
+    action = Action(c.ActiveNoteSet(NoteId(f"n{number}.md")), id=EventId(f"look-{number}"))
+    made: Coroutine[Any, Any, Any] = session.service.record([action])
+    return made
+
+
+def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
+    settings = msgspec.structs.replace(SETTINGS, conversation=f"talk-{number}")
+    made: Coroutine[Any, Any, Any] = session.service.contexts.start(settings, "agent")
+    return made
+
+
+def saying(session: Any, number: int) -> Coroutine[Any, Any, Any]:
+    message = said.Message(id=f"said-{number}", role="user", text=f"words {number}")
+    _messages, plan = spoken(said.Messages(conversation="talk", messages=[message]))
+    made: Coroutine[Any, Any, Any] = session.service.record(plan, "agent")
+    return made
+
+
+def named(number: int) -> dict[str, Callable[[Any], bool]]:
+    """Which events of the log each publish makes."""
+    return {
+        "looking": lambda event: event.id == f"look-{number}",
+        "starting": lambda event: getattr(event.data, "conversation", None) == f"talk-{number}",
+        "saying": lambda event: getattr(event.data, "message", None) == f"said-{number}",
+    }
+
+
+class Writer:
+    """Knows whether the writer has anything left that was submitted."""
+
+    def __init__(self, session: Any) -> None:
+        self._idle = threading.Event()
+        self._idle.set()
+        service = session.service
+        submit, deliver = service.recorder.submit, service.deliver
+
+        def submitting(*args: Any, **named: Any) -> None:
+            self._idle.clear()
+            submit(*args, **named)
+
+        def delivering(committed: Any) -> None:
+            deliver(committed)
+            self._idle.set()
+
+        service.recorder.submit, service.deliver = submitting, delivering
+
+    def wait(self) -> None:
+        """Returns once what was submitted lies on the disk and its outcome is on its way to the loop."""
+        assert self._idle.wait(LIMIT_S)
+
+
+def folded(session: Any) -> list[Any]:
+    """The log's events; the state is their fold."""
+    session.run(session.service.in_thread(session.service.settle))
+    events: list[Any] = []
+    result = replay(session.data, each=events.extend)
+    assert msgspec.json.encode(to_json(session.service.state)) == msgspec.json.encode(to_json(result.state))
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    return events
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["before it is written", "once it is written"])
+@pytest.mark.parametrize("publish", [looking, starting, saying], ids=lambda each: each.__name__)
+def test_row_22_cancelled_at_any_await_the_event_is_there_or_not_and_a_retry_makes_it_one(
+    session: Any, publish: Any, written: bool
+) -> None:
+    session.run(session.service.contexts.start(SETTINGS, "agent"))
+    writer = Writer(session)
+    cancelled, last, outcomes = True, 0, []
+    while cancelled:
+        last += 1
+        before = writer.wait if written else lambda: None
+        cancelled, count = session.run(cancelled_at(last, publish(session, last), before))
+        writer.wait()
+        session.run(anyio.lowlevel.checkpoint())  # an outcome that nobody waits for any more
+        is_it = named(last)[publish.__name__]
+        there = [event for event in folded(session) if is_it(event)]
+        assert len(there) <= 1
+        assert there or cancelled, "it was answered and is not there"
+        session.run(publish(session, last))
+        assert len([event for event in folded(session) if is_it(event)]) == 1, "the retry is no retry"
+        outcomes.append((cancelled, bool(there)))
+    assert last > 1 and count == last - 1, "it never waited: the test proves nothing"
+    assert not written or (True, True) in outcomes, "nothing was cancelled that had been written"
+    session.restart()
+    folded(session)
+
+
+# -- in the client --
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["a line", "more than a socket takes at once"])
+async def test_row_22_a_client_whose_publish_is_cancelled_at_any_await_goes_on_and_a_retry_makes_it_one(
+    daemon: Any, look: Any, verified: Any, large: bool
+) -> None:
+    running = daemon("--no-watch")
+    note = "/".join(["d" * 250] * 3)
+    acknowledged: dict[str, int] = {}
+    with anyio.fail_after(60):
+        async with Client.open(running.socket, name="fickle") as client:
+            cancelled, last = True, 0
+            while cancelled:
+                last += 1
+                batch = [look(f"{note}/{each}.md", f"gone-{last}-{each}") for each in range(600 if large else 1)]
+                cancelled, count = await cancelled_at(last, client.publish(batch), lambda: None)
+                for receipt in await client.publish(batch):
+                    acknowledged[receipt["id"]] = receipt["seq"]
+            assert last > 1 and count == last - 1, "it never waited: the test proves nothing"
+    events = verified(running, acknowledged)
+    assert len([event for event in events if event.id.startswith("gone-")]) == len(acknowledged)
