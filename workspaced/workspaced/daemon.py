@@ -179,6 +179,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         if settings.watch:
             tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
+    tasks.start_soon(service.examine_texts)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
 

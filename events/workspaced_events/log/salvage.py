@@ -8,6 +8,7 @@ missing, for people to look at. The damaged log is only read.
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from .segments import Batch
 AFTER_DAMAGE: Final = "after-damage.jsonl"
 _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 _BLOBS: Final = "blobs"
+_IMPORTED: Final = "imported"
 
 
 class AfterDamageHeader(msgspec.Struct, frozen=True):
@@ -146,4 +148,6 @@ def _copy_blobs(disk: Disk, to: Disk) -> int:
         for name in disk.names(f"{_BLOBS}/{directory}"):
             write_whole(to, f"{_BLOBS}/{directory}/{name}", disk.read(f"{_BLOBS}/{directory}/{name}"))
             count += 1
+    with suppress(FileNotFoundError):  # says which texts there never were (blob_check)
+        write_whole(to, _IMPORTED, disk.read(_IMPORTED))
     return count
