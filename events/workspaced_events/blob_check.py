@@ -118,7 +118,7 @@ def imported_up_to(disk: Disk) -> int:
     """The last event that came out of an export; 0 where the log is its own."""
     try:
         return int(disk.read(IMPORTED))
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):  # then what an export left behind is named as missing
         return 0
 
 

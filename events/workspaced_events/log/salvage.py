@@ -19,7 +19,7 @@ from ..record import decode_batch, encode_batch, encode_event
 from .disk import Disk, write_whole
 from .format import PREFIX_BYTES, parse_header, segment_first
 from .recovery import open_log
-from .scan import DIRECTORY, scan_log
+from .scan import DIRECTORY, read_segment, scan_log
 from .segments import Batch
 
 AFTER_DAMAGE: Final = "after-damage.jsonl"
@@ -99,7 +99,7 @@ def _behind(disk: Disk, last: int) -> dict[int, Event]:
     for name in disk.names(DIRECTORY):
         if segment_first(name) is None:
             continue
-        for payload in _standing_lines(disk.read(f"{DIRECTORY}/{name}")):
+        for payload in _standing_lines(read_segment(disk, name)):
             if (header := parse_header(payload)) is not None:
                 catalogue = header.catalogue  # also the best guess for a next segment whose header is gone
                 continue
