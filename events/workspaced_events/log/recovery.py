@@ -16,7 +16,7 @@ from ..limits import SEGMENT_BYTES_MAX
 from .disk import Disk, write_whole
 from .format import chain_text
 from .head import Head, HeadFile
-from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, scan_log
+from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, read_segment, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -94,13 +94,15 @@ def open_scanned(
         file, scan.tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
     else:
         name = f"{DIRECTORY}/{scan.tail.segment}"
-        content = disk.read(name, 0, scan.tail.offset)
+        content = read_segment(disk, scan.tail.segment, 0, scan.tail.offset)
         if scan.torn is not None or not scan.clean:
             write_whole(disk, name, content)
         file = disk.open(name)
     tail = scan.tail
     stamp = scan.head.stamp + 1 if scan.head else 0
     head = HeadFile(disk, Head(scan.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), stamp))
+    if head.problem is not None:
+        scan.warnings.append(f"log/HEAD cannot be written ({head.problem}); the log goes on without it.")
     writable = Writable(file, blake2b(content, digest_size=32), head, version, now)
     log = SegmentLog(
         disk,
@@ -115,7 +117,7 @@ def open_scanned(
 
 def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
     """Copies the torn bytes to `quarantine/`; a segment that never got its header goes there whole."""
-    content = disk.read(f"{DIRECTORY}/{torn.segment}", torn.offset)
+    content = read_segment(disk, torn.segment, torn.offset)
     taken = set(disk.names(QUARANTINE))
     stem = f"{torn.segment}.{torn.offset}"
     kept = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)

@@ -9,6 +9,7 @@ import errno
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -38,7 +39,7 @@ from .format import (
     verified_lines,
 )
 from .head import Head, HeadFile
-from .scan import DIRECTORY, Position, Tail
+from .scan import DIRECTORY, Position, Tail, read_segment
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
@@ -149,8 +150,9 @@ class SegmentLog:
         try:
             if self.failure is None:
                 writable.file.sync()  # what was cut back may not be yet; after a clean stop nobody looks for it
-                writable.head.write(self._head(clean=True))
-                writable.head.sync()
+                with suppress(OSError):  # without it the next start reads the log as after a crash
+                    writable.head.write(self._head(clean=True))
+                    writable.head.sync()
         finally:
             writable.head.close()
             writable.file.close()
@@ -285,6 +287,7 @@ class SegmentLog:
 
         Raises:
             LogDamaged: what lies on the disk no longer verifies.
+            LogUnreadable: the disk does not give it.
         """
         events: list[Event] = []
         taken = 0
@@ -319,7 +322,7 @@ class SegmentLog:
         offset, chain, chunk = position.offset, position.chain, _CHUNK_BYTES
         while end is None or offset < end:
             size = chunk if end is None else min(chunk, end - offset)
-            data = self._disk.read(f"{DIRECTORY}/{position.segment}", offset, size)
+            data = read_segment(self._disk, position.segment, offset, size)
             if not data:
                 if end is None:
                     return
