@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.limits import SELECTION_CHARS_MAX
+from workspaced_events.limits import SELECTION_CHARS_MAX, WAITING_CLIENT_BYTES_MAX
 
 MEGABYTE = 1024 * 1024
 
@@ -223,7 +223,7 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
         wire.ask("workspaced/publish", selecting(f"first-{number}"))
     memory = running.memory_bytes()
     slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
-    each, peak = 24, memory
+    each, peak = 16, memory
     for number, wire in enumerate(wires):
         for turn in range(each):
             wire.request("workspaced/publish", selecting(f"many-{number}-{turn}"))
@@ -260,7 +260,7 @@ def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(
     slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
     for turn in range(30):
         greedy.request("workspaced/publish", selecting(f"greedy-{turn}"))
-    refused = [greedy.line()["error"] for _ in range(30 - 4 * MEGABYTE // SELECTED_BYTES)]
+    refused = [greedy.line()["error"] for _ in range(30 - WAITING_CLIENT_BYTES_MAX // SELECTED_BYTES)]
     assert {error["data"]["code"] for error in refused} == {"BUSY"}
     other.request("workspaced/publish", selecting("other"))
     other.request("workspaced/status")  # while this is answered, the publish is not refused
