@@ -87,7 +87,7 @@ def test_row_55_and_one_that_connects_again_finds_a_stranger_there(daemon: Any) 
         running.socket.unlink()
 
 
-@pytest.mark.parametrize("command", [["publish", "active_note_set", "--note", "a.md"], ["status"], ["state"]])
+@pytest.mark.parametrize("command", [["publish", "active_note_set", "note=a.md"], ["status"], ["state"]])
 def test_row_55_so_does_the_command_line(daemon: Any, stranger: Stranger, command: list[str]) -> None:
     elsewhere = daemon(start=False)
     done = elsewhere.cli(*command, env={"WORKSPACED_SOCKET": str(stranger.path)})

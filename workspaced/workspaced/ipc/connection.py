@@ -26,7 +26,7 @@ from ..errors import RequestError
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..mcp.eras import Era, decide
 from ..mcp.watching import ResourceWatch
-from .address import peer_uid
+from ..peer import peer_uid
 from .framing import LineSplitter
 from .jsonrpc import (
     NO_ANSWER,
