@@ -34,6 +34,13 @@ SNAPSHOT_EVENTS: Final = 20_000
 
 # The writer: how much may wait for it.
 QUEUE_BATCHES_MAX: Final = 4_096
+WAITING_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of all clients' batches together,"""
+WAITING_CLIENT_BYTES_MAX: Final = 4 * 1024 * 1024
+"""and of one client's."""
+ACTION_BYTES: Final = 512
+"""What an action takes in memory beside its text: a line of short ones is nine times as large once it is read."""
+BUSY_RETRY_MS: Final = 100
 HEAD_DELAY_S: Final = 0.02
 """How long HEAD may be behind what was acknowledged: it is written while nobody waits for the disk."""
 HEAD_SYNC_INTERVAL_S: Final = 1.0

@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from .actions import Action, admit
 from .blobs import BlobStore
 from .catalogue import ENTRY_OF, Event
 from .clock import Clock
-from .errors import ActionError, BatchTooLarge, Busy, DiskFull, LogError, WorkspacedError
+from .errors import ActionError, BatchTooLarge, DiskFull, LogError, WorkspacedError
 from .fold import apply
 from .id_window import IdWindow, Seen, first_seq, seen_in
 from .ids import EventId, uuid7
@@ -41,6 +41,7 @@ from .record import encode_batch
 from .snapshot import Snapshot, Snapshots
 from .state import WorkspaceState
 from .visibility import VisibilityFold
+from .waiting import WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class Submission(NamedTuple):
     actions: Sequence[Action] | Plan
     source: str
     done: Done
+    client: Hashable = None
+    size_bytes: int = 0
 
 
 class Committed(NamedTuple):
@@ -134,6 +137,7 @@ class Recorder:
         self._taken: deque[Submission] = deque()
         """Off the queue, not yet in a line; the writer's own."""
         self._buffering = threading.Lock()
+        self._waiting = WaitingBytes()
         self._closing = False
         self._thread: threading.Thread | None = None
         self._snapshots = snapshots
@@ -143,7 +147,16 @@ class Recorder:
 
     # -- any thread --
 
-    def submit(self, actions: Sequence[Action] | Plan, source: str, done: Done, *, buffered: bool = False) -> None:
+    def submit(
+        self,
+        actions: Sequence[Action] | Plan,
+        source: str,
+        done: Done,
+        *,
+        buffered: bool = False,
+        client: Hashable = None,
+        size_bytes: int = 0,
+    ) -> None:
         """Queues a batch; `done` gets its receipts once they are synced, or the error.
 
         Args:
@@ -151,17 +164,16 @@ class Recorder:
             source: the publisher's name.
             done: called exactly once, through `deliver`.
             buffered: may wait up to BUFFERED_DELAY_S for company; otherwise it is written as soon as possible.
+            client: whose share of what may wait the batch takes.
+            size_bytes: what the batch keeps in memory until it is written; 0: what the daemon itself records.
 
         Raises:
             Busy: too much waits for the disk already.
         """
         if self.queued >= QUEUE_BATCHES_MAX or self._closing:
-            raise Busy(
-                "The log is closing." if self._closing else f"{self.queued} batches wait for the disk.",
-                hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
-                retry_after_ms=100,
-            )
-        submission = Submission(actions, source, done)
+            raise busy("The log is closing." if self._closing else f"{self.queued} batches wait for the disk.")
+        self._waiting.take(client, size_bytes)
+        submission = Submission(actions, source, done, client, size_bytes)
         if not buffered:
             self._queue.put(submission)
             return
@@ -174,6 +186,11 @@ class Recorder:
     def queued(self) -> int:
         """How many batches wait."""
         return self._queue.qsize() + len(self._buffered) + len(self._taken)
+
+    @property
+    def queued_bytes(self) -> int:
+        """How many bytes of clients' batches wait."""
+        return self._waiting.total
 
     def start(self) -> None:
         """Starts the writer thread."""
@@ -278,10 +295,19 @@ class Recorder:
             _logger.warning("A snapshot was not written: %r.", error)
 
     def _commit(self) -> Committed:
+        taken: list[Submission] = []
+        try:
+            return self._commit_group(taken)
+        finally:  # before anybody hears of it: an answer says that there is room again
+            for each in taken:
+                self._waiting.give_back(each.client, each.size_bytes)
+
+    def _commit_group(self, taken: list[Submission]) -> Committed:
         draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
         outcomes: list[tuple[Done, Outcome]] = []
         accepted: list[tuple[Done, list[Receipt]]] = []
         for submission in self._submissions(draft):
+            taken.append(submission)
             try:
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:

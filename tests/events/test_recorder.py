@@ -29,7 +29,14 @@ from workspaced_events.fold import fold_all
 from workspaced_events.id_window import IdWindow, seen_in
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.journal import Journal, open_journal
-from workspaced_events.limits import BATCH_BYTES_MAX, ID_WINDOW_EVENTS, LINE_BYTES_MAX, SELECTION_INLINE_CHARS_MAX
+from workspaced_events.limits import (
+    BATCH_BYTES_MAX,
+    ID_WINDOW_EVENTS,
+    LINE_BYTES_MAX,
+    SELECTION_INLINE_CHARS_MAX,
+    WAITING_BYTES_MAX,
+    WAITING_CLIENT_BYTES_MAX,
+)
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.simdisk import SimDisk
 from workspaced_events.recorder import Committed, Outcome, Plan, Receipt
@@ -493,6 +500,36 @@ class TestTheQueue:
         assert all(isinstance(outcome, list) for [outcome] in told)
         desk.submit([pin("x.md")])
         assert len(desk.commit()) == 1
+
+    def test_holds_so_many_bytes_of_one_client_and_of_all(self, desk: Desk) -> None:
+        share = WAITING_CLIENT_BYTES_MAX // 2
+        for client in range(WAITING_BYTES_MAX // WAITING_CLIENT_BYTES_MAX):
+            for _ in range(2):
+                desk.submit([pin("a.md")], client=client, size_bytes=share)
+            with pytest.raises(Busy, match="of this client"):
+                desk.submit([pin("a.md")], client=client, size_bytes=1)
+        with pytest.raises(Busy, match="bytes wait") as caught:
+            desk.submit([pin("a.md")], client="another", size_bytes=1)
+        assert caught.value.details["retry_after_ms"] > 0
+        own = desk.submit([pin("b.md")])
+        desk.commit()
+        assert isinstance(own[0], list), "the daemon's own records do not wait for clients"
+        assert desk.recorder.queued_bytes == 0
+
+    def test_counts_no_more_what_was_refused_or_failed_to_be_written(self, desk: Desk) -> None:
+        told = desk.submit(lambda state, _seq: [state.no_such_thing], client="c", size_bytes=1_000)
+        desk.commit()
+        assert isinstance(told[0], WorkspacedError)
+        desk.disk.free_bytes = 10
+        told = desk.submit([pin("a.md")], client="c", size_bytes=1_000)
+        desk.commit()
+        assert isinstance(told[0], DiskFull)
+        assert desk.recorder.queued_bytes == 0
+
+    def test_takes_a_batch_larger_than_a_share_if_nothing_else_waits(self, desk: Desk) -> None:
+        told = desk.submit([pin("a.md")], client="c", size_bytes=2 * WAITING_BYTES_MAX)
+        desk.commit()
+        assert isinstance(told[0], list)
 
     def test_is_written_out_at_closing_and_then_refuses(self, desk: Desk) -> None:
         told = desk.submit([pin("a.md")])

@@ -14,6 +14,7 @@ import pytest
 
 from workspaced.errors import RemoteError
 from workspaced.limits import FLUSH_BYTES, NOTIFICATION_EVENTS_MAX, UNREAD_BYTES_MAX, UNREAD_S
+from workspaced_events.limits import SELECTION_CHARS_MAX, WAITING_CLIENT_BYTES_MAX
 
 MEGABYTE = 1024 * 1024
 OTHERS_BYTES = 24 * MEGABYTE
@@ -247,3 +248,90 @@ def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refuse
     assert many.codes() == {"BUSY"} and len(many.kept) + len(many.refused) == 10_000
     assert peak - memory < 64 * MEGABYTE
     verified(running, many.acknowledged)
+
+
+# -- 54 --
+
+SELECTED_BYTES = 3 * SELECTION_CHARS_MAX
+"""Of one batch: as much text as fits a line, so that a few batches are many bytes."""
+
+
+def selecting(name: str) -> dict[str, Any]:
+    """The parameters of a publish of SELECTED_BYTES of text."""
+    selection = {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * SELECTION_CHARS_MAX}
+    actions = [{"type": "selection_changed", "id": f"{name}-{each}", "data": selection} for each in range(3)]
+    return {"actions": actions}
+
+
+def answers(wire: Any, count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The next `count` answers: those that acknowledge, and the errors of the others."""
+    found = [wire.line() for _ in range(count)]
+    refused = [each["error"] for each in found if "error" in each]
+    return [each["result"] for each in found if "result" in each], refused
+
+
+def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_back(
+    daemon: Any, inject: Any, verified: Any, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    wires = [running.wire() for _ in range(12)]
+    for number, wire in enumerate(wires):  # what the first publish of each costs is no growth
+        wire.ask("workspaced/publish", selecting(f"first-{number}"))
+    memory = running.memory_bytes()
+    slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
+    each, peak = 16, memory
+    for number, wire in enumerate(wires):
+        for turn in range(each):
+            wire.request("workspaced/publish", selecting(f"many-{number}-{turn}"))
+            peak = max(peak, running.memory_bytes())
+    with running.connect() as client:  # an answer to one that comes after them all: they are all in
+        assert client.call("workspaced/status")["queues"]["publish"] > 0
+    peak = max(peak, running.memory_bytes())
+    slow.detach()
+    acknowledged: dict[str, int] = {}
+    refused = []
+    for wire in wires:
+        good, bad = answers(wire, each)
+        acknowledged.update((receipt["id"], receipt["seq"]) for result in good for receipt in result["events"])
+        refused += bad
+    deadline = time.monotonic() + 5
+    while (after := running.memory_bytes()) - memory > 8 * MEGABYTE and time.monotonic() < deadline:
+        pass
+    record_property("sent_mib", round(len(wires) * each * SELECTED_BYTES / MEGABYTE))
+    record_property("growth_mib", round((peak - memory) / MEGABYTE, 1))
+    record_property("kept_mib", round((after - memory) / MEGABYTE, 1))
+    assert {error["data"]["code"] for error in refused} == {"BUSY"}
+    assert all(error["data"]["retryAfterMs"] > 0 and error["data"]["hint"] for error in refused)
+    assert len(acknowledged) // 3 + len(refused) == len(wires) * each
+    assert peak - memory < 48 * MEGABYTE
+    assert after - memory < 8 * MEGABYTE
+    verified(running, acknowledged)
+
+
+def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(
+    daemon: Any, inject: Any, look: Any, verified: Any
+) -> None:
+    running = daemon("--no-watch")
+    greedy, other = running.wire(), running.wire()
+    slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
+    for turn in range(30):
+        greedy.request("workspaced/publish", selecting(f"greedy-{turn}"))
+    refused = [greedy.line()["error"] for _ in range(30 - WAITING_CLIENT_BYTES_MAX // SELECTED_BYTES)]
+    assert {error["data"]["code"] for error in refused} == {"BUSY"}
+    other.request("workspaced/publish", selecting("other"))
+    other.request("workspaced/status")  # while this is answered, the publish is not refused
+    assert other.line()["result"]["queues"]["publish"] > 0
+    slow.detach()
+    good, bad = answers(other, 1)
+    assert (len(good), bad) == (1, [])
+    good, bad = answers(greedy, 30 - len(refused))
+    assert good and not bad
+    greedy.request("workspaced/publish", {"actions": [look("b.md", "again")]})
+    assert answers(greedy, 1)[0], "what is written counts no more"
+    verified(running, {receipt["id"]: receipt["seq"] for result in good for receipt in result["events"]})
+
+
+def segment(running: Any) -> Path:
+    """The file that the log writes to."""
+    found: Path = max((running.data / "log").glob("*.wlog"))
+    return found

@@ -22,6 +22,7 @@ from workspaced_events.errors import WorkspacedError
 from .discovery import Record, is_listening, running, serving
 from .errors import NoDaemon
 from .limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
+from .peer import check_daemon
 
 _USAGE_EXIT: Final = 2
 _NO_DAEMON_EXIT: Final = 3
@@ -163,12 +164,16 @@ def _open(path: str) -> socket.socket | None:
         if os.stat(path).st_uid != os.getuid():  # the default one may lie in a directory that all can write to
             raise PermissionError(errno.EPERM, "it belongs to another user")
         connection.connect(path)
+        check_daemon(connection, path)
     except (FileNotFoundError, ConnectionRefusedError):
         connection.close()
         return None
     except OSError as error:
         connection.close()
         raise NoDaemon(f"Cannot connect to {path}: {error.strerror or error}.", hint="Check --socket.") from None
+    except NoDaemon:
+        connection.close()
+        raise
     return connection
 
 

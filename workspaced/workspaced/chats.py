@@ -103,7 +103,7 @@ async def import_(service: "Service", params: said.Import, caller: str) -> dict[
         read = await service.look(lambda view, _withheld: looked_up(read, view), caller, vault)
     importing = await service.in_thread(imported, read, params, vault)
     try:
-        await service.record(importing.plan, caller)
+        await service.record(importing.plan, caller, size_bytes=said.bytes_of(params))
     except BatchTooLarge as error:
         raise too_large(len(importing.messages)) from error
     return {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketStream
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from workspaced_events.errors import WorkspacedError
@@ -25,6 +25,7 @@ from .context_client import ContextMethods
 from .errors import NoDaemon, RemoteError, TimedOut
 from .ipc.framing import LineSplitter
 from .limits import ANSWER_BYTES_MAX
+from .peer import check_daemon
 from .sync_client import socket_from_environment
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
 
@@ -74,7 +75,8 @@ class Client:
         """A connected client; leaving the context ends it.
 
         Raises:
-            NoDaemon: nobody listens at the first try. Later losses are mended, and calls wait for that.
+            NoDaemon: nobody listens at the first try, or another user does. Later losses are mended, and calls
+                wait for that.
         """
         client = cls(socket_from_environment(path, workspace), name, timeout_s)
         stream = await client._dial()
@@ -182,12 +184,18 @@ class Client:
 
     async def _dial(self) -> SocketStream:
         try:
-            return await anyio.connect_unix(str(self.path))
+            stream = await anyio.connect_unix(str(self.path))
         except OSError as error:
             raise NoDaemon(
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
                 hint="Start one with `workspaced serve --vault DIR`, or name its socket.",
             ) from None
+        try:
+            check_daemon(stream.extra(SocketAttribute.raw_socket), self.path)  # noqa: S610 (this is no Django)
+        except NoDaemon:
+            await stream.aclose()
+            raise
+        return stream
 
     async def _dial_again(self) -> SocketStream:
         delay_s = RETRY_FIRST_S

@@ -19,6 +19,7 @@ from workspaced_events.actions import Action
 from workspaced_events.conversation import Conversation, Message, Prompt
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, uuid7
+from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.state import WorkspaceState
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
@@ -82,6 +83,11 @@ class _Made(NamedTuple):
     look_again: bool = False
     """Whether that only prepared what was asked for."""
 
+    @property
+    def size_bytes(self) -> int:
+        """What the actions keep in memory until they are written."""
+        return sum(ACTION_BYTES + sum(map(len, each.blobs)) for each in self.actions)
+
     def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
         """The actions, if they still hold (a recorder.Plan)."""
         if state.conversations.by_id.get(self.conversation.id) is not self.conversation:
@@ -111,7 +117,7 @@ class Contexts:
         if params.environment:
             vault = vault_of(service.state, before)
             told = await service.look(lambda view, _withheld: environment(view), caller, vault)
-        await service.record(started(params, conversation, told), caller)
+        await service.record(started(params, conversation, told), caller, size_bytes=said.bytes_of(params))
         return conversation
 
     async def assemble(self, params: said.Assemble, caller: str) -> Prompted:
@@ -170,7 +176,7 @@ class Contexts:
             if not made.actions:
                 return made, None
             try:
-                receipts = await service.record(made.plan, caller)
+                receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
             except Moved as error:
                 moved = error
                 continue

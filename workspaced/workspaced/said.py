@@ -31,6 +31,11 @@ class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
     """Parameters of a method, or a part of them; an unknown one is an error."""
 
 
+def bytes_of(params: Params) -> int:
+    """About how much of what was said is in memory until it is written."""
+    return len(msgspec.json.encode(params))
+
+
 class Skill(Params, frozen=True):
     name: Name
     description: str = ""

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -34,7 +34,7 @@ from workspaced_events.errors import InvalidArgument, LogError, WorkspacedError
 from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
-from workspaced_events.limits import SLOW_SYNC_S, SOURCE_CHARS_MAX
+from workspaced_events.limits import ACTION_BYTES, SLOW_SYNC_S, SOURCE_CHARS_MAX
 from workspaced_events.moments import LogMoments
 from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.state import StateJson, WorkspaceState, to_json
@@ -170,8 +170,14 @@ class Service:
         except WorkspacedError as error:
             logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
 
-    def publish(self, raw: Sequence[Any], source: str, done: Done) -> None:
+    def publish(
+        self, raw: Sequence[Any], source: str, done: Done, *, client: Hashable = None, line_bytes: int = 0
+    ) -> None:
         """Checks and queues a batch; `done` is called on the loop with the receipts, or the error.
+
+        Args:
+            client: whose share of the queue it takes.
+            line_bytes: how long the line was that it came in.
 
         Raises:
             ActionError: the batch is wrong in itself.
@@ -179,20 +185,34 @@ class Service:
         """
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
-        self.recorder.submit(parse_actions(raw, keep_text=_sha256), source, done)
+        actions = parse_actions(raw, keep_text=_sha256)
+        size_bytes = line_bytes + ACTION_BYTES * len(actions)
+        self.recorder.submit(actions, source, done, client=client, size_bytes=size_bytes)
 
-    def publish_snapshot(self, snapshot: Snapshot, done: Done) -> None:
-        """Queues what makes the state show `snapshot`, decided at the moment of appending.
+    def publish_snapshot(
+        self, snapshot: Snapshot, done: Done, *, client: Hashable = None, line_bytes: int = 0
+    ) -> None:
+        """Queues what makes the state show `snapshot`, decided at the moment of appending. Like `publish`.
 
         Raises:
             ActionError: a path that cannot be a note's.
             Busy: too much waits for the disk.
         """
         wanted = checked(snapshot)
-        self.recorder.submit(lambda state, seq: differences(state, seq, wanted), snapshot.source, done)
 
-    async def record(self, actions: list[Action] | Plan, source: str = OWN_SOURCE) -> list[Receipt]:
+        def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
+            return differences(state, seq, wanted)
+
+        self.recorder.submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
+
+    async def record(
+        self, actions: list[Action] | Plan, source: str = OWN_SOURCE, *, size_bytes: int = 0
+    ) -> list[Receipt]:
         """Appends actions, or what a plan makes of the state, and waits until they are synced.
+
+        Args:
+            source: also whose share of the queue they take.
+            size_bytes: how much they keep in memory until then; 0: what the daemon itself records.
 
         Raises:
             WorkspacedError: what became of them.
@@ -204,7 +224,7 @@ class Service:
             outcomes.append(outcome)
             finished.set()
 
-        self.recorder.submit(actions, source, done)
+        self.recorder.submit(actions, source, done, client=source, size_bytes=size_bytes)
         await finished.wait()
         if isinstance(outcomes[0], WorkspacedError):
             raise outcomes[0]
@@ -465,7 +485,11 @@ class Service:
                 "slowSyncs": recorder.slow_syncs,
                 "unknownEvents": self.state.unknown_events,
             },
-            "queues": {"publish": recorder.queued, "connections": self.connections},
+            "queues": {
+                "publish": recorder.queued,
+                "publishBytes": recorder.queued_bytes,
+                "connections": self.connections,
+            },
             "vaults": [self._vault_status(served, named=named) for served in self.served.values()],
             "tools": self._calls.status(),
             "recording": recording,

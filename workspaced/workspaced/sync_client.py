@@ -16,6 +16,7 @@ from workspaced_events.ids import uuid7
 from .context_client import ContextMethods
 from .errors import NoDaemon, TimedOut
 from .ipc.address import default_socket
+from .peer import check_daemon
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
 
 _RECEIVE_BYTES = 256 * 1024
@@ -42,7 +43,7 @@ def connect(
         timeout_s: for connecting and for each answer.
 
     Raises:
-        NoDaemon: nobody listens there.
+        NoDaemon: nobody listens there, or another user does.
     """
     return SyncClient(socket_from_environment(path, workspace), name=name, timeout_s=timeout_s)
 
@@ -147,6 +148,11 @@ class SyncClient:
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
                 hint="Start one with `workspaced serve --vault DIR`, or name its socket with --socket.",
             ) from None
+        try:
+            check_daemon(made, self.path)
+        except NoDaemon:
+            made.close()
+            raise
         self._socket = made
         self._buffer.clear()
         self._notices.clear()

@@ -1,7 +1,8 @@
 /** One connection: requests out, answers and notices in. It ends once, and knows nothing of reconnecting. */
 
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { dirname } from "node:path";
 
 import { InvalidArgument, NoDaemon, remoteError, WorkspacedError } from "./errors.js";
 import { LineSplitter, parseLine, requestLine, type RawNotice } from "./wire.js";
@@ -18,6 +19,9 @@ export class LinkLost extends NoDaemon {
     this.name = "NoDaemon";
   }
 }
+
+const OTHERS_WRITE = 0o022n;
+const STICKY = 0o1000n;
 
 let lastId = 0;
 
@@ -58,18 +62,21 @@ export class Link {
   }
 
   /**
-   * A connection to what listens at `path`, which must be ours.
+   * A connection to what listens at `path`, whose file must be ours and in a folder where only we can put one.
    *
-   * @throws NoDaemon: nobody listens there, or somebody else.
+   * @throws NoDaemon: nobody listens there, or somebody else may.
    */
   static async open(path: string): Promise<Link> {
+    let socket: Socket | undefined;
     try {
-      // A socket in a directory that all can write to may be another user's.
-      if ((await stat(path)).uid !== userId()) {
-        throw Object.assign(new Error("it belongs to another user"), { code: "EPERM" });
-      }
-      return new Link(path, await dial(path));
+      const before = await ownSocket(path);
+      socket = await dial(path);
+      const now = await ownSocket(path); // nothing was sent yet: what we connected to must still be there
+      if (now !== before) throw new NoDaemon(`The socket ${path} was replaced while it was connected to.`);
+      return new Link(path, socket);
     } catch (error) {
+      socket?.destroy();
+      if (error instanceof NoDaemon) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       throw new NoDaemon(`No daemon listens on ${path}: ${reason}.`, {
         hint: "Start one with `workspaced serve --vault DIR`, or name its socket.",
@@ -148,6 +155,33 @@ export class Link {
       done(message.error ? remoteError(message.error) : undefined, message.result);
     }
   }
+}
+
+/**
+ * Which file a socket is, where nobody but us can have put it.
+ *
+ * Node does not give the credentials of a peer, so this asks the owner of the file and of its folder instead.
+ *
+ * @throws NoDaemon: it is another user's, or lies where others can put one of theirs in its place.
+ */
+async function ownSocket(path: string): Promise<string> {
+  const real = await realpath(path);
+  const folder = dirname(real);
+  const [file, around] = await Promise.all([stat(real, { bigint: true }), stat(folder, { bigint: true })]);
+  const us = BigInt(userId());
+  if (file.uid !== us) {
+    throw new NoDaemon(`The socket ${path} belongs to another user.`, { hint: "Name your own daemon's socket." });
+  }
+  if (around.uid !== us && around.uid !== 0n) {
+    throw new NoDaemon(`The folder ${folder} of the socket belongs to another user.`, {
+      hint: "Let the daemon listen in a folder of your own (workspaced serve --socket).",
+    });
+  }
+  // In a sticky folder, such as /tmp, nobody else can remove our file.
+  if ((around.mode & OTHERS_WRITE) !== 0n && (around.mode & STICKY) === 0n) {
+    throw new NoDaemon(`Others can write to the folder ${folder} of the socket.`, { hint: `chmod 700 ${folder}` });
+  }
+  return `${file.dev}:${file.ino}`;
 }
 
 /**

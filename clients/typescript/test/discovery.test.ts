@@ -1,9 +1,9 @@
 /** How the daemon is found without being told its socket. */
 
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 
 import { type Client, findDaemon, runningDaemons } from "workspaced-client";
@@ -117,6 +117,33 @@ test("a daemon that could leave no record is found at its default socket", async
   mkdirSync(join(home, "run/workspaced"), { recursive: true });
   symlinkSync(fake.socket, join(home, "run/workspaced/default.sock"));
   await reaches({}, fake);
+});
+
+test("a socket in a folder that others can write to is not connected to", async () => {
+  const fake = await Fake.start();
+  const folder = dirname(fake.socket);
+  for (const mode of [0o770, 0o707, 0o777]) {
+    chmodSync(folder, mode);
+    const error = await failure(client({ socket: fake.socket }));
+    assert.equal(error.code, "NO_DAEMON");
+    assert.match(error.hint, /chmod 700/);
+  }
+  chmodSync(folder, 0o1777); // like /tmp: nobody else can put another file in the place of ours
+  await reaches({ socket: fake.socket }, fake);
+});
+
+const NOBODY = 65_534;
+const asRoot = process.getuid?.() === 0 ? false : "needs root to give files away";
+test("nor is one in a folder of another user, or one of another user", { skip: asRoot }, async () => {
+  const [inTheirs, theirs] = [await Fake.start(), await Fake.start()];
+  chownSync(dirname(inTheirs.socket), NOBODY, NOBODY);
+  chownSync(theirs.socket, NOBODY, NOBODY);
+  for (const fake of [inTheirs, theirs]) {
+    const error = await failure(client({ socket: fake.socket }));
+    assert.equal(error.code, "NO_DAEMON");
+    assert.match(error.message, /another user/);
+    assert.equal(fake.asked.length, 0);
+  }
 });
 
 test("records of dead daemons are swept, and nothing else is", async () => {

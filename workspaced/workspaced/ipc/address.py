@@ -8,7 +8,6 @@ import os
 import re
 import socket
 import stat
-import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -86,16 +85,6 @@ def remove_socket(path: Path, bound: os.stat_result) -> None:
             path.unlink()
     except FileNotFoundError:
         return
-
-
-def peer_uid(connection: socket.socket) -> int | None:
-    """The user at the other end, or None where the system does not say."""
-    if sys.platform == "linux":
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", credentials)[1])
-    # LOCAL_PEERCRED of macOS and the BSDs: struct xucred {version, uid, ...}.
-    credentials = connection.getsockopt(0, 1, 76)  # pragma: no cover
-    return int(struct.unpack_from("=II", credentials)[1])  # pragma: no cover
 
 
 def _ensure_private_directory(directory: Path) -> None:

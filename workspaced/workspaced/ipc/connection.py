@@ -26,7 +26,7 @@ from ..errors import RequestError
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..mcp.eras import Era, decide
 from ..mcp.watching import ResourceWatch
-from .address import peer_uid
+from ..peer import peer_uid
 from .framing import LineSplitter
 from .jsonrpc import (
     NO_ANSWER,
@@ -55,6 +55,8 @@ class Connection(asyncio.Protocol):
         self.service: Service = server.service
         self.client = "unknown"
         """Who asks: the name given by the request that is being handled, or before it."""
+        self.line_bytes = 0
+        """How long the line is that is being handled, or was before."""
         self.subscriptions: dict[RequestId, Subscription | ResourceWatch] = {}
         self._server = server
         self._loop = server.loop
@@ -146,6 +148,7 @@ class Connection(asyncio.Protocol):
         request_id: RequestId | None = None
         request: Request | None = None
         era = self._era
+        self.line_bytes = len(line)
         try:
             request = parse_request(line)
             request_id = None if request.id is msgspec.UNSET else request.id

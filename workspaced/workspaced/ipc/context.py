@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 
-async def _recorded(connection: "Connection", plan: Plan, **result: Any) -> dict[str, Any]:
+async def _recorded(connection: "Connection", params: said.Params, plan: Plan, **result: Any) -> dict[str, Any]:
     service = connection.service
-    await service.record(plan, connection.client)
+    await service.record(plan, connection.client, size_bytes=said.bytes_of(params))
     return {**result, "clock": service.clock()}
 
 
@@ -28,15 +28,15 @@ async def start(connection: "Connection", _id: RequestId | None, params: said.St
 
 async def message(connection: "Connection", _id: RequestId | None, params: said.Messages) -> Any:
     messages, plan = conversing.spoken(params)
-    return await _recorded(connection, plan, messages=messages)
+    return await _recorded(connection, params, plan, messages=messages)
 
 
 async def pin(connection: "Connection", _id: RequestId | None, params: said.Pin) -> Any:
-    return await _recorded(connection, conversing.pinned(params))
+    return await _recorded(connection, params, conversing.pinned(params))
 
 
 async def unpin(connection: "Connection", _id: RequestId | None, params: said.Unpin) -> Any:
-    return await _recorded(connection, conversing.unpinned(params))
+    return await _recorded(connection, params, conversing.unpinned(params))
 
 
 async def assemble(connection: "Connection", _id: RequestId | None, params: said.Assemble) -> Any:
@@ -66,12 +66,12 @@ async def rebase(connection: "Connection", _id: RequestId | None, params: said.N
 
 
 async def usage(connection: "Connection", _id: RequestId | None, params: said.Usage) -> Any:
-    return await _recorded(connection, conversing.counted(params))
+    return await _recorded(connection, params, conversing.counted(params))
 
 
 async def summary(connection: "Connection", _id: RequestId | None, params: said.Summarise) -> Any:
-    return await _recorded(connection, conversing.summarised(params))
+    return await _recorded(connection, params, conversing.summarised(params))
 
 
 async def end(connection: "Connection", _id: RequestId | None, params: said.Named) -> Any:
-    return await _recorded(connection, conversing.ended(params))
+    return await _recorded(connection, params, conversing.ended(params))

@@ -130,13 +130,18 @@ def facts(service: Service) -> dict[str, Any]:
 
 def publish(connection: "Connection", request_id: RequestId | None, params: Publish) -> Any:
     connection.service.publish(
-        params.actions, params.source or connection.client, _receipts_to(connection, request_id)
+        params.actions,
+        params.source or connection.client,
+        _receipts_to(connection, request_id),
+        client=connection,
+        line_bytes=connection.line_bytes,
     )
     return DEFERRED
 
 
 def snapshot(connection: "Connection", request_id: RequestId | None, params: Snapshot) -> Any:
-    connection.service.publish_snapshot(params, _receipts_to(connection, request_id))
+    done = _receipts_to(connection, request_id)
+    connection.service.publish_snapshot(params, done, client=connection, line_bytes=connection.line_bytes)
     return DEFERRED
 
 

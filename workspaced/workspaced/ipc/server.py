@@ -48,7 +48,7 @@ class Server:
         """Runs a coroutine function in the daemon's task group."""
         self._tasks.start_soon(function, *args)
 
-    def admits(self, uid: int | None) -> bool:
+    def admits(self, uid: int) -> bool:
         """Whether a client of this user may connect."""
         return uid == os.getuid() and len(self._connections) < self._connections_max
 

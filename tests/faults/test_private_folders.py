@@ -1,0 +1,192 @@
+"""Data and cache directories: whose they may be, and who can read what lies in them. Rows 29 and 56."""
+
+import os
+import shlex
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOBODY = 65_534
+NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+WRITABLE = [0o777, 0o770, 0o707, 0o720, 0o702]
+
+
+def modes(directory: Path) -> dict[str, str]:
+    """What below a directory is not closed to others, sockets left out: those lie elsewhere."""
+    found = [directory / each for each in walked(directory)]
+    return {
+        str(path.relative_to(directory)): oct(stat.S_IMODE(path.lstat().st_mode))
+        for path in found
+        if stat.S_IMODE(path.lstat().st_mode) != (0o700 if path.is_dir() else 0o600)
+    }
+
+
+def walked(directory: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(directory):
+        for name in (*folders, *files):
+            yield os.path.relpath(os.path.join(folder, name), directory)
+
+
+def used(running: Any) -> None:
+    """Makes it write every kind of file that it has: log, HEAD, blobs, recordings, rules, index, snapshot."""
+    with running.connect() as client:
+        selection = {"note": "a.md", "startLine": 1, "endLine": 1, "text": "secret " * 1_000}
+        client.publish([{"type": "selection_changed", "data": selection}])
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        assert client.tool("search_workspace", {"query": "note"})["success"]
+        client.call("workspaced/calls")
+        client.call("workspaced/reconcile")
+
+
+def refused(running: Any) -> str:
+    """What a daemon says that does not start."""
+    running.stderr.clear()
+    try:
+        running.start()
+    except AssertionError:
+        said = "\n".join(running.stderr)
+    else:
+        pytest.fail("it started")
+    assert running.wait() == 2, said
+    assert "[INVALID_ARGUMENT]" in said
+    return said
+
+
+@pytest.fixture
+def apart(daemon: Any) -> Any:
+    """A daemon, not started, whose cache does not lie in its data directory."""
+    running = daemon("--no-watch", start=False)
+    running.cache = running.root / "cache"
+    running.flags = (*running.flags, "--cache-dir", str(running.cache))
+    return running
+
+
+@pytest.mark.parametrize("mode", WRITABLE, ids=oct)
+@pytest.mark.parametrize("which", ["data", "cache"])
+def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_names_repairs_it(
+    apart: Any, which: str, mode: int
+) -> None:
+    folder: Path = getattr(apart, which)
+    folder.mkdir()
+    folder.chmod(mode)
+    said = refused(apart)
+    command = f"chmod 700 {shlex.quote(str(folder))}"
+    assert f"{which} directory" in said and command in said
+    subprocess.run(shlex.split(command), check=True)
+    apart.start()
+
+
+@pytest.mark.parametrize("inner", ["log", "policy", "cache/index"])
+def test_row_56_so_is_one_that_holds_such_a_folder(apart: Any, inner: str) -> None:
+    folder = apart.cache / "index" if inner.startswith("cache") else apart.data / inner
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert f"chmod 700 {shlex.quote(str(folder))}" in refused(apart)
+
+
+@NEEDS_ROOT
+@pytest.mark.parametrize("which", ["data", "cache", "data/log", "data/log/0000000000000001.wlog"])
+def test_row_56_another_users_folder_or_file_is_refused(apart: Any, which: str) -> None:
+    path = apart.root / which
+    if path.suffix:
+        path.parent.mkdir(parents=True)
+        path.touch()
+    else:
+        path.mkdir(parents=True)
+    os.chown(path, NOBODY, NOBODY)
+    said = refused(apart)
+    assert str(path) in said and f"user {NOBODY}" in said and "sudo chown -R" in said
+    os.chown(path, os.getuid(), os.getgid())
+
+
+@pytest.mark.parametrize("umask", ["000", "022"])
+def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart: Any, umask: str) -> None:
+    for folder in (apart.data, apart.cache):
+        folder.mkdir()
+        folder.chmod(0o755)
+    apart.wrapper = ("sh", "-c", f'umask {umask}; exec "$@"', "sh")
+    apart.start()
+    used(apart)
+    assert modes(apart.data) == {} and modes(apart.cache) == {}
+    assert {"log", "blobs", "served", "policy"} <= {each.name for each in apart.data.iterdir()}
+    assert list(apart.cache.rglob("*.sqlite")), "there is no index to look at"
+    apart.stop()
+    assert modes(apart.data) == {} and modes(apart.cache) == {}
+
+
+def test_row_56_what_an_older_version_left_open_to_others_is_closed_at_the_next_start(apart: Any) -> None:
+    apart.start()
+    used(apart)
+    apart.stop()
+    for top in (apart.data, apart.cache):
+        for path in [top, *(top / each for each in walked(top))]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    apart.start()
+    assert modes(apart.data) == {} and modes(apart.cache) == {}
+    assert stat.S_IMODE(apart.data.stat().st_mode) == 0o755, "the folder itself is its owner's choice"
+
+
+def test_row_56_a_log_is_not_imported_into_a_folder_that_others_may_write_to(apart: Any) -> None:
+    apart.start()
+    used(apart)
+    export = apart.root / "export.jsonl"
+    assert apart.cli("log", "export", "--output", str(export)).returncode == 0
+    to = apart.root / "imported"
+    to.mkdir()
+    to.chmod(0o777)
+    done = apart.cli("log", "import", str(export), "--data-dir", str(to))
+    assert done.returncode == 2 and f"chmod 700 {shlex.quote(str(to))}" in done.stderr
+    assert list(to.iterdir()) == []
+
+
+@NEEDS_ROOT
+def test_row_29_another_user_can_read_and_list_nothing_of_ours(apart: Any) -> None:
+    for folder in (apart.data, apart.cache):
+        folder.mkdir()
+        folder.chmod(0o755)  # as a user may have made them before
+    apart.root.chmod(0o755)
+    (apart.vault / ".workspacedignore").write_text("work/\n")
+    apart.start()
+    used(apart)
+    apart.kill()
+    with next((apart.data / "log").glob("*.wlog")).open("ab") as log:
+        log.write(b"torn")  # so that there is a quarantine
+    apart.start()
+    used(apart)
+    places = [top / each for top in (apart.data, apart.cache) for each in walked(top)]
+    kinds = {each.relative_to(apart.root).parts[1] for each in places}
+    assert {"log", "blobs", "served", "policy", "quarantine"} <= kinds
+    assert opened_by_nobody(places) == []
+
+
+def opened_by_nobody(places: list[Path]) -> list[str]:
+    """Which of these files and folders another user can open, to read or to write."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            for place in places:
+                for flags in (os.O_RDONLY, os.O_WRONLY):
+                    try:
+                        os.close(os.open(place, flags))
+                    except PermissionError:
+                        continue
+                    except IsADirectoryError:
+                        continue
+                    os.write(writing, os.fsencode(place) + b"\n")
+        except BaseException as error:
+            os.write(writing, repr(error).encode() + b"\n")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading) as said:
+        found = said.read().splitlines()
+    os.waitpid(child, 0)
+    return found
