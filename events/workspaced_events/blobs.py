@@ -5,6 +5,7 @@ names them, and verified when read.
 """
 
 import zlib
+from contextlib import suppress
 from hashlib import sha256
 
 from .errors import LogDamaged
@@ -36,6 +37,19 @@ class BlobStore:
             # A crash or a failed sync may have come between the renaming and the name's durability.
             self._disk.sync_directory(directory)
         return name
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name.
+
+        Raises:
+            OSError: the disk does not say.
+        """
+        return name in self._disk.names(f"{DIRECTORY}/{name[:2]}")
+
+    def discard(self, name: str) -> None:
+        """Removes a blob that no event names, if it is there and the disk lets us: one that stays harms nobody."""
+        with suppress(OSError):
+            self._disk.remove(blob_path(DIRECTORY, name))
 
     def get(self, name: str) -> bytes | None:
         """The content called `name`, or None if it is not kept.

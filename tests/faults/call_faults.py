@@ -71,7 +71,7 @@ class Plan:
         *,
         skip: int = 0,
         times: int = -1,
-        bytes: int = -1,
+        after_bytes: int = -1,
         kills: bool = False,
     ) -> int:
         """Lets a call fail; returns the fault's number.
@@ -82,12 +82,12 @@ class Plan:
             error: what it fails with.
             skip: so many such calls go well first.
             times: how many fail then; negative for all.
-            bytes: of `pwrite`: so many bytes get through before, the last of them as a short write.
+            after_bytes: of `pwrite`: so many bytes get through before, the last of them as a short write.
             kills: the process dies there instead.
         """
         assert call in CALLS and self._taken < SLOTS
         number, self._taken = self._taken, self._taken + 1
-        slot = SLOT.pack(0, error, kills, 0, skip, times, bytes, 0, call.encode(), path.encode())
+        slot = SLOT.pack(0, error, kills, 0, skip, times, after_bytes, 0, call.encode(), path.encode())
         at = number * SLOT.size
         self._map[at : at + SLOT.size] = slot
         self._map[at : at + 4] = struct.pack("=i", 1)

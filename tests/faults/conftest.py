@@ -92,7 +92,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def faults_of(shim: Path) -> Callable[[Any], Any]:
-    """`faults_of(running)`, before it starts: the plan of faults that its lives from then on meet, empty at first."""
+    """`faults_of(running)`, before it starts: the plan of faults that its lives meet, empty at first."""
 
     def prepare(running: Any) -> Any:
         plan = call_faults.Plan(running.root / "plan")

@@ -1,4 +1,4 @@
-"""Row 61: small faults of single calls under a real daemon, each of which once hid, hung or said the wrong thing."""
+"""Row 61: small faults of single calls under a real daemon, each of which hid, hung or had a wrong code."""
 
 import errno
 import sys
@@ -52,7 +52,7 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
-    fault = plan.add(call, "log/HEAD", errno.EIO)
+    fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", errno.EIO)
     running.start()
     client = running.connect()
     acknowledged = {}

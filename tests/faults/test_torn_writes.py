@@ -61,7 +61,7 @@ def write_and_die(root: Path, number: int, kill_after: int) -> int:
     (acknowledged,) = publish(Action(c.ActiveNoteSet(NoteId("a.md")), EventId(f"{number}-before")))
     batch = [Action(c.NotePinned(NoteId(f"{each}.md")), EventId(f"{number}-{each}")) for each in "abc"]
     if kill_after >= 0:
-        plan.add("pwrite", ".wlog", kills=True, bytes=kill_after)
+        plan.add("pwrite", ".wlog", kills=True, after_bytes=kill_after)
     offset = journal.log.tail.offset
     publish(*batch)
     if kill_after >= 0:

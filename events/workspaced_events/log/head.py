@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from .disk import Disk, write_all, write_whole
+from .disk import Disk, DiskFile, write_all, write_whole
 
 NAME: Final = "log/HEAD"
 SLOT_BYTES: Final = 256
@@ -42,28 +42,51 @@ def read_head(disk: Disk) -> Head | None:
 
 
 class HeadFile:
-    """Writes `HEAD`. Not thread-safe; the writer owns it."""
+    """Writes `HEAD`, made anew at the first write and after every one that failed. Not thread-safe; the writer
+    owns it."""
 
-    def __init__(self, disk: Disk, head: Head) -> None:
-        """Makes the file anew, saying `head` in both slots, durably."""
-        self._stamp = head.stamp
-        slot = _format(head)
-        write_whole(disk, NAME, slot + slot)
-        self._file = disk.open(NAME)
+    def __init__(self, disk: Disk, stamp: int) -> None:
+        """`stamp`: of the newest slot there is, or 0."""
+        self._disk = disk
+        self._stamp = stamp
+        self._file: DiskFile | None = None
 
     def write(self, head: Head) -> None:
-        """Puts `head` into the slot that is due; not synced."""
+        """Puts `head` into the slot that is due, not synced; into both, durably, where the file is made anew.
+
+        Raises:
+            OSError: what HEAD says is not known; it says nothing that was not acknowledged.
+        """
         self._stamp += 1
         slot = _format(msgspec.structs.replace(head, stamp=self._stamp))
-        write_all(self._file, (self._stamp % 2) * SLOT_BYTES, slot)
+        if self._file is None:
+            write_whole(self._disk, NAME, slot + slot)
+            self._file = self._disk.open(NAME)
+            return
+        try:
+            write_all(self._file, (self._stamp % 2) * SLOT_BYTES, slot)
+        except OSError:
+            self.close()
+            raise
 
     def sync(self) -> None:
-        """Makes the last write durable."""
-        self._file.sync()
+        """Makes the last write durable.
+
+        Raises:
+            OSError: it may not be.
+        """
+        assert self._file is not None
+        try:
+            self._file.sync()
+        except OSError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Gives the descriptor back."""
-        self._file.close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def _format(head: Head) -> bytes:
