@@ -465,6 +465,7 @@ class Service:
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
         degraded += self._damaged_texts(named=named)
+        degraded += [log.head_problem] if log.head_problem is not None else []
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
         degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]
