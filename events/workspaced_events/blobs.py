@@ -8,6 +8,7 @@ of a store, and again where its size has changed.
 import threading
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, Literal
 
@@ -69,6 +70,19 @@ class BlobStore:
             self._troubles.pop(name, None)
         self._remember(name, len(data))
         return name
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name.
+
+        Raises:
+            OSError: the disk does not say.
+        """
+        return name in self.disk.names(f"{DIRECTORY}/{name[:2]}")
+
+    def discard(self, name: str) -> None:
+        """Removes a blob that no event names, if it is there and the disk lets us: one that stays harms nobody."""
+        with suppress(OSError):
+            self.disk.remove(blob_path(DIRECTORY, name))
 
     def get(self, name: str) -> bytes | None:
         """The content called `name`, or None if it is not kept.

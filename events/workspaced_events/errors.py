@@ -16,6 +16,7 @@
       CannotTell                    CANNOT_TELL: one of some events shows it; the command could not tell which
       LogError                      the log's fault
         DiskFull                    DISK_FULL: nothing of the batch was kept; works again once there is space
+        BlobFailed                  BLOB_FAILED: a blob could not be kept, so its batch was not; the log goes on
         LogFailed                   LOG_FAILED: poisoned until a restart
         LogReadOnly                 LOG_READ_ONLY: opened over damage
         LogDamaged                  LOG_DAMAGED: names file, offset and sequence
@@ -113,6 +114,10 @@ class LogError(WorkspacedError):
 
 class DiskFull(LogError):
     code = "DISK_FULL"
+
+
+class BlobFailed(LogError):
+    code = "BLOB_FAILED"
 
 
 class LogFailed(LogError):

@@ -26,7 +26,8 @@ BATCH_BYTES_MAX: Final = 768 * 1024
 LINE_BYTES_MAX: Final = 1024 * 1024
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 
-# A publisher that retries is recognised among this many latest events.
+# A publisher that retries is recognised among at least this many latest events; about twice as
+# many later its id counts as new (docs/reference.md).
 ID_WINDOW_EVENTS: Final = 16_384
 
 # A snapshot of the fold is taken once so many events; opening folds at most about as many.
@@ -39,6 +40,9 @@ HEAD_DELAY_S: Final = 0.02
 HEAD_SYNC_INTERVAL_S: Final = 1.0
 SLOW_SYNC_S: Final = 1.0
 BUFFERED_DELAY_S: Final = 0.2
+INTERRUPTIONS_MAX: Final = 100
+"""So often in a row a system call of the writer may be interrupted (EINTR) before it counts as failed."""
+INTERRUPTION_PAUSE_S: Final = 0.001
 
 READ_EVENTS_MAX: Final = 10_000
 READ_BYTES_MAX: Final = 512 * 1024

@@ -14,16 +14,27 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import msgspec
 
 from .actions import Action, admit
-from .blobs import BlobStore
+from .blobs import DIRECTORY as BLOBS
+from .blobs import BlobStore, blob_path
 from .catalogue import ENTRY_OF, Event
 from .clock import Clock
-from .errors import ActionError, BatchTooLarge, Busy, DiskFull, LogError, WorkspacedError
+from .errors import (
+    ActionError,
+    BatchTooLarge,
+    BlobFailed,
+    Busy,
+    DiskFull,
+    LogError,
+    LogFailed,
+    WorkspacedError,
+)
 from .fold import apply
 from .id_window import IdWindow, Seen, first_seq, seen_in
 from .ids import EventId, uuid7
@@ -86,6 +97,8 @@ class _Draft:
         self.events: list[Event] = []
         self.added: dict[EventId, Seen] = {}
         self.parts: list[bytes] = []
+        self.blobs: list[str] = []
+        """Made for it; there were none of these names before."""
         self.bytes = 2
 
 
@@ -294,6 +307,8 @@ class Recorder:
         try:
             self._append(draft)
         except LogError as error:
+            if not isinstance(error, LogFailed):  # else the line may yet be in the log, and names them
+                self._discard(draft.blobs)
             outcomes.extend((done, error) for done, _receipts in accepted)
             return Committed(outcomes, [])
         except Exception as error:
@@ -326,6 +341,7 @@ class Recorder:
         events: list[Event] = []
         receipts = []
         added: dict[EventId, Seen] = {}
+        blobs: list[bytes] = []
         actions = submission.actions(state, seq) if callable(submission.actions) else submission.actions
         for index, action in enumerate(actions):
             event_id = action.id if action.id is not None else EventId(uuid7())
@@ -336,8 +352,7 @@ class Recorder:
                 vault = admit(state, action)
             except ActionError as error:
                 raise error.at_index(index) from None
-            for blob in action.blobs:
-                self._keep(blob)
+            blobs.extend(action.blobs)
             seq += 1
             entry = ENTRY_OF[type(action.data)]
             event = entry.event(seq, event_id, draft.time, submission.source, vault, action.data)
@@ -352,6 +367,7 @@ class Recorder:
                     f"The batch makes {len(part)} bytes of events; at most {BATCH_BYTES_MAX} are taken.",
                     hint="Publish it in parts.",
                 )
+            draft.blobs += self._keep(blobs)
             draft.parts.append(part)
             draft.bytes += len(part) + 1
         draft.state, draft.seq = state, seq
@@ -370,13 +386,40 @@ class Recorder:
         """Where an id was used and for what, as far back as retries are recognised; the writer thread's."""
         return self._window.get(event_id)
 
-    def _keep(self, blob: bytes) -> None:
-        try:
-            self._blobs.put(blob)
-        except OSError as error:
-            if error.errno not in NO_SPACE:
-                raise LogError(f"A blob could not be written: {error.strerror}.") from error
-            raise DiskFull(f"The disk refused a blob: {error.strerror}.", hint="Free some space.") from error
+    def _keep(self, blobs: list[bytes]) -> list[str]:
+        """Keeps the texts of a batch, last of all that may refuse it; returns the names that are new.
+
+        Raises:
+            DiskFull, BlobFailed: one could not be kept; none that is new is left.
+        """
+        made: list[str] = []
+        if not self.log.is_healthy:
+            return made  # the append will be refused
+        for blob in blobs:
+            name = sha256(blob).hexdigest()
+            try:
+                if not self._blobs.has(name):
+                    made.append(name)
+                self._blobs.put(blob)
+            except OSError as error:
+                self._discard(made)
+                place = blob_path(BLOBS, name)
+                if error.errno not in NO_SPACE:
+                    raise BlobFailed(
+                        f"Writing {place} failed: {error.strerror}.",
+                        hint="Nothing of the batch was kept; the log goes on. Check the disk and publish again.",
+                        file=place,
+                    ) from error
+                raise DiskFull(
+                    f"The disk refused {place}: {error.strerror}.",
+                    hint="Nothing of the batch was kept. Free some space and publish again.",
+                    file=place,
+                ) from error
+        return made
+
+    def _discard(self, blobs: list[str]) -> None:
+        for name in blobs:
+            self._blobs.discard(name)
 
     def _append(self, draft: _Draft) -> None:
         if not draft.events:

@@ -15,14 +15,19 @@ _ECHO_CHARS_MAX: Final = 100
 _SEQUENCE_DIGITS_MAX: Final = 19
 
 
+def sequence(text: str) -> int | None:
+    """The sequence that a text spells, or None: more digits than any sequence has are none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _SEQUENCE_DIGITS_MAX else None
+
+
 def parse_until(text: str) -> Until:
     """The place that a person names: a sequence, or an ISO 8601 time (of UTC unless it says otherwise).
 
     Raises:
         InvalidArgument: it is neither.
     """
-    if text.isascii() and text.isdigit() and len(text) <= _SEQUENCE_DIGITS_MAX:
-        return int(text)
+    if (seq := sequence(text)) is not None:
+        return seq
     try:
         time = datetime.fromisoformat(text)
         time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

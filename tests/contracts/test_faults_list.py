@@ -17,8 +17,8 @@ def numbers() -> list[int]:
 
 
 def test_every_row_of_the_table_stands_there_once_and_in_order() -> None:
-    assert numbers()[:44] == [number for number in range(1, 46) if number not in NOT_YET]
     assert numbers() == sorted(set(numbers()))
+    assert set(range(1, 46)) - NOT_YET <= set(numbers())
 
 
 def test_every_row_names_a_test() -> None:

@@ -21,7 +21,6 @@ from workspaced_events.errors import (
     Conflict,
     DiskFull,
     InvalidArgument,
-    LogError,
     LogFailed,
     WorkspacedError,
 )
@@ -325,6 +324,15 @@ class TestTheSameIdAgain:
         desk.open()
         assert desk.receipts(active("first.md", "first")) == [Receipt(3, EventId("first"), True)]
 
+    def test_is_new_once_36000_later_events_were_recorded_as_the_reference_says(self, desk: Desk) -> None:
+        reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+        assert f"the latest {ID_WINDOW_EVENTS:,} events" in " ".join(reference.split())
+        desk.publish(active("first.md", "first"))
+        for _ in range(36):
+            desk.publish(*[active("a.md") for _ in range(1_000)])
+        [again] = desk.receipts(active("first.md", "first"))
+        assert (again.seq, again.duplicate) == (36_003, False)
+
     def test_is_forgotten_in_the_end(self) -> None:
         window, made = IdWindow(4), []
         desk = Desk()
@@ -396,18 +404,103 @@ class TestLongText:
         assert survivor.blobs.get(event.data.text_sha256) == text.encode()
         assert text[:100].encode() not in desk.disk.read(f"log/{desk.log.tail.segment}")
 
-    @pytest.mark.parametrize(("code", "error"), [(errno.ENOSPC, DiskFull), (errno.EIO, LogError)])
-    def test_that_cannot_be_kept_refuses_the_batch_alone(self, desk: Desk, code: int, error: type) -> None:
+    @pytest.mark.parametrize(("code", "error"), [(errno.ENOSPC, "DISK_FULL"), (errno.EIO, "BLOB_FAILED")])
+    def test_that_cannot_be_kept_refuses_the_batch_alone(self, desk: Desk, code: int, error: str) -> None:
         bad = desk.submit([selection("x" * 5_000)])
         good = desk.submit([active("b.md")])
         desk.disk.faults = lambda operation, name: (
             OSError(code, "no") if operation == "write" and name.startswith("blobs/") else None
         )
         desk.commit()
-        assert type(bad[0]) is error
+        assert isinstance(bad[0], WorkspacedError)
+        assert bad[0].code == error and bad[0].hint
+        assert bad[0].details["file"].startswith("blobs/")
+        assert desk.log.is_healthy
         assert isinstance(good[0], list)
         desk.disk.faults = lambda _operation, _name: None
         assert isinstance(desk.publish(selection("x" * 5_000)), list)
+
+
+class TestBlobsOfRefusedBatches:
+    """Row 61: what no event names is removed again."""
+
+    def test_are_not_left_by_an_action_that_is_refused(self, desk: Desk) -> None:
+        told = desk.publish(selection("x" * 5_000), Action(c.PinnedNotesReordered((NoteId("no.md"),))))
+        assert isinstance(told, InvalidArgument)
+        assert blob_files(desk) == []
+
+    def test_are_not_left_by_a_batch_that_is_too_large(self, desk: Desk) -> None:
+        large = [Action(c.ActiveNoteSet(NoteId(f"{n:04}" + "x" * 1_000))) for n in range(900)]
+        assert isinstance(desk.publish(selection("x" * 5_000), *large), BatchTooLarge)
+        assert blob_files(desk) == []
+
+    @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory"])
+    def test_are_not_left_where_the_second_cannot_be_kept(self, desk: Desk, operation: str) -> None:
+        second = sha256(b"y" * 5_000).hexdigest()
+        desk.disk.faults = lambda asked, name: (
+            OSError(errno.EIO, "no") if asked == operation and name.startswith(f"blobs/{second[:2]}") else None
+        )
+        told = desk.publish(selection("x" * 5_000), selection("y" * 5_000))
+        assert isinstance(told, WorkspacedError) and told.code == "BLOB_FAILED"
+        assert blob_files(desk) == []
+        desk.disk.faults = lambda _operation, _name: None
+        assert len(desk.receipts(selection("x" * 5_000), selection("y" * 5_000))) == 2
+        assert len(blob_files(desk)) == 2
+
+    def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk) -> None:
+        desk.disk.faults = lambda operation, name: (
+            OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None
+        )
+        told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("y" * 5_000)])]
+        desk.commit()
+        assert {type(outcome) for [outcome] in told} == {DiskFull}
+        assert blob_files(desk) == []
+
+    def test_stay_where_the_batch_may_yet_be_in_the_log(self, desk: Desk) -> None:
+        desk.disk.faults = lambda operation, name: (
+            OSError(errno.EIO, "no") if operation == "sync" and name.endswith(".wlog") else None
+        )
+        assert isinstance(desk.publish(selection("x" * 5_000)), LogFailed)
+        assert len(blob_files(desk)) == 1
+
+    def test_are_not_even_written_once_the_log_is_poisoned(self, desk: Desk) -> None:
+        desk.log.poison("For a test.")
+        assert isinstance(desk.publish(selection("x" * 5_000)), LogFailed)
+        assert blob_files(desk) == []
+
+    def test_stay_where_an_event_names_them(self, desk: Desk) -> None:
+        desk.receipts(selection("x" * 5_000))
+        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
+        desk.publish(selection("x" * 5_000), bad)
+        told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("x" * 5_000), bad])]
+        desk.disk.faults = lambda operation, name: (
+            OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None
+        )
+        desk.commit()
+        assert [type(outcome) for [outcome] in told] == [DiskFull, InvalidArgument]
+        assert len(blob_files(desk)) == 1
+        desk.disk.faults = lambda _operation, _name: None
+        event = next(event for event in desk.events() if event.type == "selection_changed")
+        assert desk.journal.blobs.get(event.data.text_sha256) == b"x" * 5_000
+
+    def test_stay_where_another_batch_of_the_group_names_them(self, desk: Desk) -> None:
+        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
+        told = [
+            desk.submit([selection("x" * 5_000), bad]),
+            desk.submit([selection("x" * 5_000)]),
+            desk.submit([selection("x" * 5_000), bad]),
+        ]
+        desk.commit()
+        assert [isinstance(outcome, list) for [outcome] in told] == [False, True, False]
+        assert desk.journal.blobs.get(sha256(b"x" * 5_000).hexdigest()) == b"x" * 5_000
+
+
+def blob_files(desk: Desk) -> list[str]:
+    return [
+        f"{directory}/{name}"
+        for directory in desk.disk.names("blobs")
+        for name in desk.disk.names(f"blobs/{directory}")
+    ]
 
 
 class TestWithoutSpace:

@@ -1,12 +1,14 @@
-"""Faults made to order: strace attached to a running daemon, a small disk, a crowd of clients.
+"""Faults made to order: a preloaded shim, strace attached to a running daemon, a small disk, a crowd of clients.
 
 What a machine does not let us do (no strace, no permission to trace or mount) skips the test, saying so.
 """
 
+import importlib.util
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +18,12 @@ from typing import Any
 import pytest
 
 ATTACH_S = 10.0
+
+_SPEC = importlib.util.spec_from_file_location("call_faults", Path(__file__).parent / "call_faults.py")
+assert _SPEC is not None and _SPEC.loader is not None
+call_faults = importlib.util.module_from_spec(_SPEC)
+sys.modules["call_faults"] = call_faults
+_SPEC.loader.exec_module(call_faults)
 
 
 class Injection:
@@ -70,6 +78,28 @@ def inject(daemon: Any) -> Iterator[Callable[..., Injection]]:
     yield attach
     for each in made:
         each.detach()
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that lets calls fail (shim.c)."""
+    try:
+        library: Path = call_faults.build(tmp_path_factory.mktemp("shim"))
+    except call_faults.CannotBuild as error:
+        pytest.skip(str(error))
+    return library
+
+
+@pytest.fixture
+def faults_of(shim: Path) -> Callable[[Any], Any]:
+    """`faults_of(running)`, before it starts: the plan of faults that its lives meet, empty at first."""
+
+    def prepare(running: Any) -> Any:
+        plan = call_faults.Plan(running.root / "plan")
+        running.env |= call_faults.environment(shim, plan)
+        return plan
+
+    return prepare
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
 """Row 2 of the table of faults: death after every possible byte of a batch of three events.
 
-A preloaded library lets through the first K bytes written to a segment and kills the process there: a torn line to
+The preloaded shim lets through the first K bytes written to a segment and kills the process there: a torn line to
 the byte, which SIGKILL alone never gives. Run as a script this file is the host, which imports everything once and
 forks a writer for each line it reads.
 """
 
-import ctypes
+import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,40 +28,10 @@ from workspaced_events.recorder import Outcome, Receipt
 
 ROUNDS_EACH = 40
 
-SHIM = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-#include <sys/types.h>
-
-static long left = -1;
-
-void kill_after(long bytes) { left = bytes; }
-
-static int is_segment(int descriptor) {
-    char link[64], path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t length = readlink(link, path, sizeof path);
-    return length > 5 && memcmp(path + length - 5, ".wlog", 5) == 0;
-}
-
-typedef ssize_t writer(int, const void *, size_t, off_t);
-
-static ssize_t counted(const char *name, int descriptor, const void *data, size_t size, off_t offset) {
-    writer *real = (writer *)dlsym(RTLD_NEXT, name);
-    if (left < 0 || !is_segment(descriptor)) return real(descriptor, data, size, offset);
-    if (size < (size_t)left) { left -= size; return real(descriptor, data, size, offset); }
-    if (left > 0) real(descriptor, data, left, offset);
-    kill(getpid(), SIGKILL);
-    for (;;) pause();
-}
-
-ssize_t pwrite(int d, const void *b, size_t n, off_t o) { return counted("pwrite", d, b, n, o); }
-ssize_t pwrite64(int d, const void *b, size_t n, off_t o) { return counted("pwrite64", d, b, n, o); }
-"""
+_SPEC = importlib.util.spec_from_file_location("call_faults", Path(__file__).parent / "call_faults.py")
+assert _SPEC is not None and _SPEC.loader is not None
+call_faults = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(call_faults)
 
 
 # -- in the forked writer --
@@ -70,6 +39,8 @@ ssize_t pwrite64(int d, const void *b, size_t n, off_t o) { return counted("pwri
 
 def write_and_die(root: Path, number: int, kill_after: int) -> int:
     """Publishes one event, then dies `kill_after` bytes into a batch of three; the sequence before the batch."""
+    plan = call_faults.Plan(Path(os.environ["CALL_FAULTS_PLAN"]))
+    plan.clear()
     journal = open_journal(RealDisk(root), version="t")
     recorder = journal.recorder
     outcomes: list[Outcome] = []
@@ -90,7 +61,7 @@ def write_and_die(root: Path, number: int, kill_after: int) -> int:
     (acknowledged,) = publish(Action(c.ActiveNoteSet(NoteId("a.md")), EventId(f"{number}-before")))
     batch = [Action(c.NotePinned(NoteId(f"{each}.md")), EventId(f"{number}-{each}")) for each in "abc"]
     if kill_after >= 0:
-        ctypes.CDLL(None).kill_after(ctypes.c_long(kill_after))
+        plan.add("pwrite", ".wlog", kills=True, after_bytes=kill_after)
     offset = journal.log.tail.offset
     publish(*batch)
     if kill_after >= 0:
@@ -120,18 +91,10 @@ def host() -> None:
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path, int, int], int]]:
-    compiler = shutil.which("cc")
-    if compiler is None or sys.platform != "linux":
-        pytest.skip("needs a C compiler and Linux's LD_PRELOAD")
-    place = tmp_path_factory.mktemp("shim")
-    (place / "shim.c").write_text(SHIM)
-    command = [compiler, "-shared", "-fPIC", "-o", str(place / "shim.so"), str(place / "shim.c"), "-ldl"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"the C compiler makes no shared library: {done.stderr.strip()[:200]}")
+def writer(shim: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path, int, int], int]]:
+    plan = call_faults.Plan(tmp_path_factory.mktemp("plan") / "plan")
     path = os.pathsep.join(each for each in sys.path if each)
-    environment = {**os.environ, "PYTHONPATH": path, "LD_PRELOAD": str(place / "shim.so")}
+    environment = {**os.environ, "PYTHONPATH": path, **call_faults.environment(shim, plan)}
     with subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:

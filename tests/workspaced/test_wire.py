@@ -93,6 +93,98 @@ def test_a_line_that_is_no_request_is_refused_and_the_next_is_answered(
         assert wire.ask("workspaced/hello")["result"]["workspace"] == "default"
 
 
+DIGITS = "9" * 5_000
+HUGE = (
+    DIGITS,
+    f"-{DIGITS}",
+    "9" * 400,
+    "9" * 20,
+    "-1",
+    "1e400",
+    f"1.{DIGITS}",
+    f'"{DIGITS}"',
+    f'":{DIGITS}"',
+    '"٣"',
+)
+NUMBERED = (
+    ("workspaced/state", ("at", "minSeq", "vault")),
+    ("workspaced/subscribe", ("since",)),
+    ("workspaced/log", ("from", "limit")),
+    ("workspaced/calls", ("before", "limit")),
+    ("workspaced/call", ("seq",)),
+    ("workspaced/unsubscribe", ("subscription",)),
+    ("resources/read", ("uri",)),
+)
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda text: f"{text[:4]}-{len(text)}")
+def test_row_61_a_number_of_any_length_is_a_result_or_a_typed_refusal(shared: Any, number: str) -> None:
+    lines = [
+        f'{{"method":"{method}","params":{{"{name}":{number}}}' for method, names in NUMBERED for name in names
+    ]
+    lines += [
+        f'{{"method":"workspaced/hello","params":{{"client":{{"name":"x","pid":{number}}}}}',
+        f'{{"method":"workspaced/publish","params":{{"actions":[{{"type":"note_pinned","data":{{"note":"a.md",'
+        f'"index":{number}}}}}]}}',
+        f'{{"method":"workspaced/publish","params":{{"actions":[{{"type":"selection_changed","data":{{"note":'
+        f'"a.md","startLine":{number},"endLine":{number}}}}}]}}',
+        f'{{"method":"workspaced/context/start","params":{{"provider":"p","model":"m","contextWindow":{number},'
+        '"outputReserve":1}',
+        f'{{"method":"tools/call","params":{{"name":"get_workspace_context","arguments":{{"at":{number}}}}}',
+        f'{{"method":"tools/call","params":{{"name":"search_workspace","arguments":{{"query":"a","limit":{number}}}}}',
+    ]
+    if number.startswith('"'):
+        text = number[1:-1]
+        lines += [
+            f'{{"method":"resources/read","params":{{"uri":"workspaced://workspace/context?at={text}"}}',
+            f'{{"method":"workspaced/subscribe","params":{{"since":"{log_id(shared)}:{text}"}}',
+        ]
+    before = len(shared.stderr)
+    with shared.wire() as wire:
+        wire.ask("workspaced/hello")
+        for line in lines:
+            wire.send(f'{line},"jsonrpc":"2.0","id":1}}\n'.encode())
+            answer = wire.line()
+            while answer is not None and "id" not in answer:
+                answer = wire.line()
+            assert answer is not None, line[:80]
+            if "error" in answer:
+                assert answer["error"]["data"]["code"] != "INTERNAL", line[:80]
+                assert len(answer["error"]["message"]) < 1_000, line[:80]
+            wire.ask("workspaced/status")
+    assert not any("a method failed" in said for said in shared.stderr[before:])
+
+
+def log_id(running: Any) -> str:
+    with running.wire() as wire:
+        clock: str = wire.ask("workspaced/hello")["result"]["clock"]
+    return clock.rpartition(":")[0]
+
+
+@pytest.mark.parametrize("digits", [5_000, 30, 20])
+def test_row_61_an_id_of_many_digits_comes_back_or_is_refused(shared: Any, digits: int) -> None:
+    with shared.wire() as wire:
+        wire.send(HELLO.replace(b'"id":0', b'"id":' + b"9" * digits))
+        answer = wire.line()
+        assert (
+            answer["id"] == int("9" * digits)
+            if "result" in answer
+            else answer["error"]["data"]["code"] == ("INVALID_REQUEST")
+        )
+        assert wire.ask("workspaced/hello")["result"]
+
+
+def test_row_61_since_of_5000_digits_is_a_typed_parameter_error(shared: Any) -> None:
+    with shared.wire() as wire:
+        wire.ask("workspaced/hello")
+        for since in (DIGITS, f"{log_id(shared)}:{DIGITS}"):
+            error = wire.ask("workspaced/subscribe", {"since": since})["error"]
+            assert (error["code"], error["data"]["code"]) == (-32602, "INVALID_ARGUMENT")
+            assert len(error["message"]) < 300 and error["data"]["hint"]
+    done = shared.cli("watch", "--since", DIGITS)
+    assert done.returncode == 2 and len(done.stderr) < 500
+
+
 def test_the_refusal_carries_the_id_where_one_can_be_read(shared: Any) -> None:
     wire = shared.wire()
     wire.send(b'{"jsonrpc":"2.0","id":"mine","method":7}\n')

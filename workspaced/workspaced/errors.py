@@ -40,6 +40,7 @@ CODES: Final[dict[str, Wire]] = {
     "BUSY": Wire(4002, 5),
     "DISK_FULL": Wire(4003, 4),
     "LOG_FAILED": Wire(4003, 4),
+    "BLOB_FAILED": Wire(4003, 4),
     "LOG_READ_ONLY": Wire(4003, 4),
     "LOG_DAMAGED": Wire(4003, 4),
     "LOG_UNREADABLE": Wire(4003, 4),

@@ -441,6 +441,7 @@ class Service:
         nothing for agents."""
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
+        degraded += [log.head_problem] if log.head_problem is not None else []
         degraded += self._damaged_texts(named=named)
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]

@@ -6,16 +6,19 @@ was not synced. Names are relative to the disk's root, with `/`. Guarantees a ca
 - `write_at` writes at an offset and may write less than asked; only `sync` makes bytes durable, and only
   `sync_directory` makes names durable (created, renamed, removed ones).
 - Only regular files are read and written: a FIFO or a device under a name is an error and is never waited for.
-- Every method raises OSError when the system does. After a failed `sync` nothing is known of the file's
+- Every method raises OSError when the system does, and after a bounded time where it answers EINTR for ever
+  (`trouble` and reading left out). After a failed `sync` nothing is known of the file's
   unsynced bytes; the caller must not sync that descriptor again.
 """
 
 import errno
 import os
 import stat
-import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
+
+from . import system_calls
 
 
 class DiskFile(Protocol):
@@ -86,17 +89,22 @@ def write_whole(disk: Disk, name: str, data: bytes) -> None:
     """Puts a whole file in place, durably and atomically: written aside, synced, renamed, the name synced.
 
     Raises:
-        OSError: the file is then as it was before.
+        OSError: the file is then as it was before, or the new one whose name is not durable yet.
     """
     aside = f"{name}.tmp"
-    file = disk.open(aside, create=True)
     try:
-        file.truncate(0)
-        write_all(file, 0, data)
-        file.sync()
-    finally:
-        file.close()
-    disk.rename(aside, name)
+        file = disk.open(aside, create=True)
+        try:
+            file.truncate(0)
+            write_all(file, 0, data)
+            file.sync()
+        finally:
+            file.close()
+        disk.rename(aside, name)
+    except OSError:
+        with suppress(OSError):
+            disk.remove(aside)
+        raise
     disk.sync_directory(name.rpartition("/")[0])
 
 
@@ -147,13 +155,13 @@ class RealFile:
         self._identity = (found.st_dev, found.st_ino)
 
     def write_at(self, offset: int, data: bytes) -> int:
-        return os.pwrite(self._descriptor, data, offset)
+        return system_calls.write_at(self._descriptor, data, offset)
 
     def sync(self) -> None:
-        sync_descriptor(self._descriptor)
+        system_calls.sync_data(self._descriptor)
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._descriptor, size)
+        system_calls.truncate(self._descriptor, size)
 
     def trouble(self, size: int) -> str | None:
         try:
@@ -205,7 +213,7 @@ class RealDisk:
     def _open(self, path: Path, flags: int) -> int:
         while True:
             try:
-                return os.open(path, flags, 0o600)
+                return system_calls.open_file(path, flags, 0o600)
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._reserve:
                     raise
@@ -232,23 +240,7 @@ class RealDisk:
     def sync_directory(self, directory: str) -> None:
         descriptor = self._open(self._root / directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            system_calls.sync_all(descriptor)
         finally:
             os.close(descriptor)
             self._refill()
-
-
-if sys.platform == "darwin":  # pragma: no cover
-    import fcntl
-
-    def sync_descriptor(descriptor: int) -> None:
-        """Makes a file durable; on macOS fsync alone leaves it in the drive's cache."""
-        try:
-            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-        except OSError:
-            os.fsync(descriptor)
-else:
-
-    def sync_descriptor(descriptor: int) -> None:
-        """Makes a file's bytes and size durable."""
-        os.fdatasync(descriptor)

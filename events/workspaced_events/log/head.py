@@ -42,40 +42,32 @@ def read_head(disk: Disk) -> Head | None:
 
 
 class HeadFile:
-    """Writes `HEAD`. Not thread-safe; the writer owns it.
+    """Writes `HEAD`, made anew at the first write and after every one that failed. Not thread-safe; the writer
+    owns it."""
 
-    Attributes:
-        problem: why the file could not be made; each write tries again.
-    """
-
-    def __init__(self, disk: Disk, head: Head) -> None:
-        """Makes the file anew, saying `head` in both slots, durably. A log can do without it: see `problem`."""
+    def __init__(self, disk: Disk, stamp: int) -> None:
+        """`stamp`: of the newest slot there is, or 0."""
         self._disk = disk
-        self._stamp = head.stamp
+        self._stamp = stamp
         self._file: DiskFile | None = None
-        self.problem: str | None = None
-        try:
-            self._file = self._made(head)
-        except OSError as error:
-            self.problem = error.strerror or str(error)
-
-    def _made(self, head: Head) -> DiskFile:
-        slot = _format(head)
-        write_whole(self._disk, NAME, slot + slot)
-        return self._disk.open(NAME)
 
     def write(self, head: Head) -> None:
-        """Puts `head` into the slot that is due; not synced.
+        """Puts `head` into the slot that is due, not synced; into both, durably, where the file is made anew.
 
         Raises:
-            OSError: the file is as it was, or torn in that slot.
+            OSError: what HEAD says is not known; it says nothing that was not acknowledged.
         """
         self._stamp += 1
-        stamped = msgspec.structs.replace(head, stamp=self._stamp)
+        slot = _format(msgspec.structs.replace(head, stamp=self._stamp))
         if self._file is None:
-            self._file, self.problem = self._made(stamped), None
-        else:
-            write_all(self._file, (self._stamp % 2) * SLOT_BYTES, _format(stamped))
+            write_whole(self._disk, NAME, slot + slot)
+            self._file = self._disk.open(NAME)
+            return
+        try:
+            write_all(self._file, (self._stamp % 2) * SLOT_BYTES, slot)
+        except OSError:
+            self.close()
+            raise
 
     def sync(self) -> None:
         """Makes the last write durable.
@@ -83,13 +75,18 @@ class HeadFile:
         Raises:
             OSError: it may not be.
         """
-        if self._file is not None:
+        assert self._file is not None
+        try:
             self._file.sync()
+        except OSError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Gives the descriptor back."""
-        if self._file is not None:
-            self._file.close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def _format(head: Head) -> bytes:

@@ -14,8 +14,7 @@ import msgspec
 from ..catalogue import LogRecovered
 from ..limits import SEGMENT_BYTES_MAX
 from .disk import Disk, write_whole
-from .format import chain_text
-from .head import Head, HeadFile
+from .head import HeadFile
 from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, read_segment, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
@@ -98,20 +97,17 @@ def open_scanned(
         if scan.torn is not None or not scan.clean:
             write_whole(disk, name, content)
         file = disk.open(name)
-    tail = scan.tail
-    stamp = scan.head.stamp + 1 if scan.head else 0
-    head = HeadFile(disk, Head(scan.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), stamp))
-    if head.problem is not None:
-        scan.warnings.append(f"log/HEAD cannot be written ({head.problem}); the log goes on without it.")
+    head = HeadFile(disk, scan.head.stamp if scan.head else 0)
     writable = Writable(file, blake2b(content, digest_size=32), head, version, now)
     log = SegmentLog(
         disk,
         scan.log_id,
-        tail,
+        scan.tail,
         scan.positions,
         writable=writable,
         segment_bytes_max=segment_bytes_max,
     )
+    log.write_head()
     return OpenedLog(log, recovered, scan.warnings)
 
 

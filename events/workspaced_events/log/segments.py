@@ -9,7 +9,6 @@ import errno
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -74,6 +73,7 @@ class SegmentLog:
         tail: its synced end.
         damage: why it is read-only, if it is.
         failure: why it is poisoned, if it is.
+        head_problem: why HEAD could not be written last, if it could not.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class SegmentLog:
         self.tail = tail
         self.damage = damage
         self.failure: LogFailed | None = None
+        self.head_problem: str | None = None
         self._disk = disk
         self._positions = positions
         self._writable = writable
@@ -150,9 +151,9 @@ class SegmentLog:
         try:
             if self.failure is None:
                 writable.file.sync()  # what was cut back may not be yet; after a clean stop nobody looks for it
-                with suppress(OSError):  # without it the next start reads the log as after a crash
-                    writable.head.write(self._head(clean=True))
-                    writable.head.sync()
+                self._write_head(writable, sync=True, clean=True)
+        except OSError as error:
+            self.poison(f"Syncing log/{self.tail.segment} at the end failed: {error.strerror}.")
         finally:
             writable.head.close()
             writable.file.close()
@@ -266,17 +267,27 @@ class SegmentLog:
         tail = self.tail
         return Head(self.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), clean=clean)
 
-    def _write_head(self, writable: Writable, *, sync: bool = False) -> None:
+    def write_head(self) -> None:
+        """Makes HEAD name the tail, durably; belongs to the appending thread."""
+        if self._writable is not None:
+            self._write_head(self._writable, sync=True)
+
+    def _write_head(self, writable: Writable, *, sync: bool = False, clean: bool = False) -> None:
         """HEAD only helps to notice what is missing: if it cannot be written the log goes on without it."""
         now = time.monotonic()
         self._head_seq = self.tail.seq
         try:
-            writable.head.write(self._head(clean=False))
+            writable.head.write(self._head(clean=clean))
             if sync or now - self._head_synced_at >= HEAD_SYNC_INTERVAL_S:
                 self._head_synced_at = now
                 writable.head.sync()
-        except OSError:
-            return
+        except OSError as error:
+            self.head_problem = (
+                f"log/HEAD cannot be written: {error.strerror}. Events are kept, but one that is lost later "
+                "may not be noticed. Check the disk; HEAD is tried again with the next event."
+            )
+        else:
+            self.head_problem = None
 
     # -- reading --
 

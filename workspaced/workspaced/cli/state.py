@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from workspaced_events.until import sequence
+
 from .common import at_option, daemon, daemon_options, json_option, print_json, shown
 
 
@@ -42,7 +44,8 @@ def watch_command(
 ) -> None:
     """Follow events as they are recorded, until Ctrl-C."""
     with daemon(socket_path, workspace) as client:
-        start: str | int | None = int(since) if since and since.isdecimal() else since
+        seq = sequence(since) if since is not None else None
+        start = since if seq is None else seq
         for notice in client.events(since=start, types=types or None):
             if notice.method == "workspaced/gap":
                 click.echo(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)

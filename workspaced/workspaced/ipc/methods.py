@@ -18,6 +18,7 @@ from workspaced_events.limits import (
     SOURCE_CHARS_MAX,
 )
 from workspaced_events.recorder import Done, Outcome
+from workspaced_events.until import sequence
 
 from .. import said
 from ..__about__ import __version__
@@ -181,16 +182,20 @@ def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, boo
         return seq + 1, False
     if isinstance(since, str):
         of_log, _, number = since.rpartition(":")
-        if not number.isdecimal():
+        place = sequence(number)
+        if place is None:
             raise InvalidArgument(
                 f"Expected a clock '<log id>:<sequence>' or a sequence, got {since[:100]!r}.",
                 hint="Give the clock of an earlier answer.",
             )
         if of_log and of_log != log_id:
             return 1, True
-        since = int(number)
+        since = place
     if since > seq:
-        raise InvalidArgument(f"Expected a sequence up to {seq}, got {since}.")
+        raise InvalidArgument(
+            f"Expected a sequence up to {seq}, got {str(since)[:100]}.",
+            hint="Give the clock of an earlier answer, or no `since` for what comes from now on.",
+        )
     return since + 1, False
 
 

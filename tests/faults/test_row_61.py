@@ -1,0 +1,198 @@
+"""Row 61: small faults of single calls under a real daemon, each of which hid, hung or had a wrong code."""
+
+import errno
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
+
+ANSWER_S = 5.0
+SELECTION = {"note": "a.md", "startLine": 1, "endLine": 2}
+
+
+def publish(client: Any, action: dict[str, Any]) -> int:
+    """Publishes without the client's own retry; the sequence."""
+    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
+    return seq
+
+
+def selected(name: str) -> dict[str, Any]:
+    """A selection whose text goes into a blob of its own."""
+    return {"type": "selection_changed", "data": {**SELECTION, "text": name * 5_000}, "id": name}
+
+
+def degraded(client: Any, holds: Callable[[list[str]], bool]) -> list[str]:
+    """What `status` calls degraded, once it is as looked for: HEAD is written a moment after the answer."""
+    deadline = time.monotonic() + ANSWER_S
+    while not holds(found := client.call("workspaced/status")["degraded"]):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.01)
+    return list(found)
+
+
+def names_head(found: list[str]) -> bool:
+    return len(found) == 1 and "log/HEAD" in found[0]
+
+
+def blob_files(running: Any) -> list[Path]:
+    return [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
+
+
+# -- HEAD --
+
+
+@pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename"])
+def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", errno.EIO)
+    running.start()
+    client = running.connect()
+    acknowledged = {}
+    for each in range(5):
+        acknowledged[f"n{each}"] = publish(client, look("a.md", f"n{each}"))
+        (said,) = degraded(client, names_head)
+    assert plan.met(fault) and "Input/output error" in said and "workspaced" in running.cli("status").stdout
+    assert client.call("workspaced/status")["log"]["durability"] == "synced"
+    running.kill()
+    plan.clear()
+    running.start()
+    assert running.connect().call("workspaced/status")["degraded"] == []
+    verified(running, acknowledged)
+
+
+@pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
+def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    running.start()
+    client = running.connect()
+    acknowledged = {"before": publish(client, look("a.md", "before"))}
+    assert client.call("workspaced/status")["degraded"] == []
+    fault = plan.add(call, "log/HEAD", errno.ENOSPC)
+    number = 0
+    while not plan.met(fault):  # it is synced once a second
+        acknowledged[f"n{number}"] = publish(client, look("a.md", f"n{number}"))
+        number += 1
+    degraded(client, names_head)
+    plan.clear()
+    acknowledged["after"] = publish(client, look("b.md", "after"))
+    degraded(client, lambda found: not found)
+    running.restart()
+    verified(running, acknowledged)
+
+
+# -- blobs --
+
+
+@pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
+@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
+def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any, call: str, error: int, code: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    running.start()
+    client = running.connect()
+    acknowledged = {"kept": publish(client, selected("kept"))}
+    fault = plan.add(call, "/blobs", error)
+    refused = refusal(client.publish, [selected("s")])
+    assert refused.code == code and refused.hint and refused.details["file"].startswith("blobs/")
+    assert plan.met(fault)
+    assert client.call("workspaced/status")["log"]["durability"] == "synced"
+    acknowledged["between"] = publish(client, look("b.md", "between"))
+    plan.clear()
+    assert len(blob_files(running)) == 1, "something of the refused batch is left"
+    acknowledged["s"] = publish(client, selected("s"))
+    assert len(blob_files(running)) == 2
+    running.restart()
+    verified(running, acknowledged)
+
+
+def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    running.start()
+    client = running.connect()
+    acknowledged = {"kept": publish(client, selected("kept"))}
+    impossible = {"type": "pinned_notes_reordered", "data": {"notes": ["no.md"]}}
+    assert refusal(client.publish, [selected("x"), impossible]).code == "INVALID_ARGUMENT"
+    assert refusal(client.publish, [{**selected("kept"), "id": "other"}, impossible]).code == "INVALID_ARGUMENT"
+    assert len(blob_files(running)) == 1
+    plan.add("pwrite", ".wlog", errno.ENOSPC)
+    assert refusal(client.publish, [selected("x")]).code == "DISK_FULL"
+    assert len(blob_files(running)) == 1
+    plan.clear()
+    acknowledged["x"] = publish(client, selected("x"))
+    assert len(blob_files(running)) == 2
+    verified(running, acknowledged)
+
+
+# -- calls that are interrupted without end --
+
+
+@pytest.mark.parametrize(
+    ("call", "path", "code"),
+    [
+        ("pwrite", ".wlog", "LOG_FAILED"),
+        ("fdatasync", ".wlog", "LOG_FAILED"),
+        ("open", "/blobs/", "BLOB_FAILED"),
+        ("pwrite", "/blobs/", "BLOB_FAILED"),
+        ("fdatasync", "/blobs/", "BLOB_FAILED"),
+        ("ftruncate", "/blobs/", "BLOB_FAILED"),
+        ("fsync", "/blobs/", "BLOB_FAILED"),
+    ],
+)
+def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_time(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any, call: str, path: str, code: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    running.start()
+    client = running.connect()
+    acknowledged = {"before": publish(client, look("a.md", "before"))}
+    few = plan.add(call, path, errno.EINTR, times=5)
+    acknowledged["few"] = publish(client, selected("few"))
+    assert plan.met(few) == 5, "a call that is interrupted a few times goes on"
+    plan.clear()
+    plan.add(call, path, errno.EINTR)
+    started = time.monotonic()
+    assert refusal(client.publish, [selected("x")]).code == code
+    assert time.monotonic() - started < ANSWER_S
+    assert client.state()["activeNote"]["id"] == "a.md"
+    if code == "BLOB_FAILED":
+        acknowledged["after"] = publish(client, look("b.md", "after"))
+    else:
+        running.exit_expected = 4
+    assert running.stop() == running.exit_expected
+    running.exit_expected = 0
+    plan.clear()
+    running.start()
+    verified(running, acknowledged)
+
+
+@pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
+def test_row_61_a_head_whose_writing_is_interrupted_without_end_hangs_nobody(
+    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    plan.add(call, "log/HEAD", errno.EINTR)
+    running.start()
+    client = running.connect()
+    acknowledged = {f"n{each}": publish(client, look("a.md", f"n{each}")) for each in range(5)}
+    degraded(client, names_head)
+    plan.clear()
+    running.restart()
+    verified(running, acknowledged)
