@@ -1,41 +1,74 @@
 """Content-addressed store: text that belongs to the record but not into a log line, named by its sha256.
 
 A file is one codec byte (`z`: zlib) and the compressed content. Blobs are written durably before the event that
-names them, and verified when read.
+names them, and verified when read. A file that is there already is read before it counts as kept: once in the life
+of a store, and again where its size has changed.
 """
 
+import threading
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
+from typing import Final, Literal
+
+import msgspec
 
 from .errors import LogDamaged
 from .log.disk import Disk, write_whole
 
 DIRECTORY = "blobs"
 _ZLIB = b"z"
+_KNOWN_MAX: Final = 50_000
+
+Problem = Literal["damaged", "missing", "unreadable"]
+
+
+class BlobTrouble(msgspec.Struct, frozen=True):
+    """A blob that an event names and that is not there as it was."""
+
+    file: str
+    problem: Problem
+    seq: int
+    """Of the last event that names it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}, which event {self.seq} names, is {self.problem}"
 
 
 class BlobStore:
-    """The blobs of one data directory. `put` belongs to the writer thread; `get` to any."""
+    """The blobs of one data directory. `put` belongs to the writer thread; everything else to any."""
 
     def __init__(self, disk: Disk) -> None:
-        self._disk = disk
+        self.disk = disk
+        self._whole: dict[str, int] = {}
+        """Bytes of the files that were seen to be whole, by name; the writer's own."""
+        self._troubles: dict[str, BlobTrouble] = {}
+        """By name."""
+        self._examining = threading.Lock()
+        """So that no trouble is noted of a file that is being put anew."""
         disk.make_directory(DIRECTORY)
 
     def put(self, content: bytes) -> str:
         """Keeps `content` and returns its name, its sha256 in lower-case hex. Again it costs next to nothing.
+
+        A file of that name that does not hold it is written anew.
 
         Raises:
             OSError: it was not kept.
         """
         name = sha256(content).hexdigest()
         directory = f"{DIRECTORY}/{name[:2]}"
-        self._disk.make_directory(directory)
-        if name not in self._disk.names(directory):
-            write_whole(self._disk, f"{directory}/{name}", packed(content))
-        else:
+        self.disk.make_directory(directory)
+        if self._is_whole(name):
             # A crash or a failed sync may have come between the renaming and the name's durability.
-            self._disk.sync_directory(directory)
+            self.disk.sync_directory(directory)
+            return name
+        data = packed(content)
+        with self._examining:
+            write_whole(self.disk, f"{directory}/{name}", data)
+            self._troubles.pop(name, None)
+        self._remember(name, len(data))
         return name
 
     def has(self, name: str) -> bool:
@@ -44,20 +77,61 @@ class BlobStore:
         Raises:
             OSError: the disk does not say.
         """
-        return name in self._disk.names(f"{DIRECTORY}/{name[:2]}")
+        return name in self.disk.names(f"{DIRECTORY}/{name[:2]}")
 
     def discard(self, name: str) -> None:
         """Removes a blob that no event names, if it is there and the disk lets us: one that stays harms nobody."""
         with suppress(OSError):
-            self._disk.remove(blob_path(DIRECTORY, name))
+            self.disk.remove(blob_path(DIRECTORY, name))
 
     def get(self, name: str) -> bytes | None:
         """The content called `name`, or None if it is not kept.
 
         Raises:
             LogDamaged: the file does not hold what its name says.
+            OSError: it cannot be read.
         """
-        return read_blob(self._disk, DIRECTORY, name)
+        return read_blob(self.disk, DIRECTORY, name)
+
+    @property
+    def troubles(self) -> list[BlobTrouble]:
+        """What was found by `examine` and not put anew since."""
+        return list(self._troubles.values())
+
+    def examine(self, named: Mapping[str, int]) -> None:
+        """Reads the blobs of these names and keeps the troubles; `named` has an event's sequence for each."""
+        for name, seq in named.items():
+            with self._examining:
+                if (problem := problem_of(self.disk, DIRECTORY, name)) is not None:
+                    self._troubles[name] = BlobTrouble(blob_path(DIRECTORY, name), problem, seq)
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether the file is there and holds what its name says."""
+        try:
+            size = self.disk.size(blob_path(DIRECTORY, name))
+        except FileNotFoundError:
+            return False
+        if self._whole.get(name) == size:
+            return True
+        if problem_of(self.disk, DIRECTORY, name) is not None:
+            return False
+        self._remember(name, size)
+        return True
+
+    def _remember(self, name: str, size: int) -> None:
+        if len(self._whole) >= _KNOWN_MAX:
+            self._whole.clear()
+        self._whole[name] = size
+
+
+def problem_of(disk: Disk, directory: str, name: str) -> Problem | None:
+    """What is wrong with a blob; None if it is there and whole."""
+    try:
+        return "missing" if read_blob(disk, directory, name) is None else None
+    except LogDamaged:
+        return "damaged"
+    except OSError:
+        return "unreadable"
 
 
 def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
@@ -65,6 +139,7 @@ def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
 
     Raises:
         LogDamaged: the file does not hold what its name says.
+        OSError: it cannot be read.
     """
     path = blob_path(directory, name)
     try:
@@ -72,7 +147,11 @@ def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
     except FileNotFoundError:
         return None
     if sha256(content).hexdigest() != name:
-        raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
+        raise LogDamaged(
+            f"The blob {path} does not hold what its name says.",
+            hint="Restore the file from a backup; `workspaced log verify` names every damaged one.",
+            file=path,
+        )
     return content
 
 

@@ -20,6 +20,7 @@
         LogFailed                   LOG_FAILED: poisoned until a restart
         LogReadOnly                 LOG_READ_ONLY: opened over damage
         LogDamaged                  LOG_DAMAGED: names file, offset and sequence
+        LogUnreadable               LOG_UNREADABLE: a file of the log cannot be read; names it
         LogLocked                   ALREADY_RUNNING: another process holds the log
 
 `code` is stable and part of the contract; the message is for people and may change.
@@ -129,6 +130,10 @@ class LogReadOnly(LogError):
 
 class LogDamaged(LogError):
     code = "LOG_DAMAGED"
+
+
+class LogUnreadable(LogError):
+    code = "LOG_UNREADABLE"
 
 
 class LogLocked(LogError):

@@ -6,6 +6,9 @@ have to go. From that moment `finish` leads to the new state however often it is
 copies, removes, and removes `ready` last. Without `ready` it throws away what was built. So whoever opens the data
 directory calls `finish_forgetting` first, holding the lock, which is on the directory itself and so stays true.
 
+A `ready` that cannot be read says at least that the new log was whole. If that one's first segment is in its place
+already, the rest follows, with everything removed that nothing of it names; else nothing has begun.
+
 What the log names by hash is kept if an event that stays names it; every other blob goes: those of the note, and
 whatever no event names. Snapshots and quarantined bytes go whole.
 """
@@ -136,8 +139,13 @@ def carry_out(disk: Disk, aside: Disk, prepared: Prepared) -> None:
     finish(disk, aside)
 
 
-def finish(disk: Disk, aside: Disk) -> bool:
+def finish(disk: Disk, aside: Disk, warnings: list[str] | None = None) -> bool:
     """Ends a forgetting that was interrupted: it is done, or had not begun. Returns whether it is done by this.
+
+    Args:
+        disk: the data directory.
+        aside: its directory `forgetting`.
+        warnings: get what a person should know.
 
     Raises:
         OSError: the disk refused; call it again.
@@ -147,21 +155,46 @@ def finish(disk: Disk, aside: Disk) -> bool:
     except FileNotFoundError:
         clear(aside)
         return False
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        found = _ready_again(disk, aside)
+        said = "was finished without it" if found else "had not begun; run `workspaced forget` again"
+        if warnings is not None:
+            warnings.append(f"{DIRECTORY}/{READY} cannot be read ({error}): forgetting a note {said}.")
+        if found is None:
+            clear(aside)
+            return False
+        ready = found
     for name in ready.log:
         write_whole(disk, f"{LOG}/{name}", aside.read(f"{LOG}/{name}"))
     old = [f"{LOG}/{name}" for name in disk.names(LOG) if name not in ready.log]
     _remove(disk, [*old, *ready.remove])
-    _remove(aside, [READY])
+    with suppress(IsADirectoryError, PermissionError):  # what unlinking a folder of that name gives
+        _remove(aside, [READY])
     clear(aside)
     return True
 
 
-def finish_forgetting(data: Path) -> bool:
+def _ready_again(disk: Disk, aside: Disk) -> Ready | None:
+    """What `finish` has to do where `ready` cannot be read; None if the old log is in its place untouched."""
+    new, old = scan_log(aside, lambda _events: None), scan_log(disk, lambda _events: None)
+    if new.damage is not None or new.torn is not None or not new.segments or new.log_id != old.log_id:
+        return None
+    kept: set[str] = set()
+    for name in aside.names(LOG):
+        kept |= _names_in(aside.read(f"{LOG}/{name}"))
+    with suppress(FileNotFoundError):
+        kept |= _names_in(disk.read(AFTER_DAMAGE))
+    for name in list(kept):
+        kept |= _names_in(_content(disk, name) or b"")
+    return Ready(aside.names(LOG), list(_files_but(disk, kept)))
+
+
+def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
     """`finish` for a data directory, whose lock the caller holds."""
     directory = data / DIRECTORY
     if not directory.is_dir():
         return False
-    finished = finish(RealDisk(data), RealDisk(directory))
+    finished = finish(RealDisk(data), RealDisk(directory), warnings)
     shutil.rmtree(directory)
     return finished
 
@@ -209,13 +242,27 @@ def _events(log: SegmentLog) -> Iterator[Event]:
 def _to_remove(disk: Disk, recordings: "_Recordings") -> Iterator[str]:
     if recordings.tells_after_damage():
         yield AFTER_DAMAGE
+    yield from _files_but(disk, recordings.kept)
+
+
+def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
+    """The snapshots, what is in quarantine, and every blob that is not `kept`."""
     for folder in (SNAPSHOTS, QUARANTINE):
         yield from (f"{folder}/{name}" for name in disk.names(folder))
     for store in (BLOBS, SERVED):
         for folder in disk.names(store):
             for name in disk.names(f"{store}/{folder}"):
-                if name not in recordings.kept:
+                if name not in kept:
                     yield f"{store}/{folder}/{name}"
+
+
+def _content(disk: Disk, name: str) -> bytes | None:
+    """The content of a blob, wherever it lies."""
+    for store in (SERVED, BLOBS):
+        with suppress(LogDamaged):  # nothing can be made of it, so it need not be kept either
+            if (content := read_blob(disk, store, name)) is not None:
+                return content
+    return None
 
 
 # -- what tells of the note --
@@ -340,11 +387,7 @@ class _Recordings:
         self.kept.update(_names_in(content))
 
     def _blob(self, name: str) -> bytes | None:
-        for store in (SERVED, BLOBS):
-            with suppress(LogDamaged):  # nothing can be made of it, so it need not be kept either
-                if (content := read_blob(self._disk, store, name)) is not None:
-                    return content
-        return None
+        return _content(self._disk, name)
 
     def _tells_blob(self, name: str) -> bool:
         known = self._known.get(name)

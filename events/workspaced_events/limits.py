@@ -57,6 +57,9 @@ HISTORY_EVENTS_MAX: Final = 50_000
 HISTORY_SLACK_EVENTS: Final = 5_000
 """How far behind the newest sequence a question may be and still be answered from memory."""
 
+# A start reads the texts that so many of the last events name; `log verify` reads all.
+BLOB_CHECK_EVENTS: Final = 1_000
+
 # What is read of a bundle, which comes from somebody else.
 BUNDLE_ENTRY_BYTES_MAX: Final = 64 * 1024 * 1024
 BUNDLE_LOG_BYTES_MAX: Final = 1024 * 1024 * 1024

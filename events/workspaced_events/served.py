@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from .blobs import blob_path, packed, unpacked
+from .log.disk import read_regular
 
 DIRECTORY: Final = "served"
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024
@@ -111,7 +112,7 @@ class ServedBlobs:
     def get(self, name: str) -> bytes | None:
         """The content called `name`; None if it is not kept, or not whole, or cannot be read."""
         try:
-            content = unpacked((self._data / blob_path(DIRECTORY, name)).read_bytes())
+            content = unpacked(read_regular(self._data / blob_path(DIRECTORY, name)))
         except OSError:
             return None
         return content if sha256(content).hexdigest() == name else None

@@ -70,17 +70,21 @@ class Snapshots:
         """Those of this program's versions that verify; the caller asks for the next one if one does not fit.
 
         Args:
-            warnings: are told of those that do not verify, or did not fit.
-
-        Raises:
-            OSError: a file cannot be read.
+            warnings: are told of those that cannot be read, do not verify, or did not fit.
         """
-        names = [name for name in self._disk.names(DIRECTORY) if _NAME.match(name)]
+        try:
+            names = [name for name in self._disk.names(DIRECTORY) if _NAME.match(name)]
+        except OSError as error:
+            warnings.append(f"{DIRECTORY} cannot be read ({error.strerror}); ignored.")
+            return
         for name in reversed(names):
             try:
                 snapshot = parse(self._disk.read(f"{DIRECTORY}/{name}"))
             except ValueError as error:
                 warnings.append(f"{DIRECTORY}/{name} is no good snapshot ({error}); ignored.")
+                continue
+            except OSError as error:
+                warnings.append(f"{DIRECTORY}/{name} cannot be read ({error.strerror}); ignored.")
                 continue
             if snapshot is not None:
                 self._kept = name

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.blobs import BlobStore
+from workspaced_events.blobs import BlobStore, packed
 from workspaced_events.errors import LogDamaged
-from workspaced_events.log.disk import Disk, RealDisk
+from workspaced_events.log.disk import Disk, RealDisk, write_all
 from workspaced_events.log.simdisk import PowerCut, SimDisk
 
 TEXT = "ein langer Text, αβγ\n".encode() * 500
@@ -105,3 +105,44 @@ def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
     disk.faults = lambda _operation, _name: None
     store.put(TEXT)
     assert [BlobStore(disk.crash(seed)).get(NAME) for seed in range(16)] == [TEXT] * 16
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"z", packed(b"another text"), packed(TEXT)[:-8]],
+    ids=["empty", "no content", "another text", "cut short"],
+)
+def test_what_lies_under_the_name_is_compared_at_the_first_touch_and_written_anew(
+    disk: Disk, damaged: bytes
+) -> None:
+    BlobStore(disk).put(TEXT)
+    overwrite(disk, PATH, damaged)
+    store = BlobStore(disk)
+    assert store.put(TEXT) == NAME
+    assert store.get(NAME) == BlobStore(disk).get(NAME) == TEXT
+
+
+def test_another_size_is_noticed_whenever_the_same_text_is_put(disk: Disk) -> None:
+    store = BlobStore(disk)
+    store.put(TEXT)
+    overwrite(disk, PATH, packed(TEXT)[:-8])
+    store.put(TEXT)
+    assert store.get(NAME) == TEXT
+
+
+def test_a_text_is_read_once_however_often_it_is_put() -> None:
+    disk = SimDisk()
+    BlobStore(disk).put(TEXT)
+    store = BlobStore(disk)
+    store.put(TEXT)
+    overwrite(disk, PATH, bytes(disk.size(PATH)))
+    store.put(TEXT)  # of the same size, so not looked into again
+    with pytest.raises(LogDamaged):
+        store.get(NAME)
+
+
+def overwrite(disk: Disk, name: str, data: bytes) -> None:
+    file = disk.open(name)
+    file.truncate(0)
+    write_all(file, 0, data)
+    file.close()

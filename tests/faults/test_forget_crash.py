@@ -19,7 +19,7 @@ from workspaced_events.actions import Action
 from workspaced_events.blobs import blob_path, packed, unpacked
 from workspaced_events.catalogue import Event
 from workspaced_events.errors import LogError, NotInLog
-from workspaced_events.forget import carry_out, finish, prepare
+from workspaced_events.forget import READY, carry_out, finish, prepare
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal import open_journal
 from workspaced_events.log.scan import scan_log
@@ -193,6 +193,30 @@ def test_a_cut_while_an_interrupted_forgetting_is_finished_changes_nothing(
         survivor.fail = lambda _number: None
         survivor.finish()
         assert_old_or_new(survivor, before)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe", b"{}", b'{"log": 1}'])
+def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_the_new_one(
+    machine: Callable[[], Machine], steps: int, content: bytes
+) -> None:
+    before = machine().events()
+    outcomes = set()
+    for number in range(1, steps + 1):
+        broken = machine()
+        broken.fail = at(number, cut)
+        with pytest.raises(PowerCut):
+            broken.forget()
+        survivor = broken.after_a_cut(number)
+        try:
+            survivor.aside.size(READY)
+        except FileNotFoundError:
+            continue
+        survivor.aside.overwrite(READY, content)
+        warnings: list[str] = []
+        outcomes.add(finish(survivor.data, survivor.aside, warnings))
+        assert len(warnings) == 1 and "forgetting/ready" in warnings[0]
+        assert_old_or_new(survivor, before)
+    assert outcomes == {False, True}
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC], ids=["EIO", "ENOSPC"])

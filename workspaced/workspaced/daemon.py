@@ -133,7 +133,8 @@ async def _open(settings: Settings, data: Path) -> Service:
     def deliver(committed: Committed) -> None:
         holder[0].deliver(committed)
 
-    if finish_forgetting(data):
+    warnings: list[str] = []
+    if finish_forgetting(data, warnings):
         logger.warning("a note was being forgotten, which was interrupted; it is finished now")
     journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
     sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
@@ -147,7 +148,8 @@ async def _open(settings: Settings, data: Path) -> Service:
         templates=settings.templates_path,
     )
     holder.append(service)
-    for warning in journal.warnings:
+    service.warnings[:0] = warnings
+    for warning in service.warnings:
         logger.warning("%s", warning)
     service.recorder.start()
     service.scribe.start()
@@ -179,6 +181,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         if settings.watch:
             tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
+    tasks.start_soon(service.examine_texts)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
 

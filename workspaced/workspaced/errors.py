@@ -43,6 +43,7 @@ CODES: Final[dict[str, Wire]] = {
     "BLOB_FAILED": Wire(4003, 4),
     "LOG_READ_ONLY": Wire(4003, 4),
     "LOG_DAMAGED": Wire(4003, 4),
+    "LOG_UNREADABLE": Wire(4003, 4),
     "TIMEOUT": Wire(4004, 5),
     "INVALID_JSON": Wire(-32700, 2),
     "INVALID_REQUEST": Wire(-32600, 2),

@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 import msgspec
+from anyio import to_thread
 from msgspec.structs import replace
 from pyee import EventEmitter
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
+from workspaced_events.blob_check import texts_of_tail
 from workspaced_events.catalogue import Event
 from workspaced_events.clock import system_clock
-from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.errors import InvalidArgument, LogError, WorkspacedError
 from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
@@ -440,6 +442,7 @@ class Service:
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
         degraded += [log.head_problem] if log.head_problem is not None else []
+        degraded += self._damaged_texts(named=named)
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
         degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]
@@ -469,6 +472,25 @@ class Service:
             "degraded": degraded,
             "warnings": self.warnings,
         }
+
+    def _damaged_texts(self, *, named: bool) -> list[str]:
+        troubles = self.blobs.troubles
+        if not troubles:
+            return []
+        said = f"{len(troubles)} text{'s' if len(troubles) > 1 else ''} of the log cannot be read back"
+        return [f"{said}: {'; '.join(map(str, troubles))}." if named else f"{said}."]
+
+    async def examine_texts(self) -> None:
+        """Reads the texts that the last events name; `status` names those that are damaged."""
+        try:
+            await to_thread.run_sync(self._examine_texts, abandon_on_cancel=True)
+        except (LogError, OSError) as error:
+            logger.warning("the texts of the last events are not checked: %s", error)
+
+    def _examine_texts(self) -> None:
+        self.blobs.examine(texts_of_tail(self.blobs.disk, self.log))
+        for trouble in self.blobs.troubles:
+            logger.warning("damaged: %s", trouble)
 
     def _recording_status(self) -> dict[str, Any]:
         return {

@@ -5,6 +5,7 @@ was not synced. Names are relative to the disk's root, with `/`. Guarantees a ca
 
 - `write_at` writes at an offset and may write less than asked; only `sync` makes bytes durable, and only
   `sync_directory` makes names durable (created, renamed, removed ones).
+- Only regular files are read and written: a FIFO or a device under a name is an error and is never waited for.
 - Every method raises OSError when the system does, and after a bounded time where it answers EINTR for ever
   (`trouble` and reading left out). After a failed `sync` nothing is known of the file's
   unsynced bytes; the caller must not sync that descriptor again.
@@ -12,6 +13,7 @@ was not synced. Names are relative to the disk's root, with `/`. Guarantees a ca
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -119,6 +121,30 @@ def write_all(file: DiskFile, offset: int, data: bytes) -> None:
         offset, data = offset + written, data[written:]
 
 
+def read_regular(path: Path, offset: int = 0, size: int = -1) -> bytes:
+    """The bytes of a regular file from `offset` on, at most `size` unless negative. Nothing else is waited for.
+
+    Raises:
+        OSError: it cannot be read, or is a FIFO, a device or a directory.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    _check_regular(descriptor, path)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        file.seek(offset)
+        parts = []
+        while size != 0 and (part := file.read(size)):
+            parts.append(part)
+            size = size - len(part) if size > 0 else size
+        return b"".join(parts)
+
+
+def _check_regular(descriptor: int, path: Path) -> None:
+    """Closes a descriptor of anything but a regular file, and raises OSError."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+
+
 class RealFile:
     """A file of this machine."""
 
@@ -166,13 +192,7 @@ class RealDisk:
             return []
 
     def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
-        with (self._root / name).open("rb", buffering=0) as file:
-            file.seek(offset)
-            parts = []
-            while size != 0 and (part := file.read(size)):
-                parts.append(part)
-                size = size - len(part) if size > 0 else size
-            return b"".join(parts)
+        return read_regular(self._root / name, offset, size)
 
     def size(self, name: str) -> int:
         return (self._root / name).stat().st_size
@@ -200,9 +220,11 @@ class RealDisk:
                 os.close(self._reserve.pop())
 
     def open(self, name: str, *, create: bool = False) -> RealFile:
-        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
+        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_CREAT if create else 0)
         path = self._root / name
-        return RealFile(self._open(path, flags), path)
+        descriptor = self._open(path, flags)
+        _check_regular(descriptor, path)
+        return RealFile(descriptor, path)
 
     def make_directory(self, directory: str) -> None:
         path = self._root / directory

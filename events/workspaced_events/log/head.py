@@ -32,10 +32,10 @@ _DECODER: Final = msgspec.json.Decoder(Head)
 
 
 def read_head(disk: Disk) -> Head | None:
-    """The newest good slot, or None where there is no file or no good slot."""
+    """The newest good slot, or None where there is no file, or one that cannot be read, or no good slot."""
     try:
         data = disk.read(NAME)
-    except FileNotFoundError:
+    except OSError:
         return None
     slots = [_parse(data[start : start + SLOT_BYTES]) for start in (0, SLOT_BYTES)]
     return max((slot for slot in slots if slot), key=lambda slot: slot.stamp, default=None)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import LogLocked
+from .disk import read_regular
 
 
 class LogLock:
@@ -20,7 +21,7 @@ class LogLock:
 
         Raises:
             LogLocked: another process holds it; `pid` names it where it can be read.
-            OSError: the file cannot be made.
+            OSError: the directory cannot be opened.
         """
         path = directory / "lock"
         self._directory = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -34,25 +35,27 @@ class LogLock:
                 hint="Use that one, stop it with `workspaced stop`, or give another --data-dir.",
                 pid=pid,
             ) from None
-        try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except BaseException:
-            os.close(self._directory)
-            raise
-        with suppress(BlockingIOError):
+        self._file: int | None = None
+        with suppress(OSError):  # it only names us: whatever is wrong with it, the lock is on the directory
+            self._file = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
+            )
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        if self._file is not None:
+            with suppress(OSError):
+                os.ftruncate(self._file, 0)
+                os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def close(self) -> None:
         """Lets go. The file stays."""
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
         os.close(self._directory)
 
 
 def _pid_in(path: Path) -> int | None:
     try:
-        return int(path.read_text())
+        return int(read_regular(path))
     except (OSError, ValueError):
         return None
 

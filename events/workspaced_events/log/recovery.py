@@ -15,7 +15,7 @@ from ..catalogue import LogRecovered
 from ..limits import SEGMENT_BYTES_MAX
 from .disk import Disk, write_whole
 from .head import HeadFile
-from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, scan_log
+from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, read_segment, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -93,7 +93,7 @@ def open_scanned(
         file, scan.tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
     else:
         name = f"{DIRECTORY}/{scan.tail.segment}"
-        content = disk.read(name, 0, scan.tail.offset)
+        content = read_segment(disk, scan.tail.segment, 0, scan.tail.offset)
         if scan.torn is not None or not scan.clean:
             write_whole(disk, name, content)
         file = disk.open(name)
@@ -113,7 +113,7 @@ def open_scanned(
 
 def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
     """Copies the torn bytes to `quarantine/`; a segment that never got its header goes there whole."""
-    content = disk.read(f"{DIRECTORY}/{torn.segment}", torn.offset)
+    content = read_segment(disk, torn.segment, torn.offset)
     taken = set(disk.names(QUARANTINE))
     stem = f"{torn.segment}.{torn.offset}"
     kept = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)

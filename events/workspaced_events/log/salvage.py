@@ -8,6 +8,7 @@ missing, for people to look at. The damaged log is only read.
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -18,12 +19,13 @@ from ..record import decode_batch, encode_batch, encode_event
 from .disk import Disk, write_whole
 from .format import PREFIX_BYTES, parse_header, segment_first
 from .recovery import open_log
-from .scan import DIRECTORY, scan_log
+from .scan import DIRECTORY, read_segment, scan_log
 from .segments import Batch
 
 AFTER_DAMAGE: Final = "after-damage.jsonl"
 _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 _BLOBS: Final = "blobs"
+_IMPORTED: Final = "imported"
 
 
 class AfterDamageHeader(msgspec.Struct, frozen=True):
@@ -97,7 +99,7 @@ def _behind(disk: Disk, last: int) -> dict[int, Event]:
     for name in disk.names(DIRECTORY):
         if segment_first(name) is None:
             continue
-        for payload in _standing_lines(disk.read(f"{DIRECTORY}/{name}")):
+        for payload in _standing_lines(read_segment(disk, name)):
             if (header := parse_header(payload)) is not None:
                 catalogue = header.catalogue  # also the best guess for a next segment whose header is gone
                 continue
@@ -146,4 +148,6 @@ def _copy_blobs(disk: Disk, to: Disk) -> int:
         for name in disk.names(f"{_BLOBS}/{directory}"):
             write_whole(to, f"{_BLOBS}/{directory}/{name}", disk.read(f"{_BLOBS}/{directory}/{name}"))
             count += 1
+    with suppress(FileNotFoundError):  # says which texts there never were (blob_check)
+        write_whole(to, _IMPORTED, disk.read(_IMPORTED))
     return count

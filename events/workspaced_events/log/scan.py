@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..catalogue import Event
-from ..errors import LogDamaged
+from ..errors import LogDamaged, LogUnreadable
 from ..limits import INDEX_STRIDE_BYTES
 from ..record import decode_batch
 from .disk import Disk
@@ -101,7 +101,7 @@ def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | N
         progress: told (segments done, of how many).
 
     Raises:
-        OSError: a file cannot be read.
+        LogUnreadable: the directory or a segment cannot be read.
     """
     scan = Scan(head=read_head(disk))
     segments = _segments(disk, scan)
@@ -132,7 +132,7 @@ def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list
         None if the log's bytes do not fit `tail`; nothing was handed out then.
 
     Raises:
-        OSError: a file cannot be read.
+        LogUnreadable: the directory or a segment cannot be read.
     """
     scan = Scan(head=read_head(disk), log_id=log_id)
     segments = _segments(disk, scan)
@@ -142,7 +142,7 @@ def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list
     for name, following in pairwise(segments[:number]):
         if not _skip_segment(disk, name, following, scan):
             return None
-    data = disk.read(f"{DIRECTORY}/{tail.segment}")
+    data = read_segment(disk, tail.segment)
     header, _bad = _read_header(data, tail.segment, scan)
     if header is None or header.format > FORMAT_VERSION or not fits(data, tail):
         return None
@@ -157,6 +157,22 @@ def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list
     return scan
 
 
+def read_segment(disk: Disk, name: str, offset: int = 0, size: int = -1) -> bytes:
+    """The bytes of a segment.
+
+    Raises:
+        LogUnreadable: the system does not give them.
+    """
+    try:
+        return disk.read(f"{DIRECTORY}/{name}", offset, size)
+    except OSError as error:
+        raise LogUnreadable(
+            f"log/{name} cannot be read: {error.strerror}.",
+            hint="Check the disk and the file's permissions, or restore it from a backup; nothing was changed.",
+            file=f"log/{name}",
+        ) from error
+
+
 def fits(data: bytes, tail: Tail) -> bool:
     """Whether the segment `data` verifies up to a line that ends where `tail` says, with its chain value."""
     line: Line | BadLine = BadLine(0, "incomplete")
@@ -167,13 +183,13 @@ def fits(data: bytes, tail: Tail) -> bool:
 
 def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
     """Moves the scan's tail over a sealed segment by its header and its end alone; False if they are not good."""
-    start = disk.read(f"{DIRECTORY}/{name}", 0, _ENDS_BYTES)
+    start = read_segment(disk, name, 0, _ENDS_BYTES)
     header, _bad = _read_header(start, name, scan)
     if header is None or header.format > FORMAT_VERSION:
         return False
     offset, chain = start.index(b"\n") + 1, int(start[:8], 16)
     scan.positions.append(Position(header.first, name, offset, chain, header.catalogue))
-    end = disk.read(f"{DIRECTORY}/{name}", max(0, disk.size(f"{DIRECTORY}/{name}") - _ENDS_BYTES))
+    end = read_segment(disk, name, max(0, disk.size(f"{DIRECTORY}/{name}") - _ENDS_BYTES))
     last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
     seal = parse_seal(last[PREFIX_BYTES:])
     if not end.endswith(b"\n") or seal is None or seal.last + 1 != segment_first(following):
@@ -186,7 +202,14 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
 
 
 def _segments(disk: Disk, scan: Scan) -> list[str]:
-    names = disk.names(DIRECTORY)
+    try:
+        names = disk.names(DIRECTORY)
+    except OSError as error:
+        raise LogUnreadable(
+            f"{DIRECTORY} cannot be listed: {error.strerror}.",
+            hint="Check the disk and the directory's permissions; nothing was changed.",
+            file=DIRECTORY,
+        ) from error
     stray = [name for name in names if segment_first(name) is None and not _is_ours(name)]
     scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)
     return [name for name in names if segment_first(name) is not None]
@@ -206,7 +229,7 @@ def _following(segments: list[str], number: int) -> str | None:
 
 
 def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink: Sink) -> None:
-    data = disk.read(f"{DIRECTORY}/{name}")
+    data = read_segment(disk, name)
     header, bad = _read_header(data, name, scan)
     if header is None:
         assert bad is not None

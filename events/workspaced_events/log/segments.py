@@ -38,7 +38,7 @@ from .format import (
     verified_lines,
 )
 from .head import Head, HeadFile
-from .scan import DIRECTORY, Position, Tail
+from .scan import DIRECTORY, Position, Tail, read_segment
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
@@ -298,6 +298,7 @@ class SegmentLog:
 
         Raises:
             LogDamaged: what lies on the disk no longer verifies.
+            LogUnreadable: the disk does not give it.
         """
         events: list[Event] = []
         taken = 0
@@ -332,7 +333,7 @@ class SegmentLog:
         offset, chain, chunk = position.offset, position.chain, _CHUNK_BYTES
         while end is None or offset < end:
             size = chunk if end is None else min(chunk, end - offset)
-            data = self._disk.read(f"{DIRECTORY}/{position.segment}", offset, size)
+            data = read_segment(self._disk, position.segment, offset, size)
             if not data:
                 if end is None:
                     return

@@ -20,6 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
+from workspaced_events.log.disk import read_regular
+
 INDEX_VERSION: Final = 3
 """Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""
 
@@ -103,7 +105,8 @@ class IndexFile:
         assert self._writer is None, "opened twice"
         path = self._place()
         kept = self._is_sealed(path)
-        path.with_suffix(".seal").unlink(missing_ok=True)
+        for ending in (".seal", ".new"):
+            _discard(path.with_suffix(ending))
         writer = None
         if kept:
             with suppress(sqlite3.Error):  # Damaged while it was open, and then sealed.
@@ -222,10 +225,14 @@ class IndexFile:
 
     def _is_sealed(self, path: Path) -> bool:
         try:
-            seal = msgspec.json.decode(path.with_suffix(".seal").read_bytes(), type=_Seal)
+            seal = msgspec.json.decode(read_regular(path.with_suffix(".seal")), type=_Seal)
             if (seal.version, seal.vault, seal.sqlite) != (INDEX_VERSION, self._vault, sqlite3.sqlite_version):
                 return False
-            if path.is_symlink() or any(Path(f"{path}{end}").exists() for end in ("-wal", "-journal")):
+            if (
+                path.is_symlink()
+                or not path.is_file()
+                or any(Path(f"{path}{end}").exists() for end in ("-wal", "-journal"))
+            ):
                 return False
             return path.stat().st_size == seal.size and _hash(path) == seal.sha256
         except (OSError, ValueError):
@@ -285,7 +292,13 @@ def _hash(path: Path) -> str:
 
 
 def _remove(path: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        _discard(Path(f"{path}{end}"))
+
+
+def _discard(path: Path) -> None:
+    """Removes what has this name: a file, or a folder that somebody put there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
-    for end in ("", "-wal", "-shm", "-journal"):
-        Path(f"{path}{end}").unlink(missing_ok=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.log.disk import RealDisk, write_whole
+from workspaced_events.log.disk import RealDisk, read_regular, write_whole
 
 _VERSION: Final = 1
 _BYTES_MAX: Final = 256 * 1024
@@ -33,8 +33,7 @@ class RulesKeeper:
     def load(self) -> KeptRules | None:
         """What was kept; None where nothing was, or it cannot be read."""
         try:
-            with self._path.open("rb") as file:
-                kept = msgspec.json.decode(file.read(_BYTES_MAX), type=KeptRules)
+            kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=KeptRules)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:

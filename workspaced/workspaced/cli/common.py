@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from workspaced_events.blobs import BlobTrouble
+from workspaced_events.errors import LogDamaged
 from workspaced_events.showing import shown as shown
 
 from ..discovery import running, serving
@@ -232,6 +234,23 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         aside.replace(output)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def complain_of_blobs(damaged: Sequence[BlobTrouble]) -> None:
+    """Names every damaged text of a log.
+
+    Raises:
+        LogDamaged: there is one.
+    """
+    for trouble in damaged[1:]:
+        click.echo(f"{trouble}.", err=True)
+    if damaged:
+        raise LogDamaged(
+            f"{damaged[0]}.",
+            hint="Restore the file from a backup. Publishing the same text again writes it anew.",
+            file=damaged[0].file,
+            seq=damaged[0].seq,
+        )
 
 
 def print_warnings(warnings: list[str]) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 import click
 import msgspec
 
+from workspaced_events.blob_check import Examined, NamedBlobs
 from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
 from workspaced_events.journal import read_journal
+from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 
 from ..__about__ import __version__
@@ -128,10 +130,12 @@ def _log(directory: Path) -> Iterator[Finding]:
     if not (directory / "log").is_dir():
         return
     count = 0
+    named = NamedBlobs()
 
     def sink(events: list[Any]) -> None:
         nonlocal count
         count += len(events)
+        named(events)
 
     try:
         scan = read_journal(directory, sink)
@@ -144,6 +148,17 @@ def _log(directory: Path) -> Iterator[Finding]:
         yield Finding("ok", "log", f"{count} events in {scan.segments} segments verify")
     for warning in scan.warnings:
         yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
+    yield from _blobs(named.examine(RealDisk(directory)))
+
+
+def _blobs(found: Examined) -> Iterator[Finding]:
+    """The texts that the log names."""
+    for each in found.damaged:
+        yield Finding("problem", "blobs", str(each), "Restore the file from a backup, or publish the text again.")
+    for each in found.served_damaged:
+        yield Finding("warning", "blobs", str(each), "Remove it; the log does without what agents were shown.")
+    if not found.damaged:
+        yield Finding("ok", "blobs", f"{found.whole} texts of the log are whole")
 
 
 def _socket(directory: Path) -> Iterator[Finding]:

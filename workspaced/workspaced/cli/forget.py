@@ -18,7 +18,7 @@ from workspaced_tools.verify import Outcome, Verified, verify
 
 from ..__about__ import __version__
 from ..config import load_settings
-from .common import json_option, print_json, segment_progress, shown
+from .common import json_option, print_json, print_warnings, segment_progress, shown
 
 PATHS_SHOWN_MAX = 20
 
@@ -56,7 +56,9 @@ def forget_command(
         raise InvalidArgument(f"{data} holds no log.", hint="Give the daemon's data directory.")
     lock = LogLock(data)
     try:
-        was_interrupted = finish_forgetting(data)
+        warnings: list[str] = []
+        was_interrupted = finish_forgetting(data, warnings)
+        print_warnings(warnings)
         try:
             done = _forget(data, settings.cache_path.expanduser().absolute(), note, of_vault, yes)
         except NotInLog as error:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from workspaced_events.blob_check import Examined, NamedBlobs, put_imported
 from workspaced_events.catalogue import Event
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogLocked
@@ -26,6 +27,7 @@ from ..__about__ import __version__
 from ..sync_client import SyncClient
 from .common import (
     check_visibility,
+    complain_of_blobs,
     daemon,
     daemon_options,
     json_option,
@@ -120,9 +122,9 @@ def import_command(file: Path, data_dir: Path) -> None:
     lock = LogLock(data_dir)
     try:
         with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
-            last = import_events(
-                RealDisk(data_dir), read_export(lines, str(file)), version=__version__, now=system_clock()
-            )
+            disk = RealDisk(data_dir)
+            last = import_events(disk, read_export(lines, str(file)), version=__version__, now=system_clock())
+            put_imported(disk, last)
     finally:
         lock.close()
     click.echo(f"{last} events imported into {data_dir}", err=True)
@@ -133,21 +135,27 @@ def import_command(file: Path, data_dir: Path) -> None:
 @click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
 @json_option
 def verify_command(data_dir: Path | None, workspace: str | None, as_json: bool) -> int:
-    """Check every line of the log against its checksum chain; exit code 4 on damage. Works beside a daemon."""
+    """Check every line of the log against its checksum chain, and every text that it names against its sha256.
+
+    Exit code 4 on damage. Works beside a daemon. That what agents were shown was swept is no damage.
+    """
     directory = data_dir or _data_dir(workspace)
     count = 0
+    named = NamedBlobs()
 
     def sink(events: list[Event]) -> None:
         nonlocal count
         count += len(events)
+        named(events)
 
     scan = _scan(directory, sink)
+    blobs = named.examine(RealDisk(directory))
     torn = scan.torn is not None and not _in_use(directory)
     if as_json:
         damage = scan.damage
         print_json(
             {
-                "ok": damage is None,
+                "ok": damage is None and not blobs.damaged,
                 "log": scan.log_id,
                 "segments": scan.segments,
                 "events": count,
@@ -155,17 +163,46 @@ def verify_command(data_dir: Path | None, workspace: str | None, as_json: bool) 
                 "tornTail": torn,
                 "damage": {"message": damage.message, "hint": damage.hint, **damage.details} if damage else None,
                 "warnings": scan.warnings,
+                **_blobs_json(blobs),
             }
         )
-        return 4 if damage else 0
+        return 4 if damage or blobs.damaged else 0
     for warning in scan.warnings:
         click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
     if scan.damage is not None:
         raise scan.damage
+    for trouble in blobs.served_damaged:
+        click.echo(f"{click.style('warning:', fg='yellow')} {trouble}; the log does without it.", err=True)
+    complain_of_blobs(blobs.damaged)
     if torn:
         click.echo("The last line was never completed, so never acknowledged; the next start puts it aside.")
     click.echo(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
+    _print_blobs(blobs)
     return 0
+
+
+def _print_blobs(blobs: Examined) -> None:
+    left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
+    click.echo(f"{blobs.whole} texts that it names are whole.{left}")
+    if blobs.served or blobs.swept:
+        click.echo(f"Of what agents were shown {blobs.served} blobs are whole, {blobs.swept} were swept.")
+
+
+def _blobs_json(blobs: Examined) -> dict[str, Any]:
+    return {
+        "blobs": {
+            "named": blobs.whole + blobs.not_exported + len(blobs.damaged),
+            "whole": blobs.whole,
+            "notExported": blobs.not_exported,
+            "damaged": msgspec.to_builtins(blobs.damaged),
+        },
+        "served": {
+            "named": blobs.served + blobs.swept + len(blobs.served_damaged),
+            "kept": blobs.served,
+            "swept": blobs.swept,
+            "damaged": msgspec.to_builtins(blobs.served_damaged),
+        },
+    }
 
 
 @log_command.command("salvage")

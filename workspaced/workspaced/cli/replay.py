@@ -6,20 +6,22 @@ from pathlib import Path
 import click
 import msgspec
 
+from workspaced_events.blob_check import NamedBlobs
 from workspaced_events.catalogue import Event
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.fold import apply
 from workspaced_events.ids import VaultId
+from workspaced_events.log.disk import RealDisk
 from workspaced_events.record import encode_event
 from workspaced_events.replay import replay
 from workspaced_events.showing import shown
-from workspaced_events.source import Progress, Sink, Source, open_source
+from workspaced_events.source import DirectorySource, Progress, Sink, Source, open_source
 from workspaced_events.state import StateJson, WorkspaceState, to_json
 from workspaced_events.state_diff import changes
 from workspaced_events.until import Until, feed_until, parse_until
 
 from ..errors import SettingsInvalid
-from .common import json_option, print_warnings, segment_progress
+from .common import complain_of_blobs, json_option, print_warnings, segment_progress
 from .state import print_state
 from .verifying import verify_log
 
@@ -45,7 +47,8 @@ def replay_command(
     with --json as {"event", "changes"}, one a line.
 
     --verify runs the tool of every recorded call again, over what it read then, and compares the answers byte for
-    byte. The first that differs is shown as a difference, and the exit code is 1.
+    byte. The first that differs is shown as a difference, and the exit code is 1. It is 4 where a text
+    that the log names is damaged.
     """
     if is_watched and is_verified:
         raise SettingsInvalid("Expected --watch or --verify, got both.")
@@ -53,7 +56,9 @@ def replay_command(
     vault = VaultId(of_vault) if of_vault is not None else None
     with open_source(sys.stdin.buffer if log == "-" else Path(log)) as source:
         if is_verified:
-            return verify_log(source, place, as_json=as_json)
+            code = verify_log(source, place, as_json=as_json)
+            _check_texts(source, place)
+            return code
         if not is_watched:
             _print_end(source, place, vault, as_json=as_json)
         elif not as_json and _in_terminal():
@@ -61,6 +66,18 @@ def replay_command(
         else:
             _print_steps(source, place, vault, as_json=as_json)
     return 0
+
+
+def _check_texts(source: Source, until: Until | None) -> None:
+    """Names the damaged texts of a data directory; other sources hold theirs in one file with a checksum.
+
+    Raises:
+        LogDamaged: there is one.
+    """
+    if isinstance(source, DirectorySource):
+        named = NamedBlobs()
+        feed_until(source, until, named)
+        complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
 
 
 def _print_end(source: Source, until: Until | None, vault: VaultId | None, *, as_json: bool) -> None:
