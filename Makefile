@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order.
 WORKERS ?= auto
 
-.PHONY: demo test check bench acceptance soak simulate mutants oracle schemas typescript clean
+.PHONY: demo test check bench acceptance soak simulate faults mutants oracle schemas typescript clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -45,6 +45,11 @@ mutants: $(VENV)/.dev
 # A real daemon under everything at once; one JSON line a minute.
 soak: $(VENV)/.dev
 	@MINUTES=$(or $(MINUTES),10) $(BIN)/python tests/soak.py
+
+# Calls that fail, one by one, on a real file system, and a loop device that fills up, breaks or is cut off (root).
+EVERY ?= 2
+faults: $(VENV)/.dev
+	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas

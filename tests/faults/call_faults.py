@@ -19,6 +19,7 @@ SLOTS = 16
 CALLS = frozenset(
     {"open", "read", "pwrite", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir", "lstat"}
 )
+_SKIP_AT = struct.calcsize("=iiii")
 _MET_AT = struct.calcsize("=iiiiqqq")
 
 
@@ -97,6 +98,11 @@ class Plan:
         """How often a fault was met so far."""
         met: int = struct.unpack_from("=q", self._map, number * SLOT.size + _MET_AT)[0]
         return met
+
+    def left_to_skip(self, number: int) -> int:
+        """How many calls go well before the fault's first one."""
+        left: int = struct.unpack_from("=q", self._map, number * SLOT.size + _SKIP_AT)[0]
+        return left
 
     def wait_until_met(self, number: int, timeout_s: float = 10.0) -> None:
         """Returns once a fault was met."""
