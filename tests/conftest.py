@@ -113,6 +113,8 @@ class Daemon:
         self.env = {**clean_environment(root), **env}
         self.stderr: list[str] = []
         self.exit_expected = 0
+        self.listened = False
+        """Whether the process that was started last came to listen."""
         self.wrapper: tuple[str, ...] = ()
         """A command that ends by becoming the daemon, e.g. to set a limit first."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -130,7 +132,7 @@ class Daemon:
         """
         self.spawn()
         assert self._listening.wait(START_S), f"the daemon did not listen: {self.stderr}"
-        assert self.process.poll() is None or self.socket.exists(), f"the daemon ended: {self.stderr}"
+        assert self.listened, f"the daemon ended: {self.stderr}"
         return self
 
     def spawn(self) -> None:
@@ -138,6 +140,7 @@ class Daemon:
         command = [*self.wrapper, sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
         command += ["--data-dir", str(self.data), "--socket", str(self.socket), *self.flags]
         self._listening = threading.Event()
+        self.listened = False
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.env
         )
@@ -150,6 +153,7 @@ class Daemon:
             for line in process.stderr:
                 self.stderr.append(line.decode(errors="replace").rstrip("\n"))
                 if b"listening on" in line:
+                    self.listened = True
                     listening.set()
         listening.set()  # nobody shall wait for one that has ended
 

@@ -24,6 +24,7 @@ import msgspec
 
 from .blobs import blob_path, packed, unpacked
 from .log.disk import read_regular
+from .private import make_folder, write_file
 
 DIRECTORY: Final = "served"
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024
@@ -96,9 +97,9 @@ class ServedBlobs:
         disk = os.statvfs(self._data)
         if disk.f_bavail * disk.f_frsize < FREE_BYTES_MIN:
             raise OSError(errno.ENOSPC, f"less than {FREE_BYTES_MIN >> 20} MiB are free, and they are the log's")
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         aside = path.with_name(name + _ASIDE)
-        aside.write_bytes(data)
+        write_file(aside, data)
         aside.replace(path)
         self._remember(name, len(data))
         self.written += 1

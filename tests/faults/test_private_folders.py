@@ -12,7 +12,7 @@ import pytest
 
 NOBODY = 65_534
 NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
-WRITABLE = [0o777, 0o770, 0o707, 0o720, 0o702]
+WRITABLE = [("data", 0o777), ("data", 0o720), ("cache", 0o702)]
 
 
 def modes(directory: Path) -> dict[str, str]:
@@ -45,13 +45,10 @@ def used(running: Any) -> None:
 def refused(running: Any) -> str:
     """What a daemon says that does not start."""
     running.stderr.clear()
-    try:
+    with pytest.raises(AssertionError, match="ended"):
         running.start()
-    except AssertionError:
-        said = "\n".join(running.stderr)
-    else:
-        pytest.fail("it started")
-    assert running.wait() == 2, said
+    assert running.wait() == 2, running.stderr
+    said = "\n".join(running.stderr)
     assert "[INVALID_ARGUMENT]" in said
     return said
 
@@ -65,8 +62,7 @@ def apart(daemon: Any) -> Any:
     return running
 
 
-@pytest.mark.parametrize("mode", WRITABLE, ids=oct)
-@pytest.mark.parametrize("which", ["data", "cache"])
+@pytest.mark.parametrize(("which", "mode"), WRITABLE)
 def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_names_repairs_it(
     apart: Any, which: str, mode: int
 ) -> None:
@@ -80,7 +76,7 @@ def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_
     apart.start()
 
 
-@pytest.mark.parametrize("inner", ["log", "policy", "cache/index"])
+@pytest.mark.parametrize("inner", ["log", "cache/index"])
 def test_row_56_so_is_one_that_holds_such_a_folder(apart: Any, inner: str) -> None:
     folder = apart.cache / "index" if inner.startswith("cache") else apart.data / inner
     folder.mkdir(parents=True)
@@ -89,7 +85,7 @@ def test_row_56_so_is_one_that_holds_such_a_folder(apart: Any, inner: str) -> No
 
 
 @NEEDS_ROOT
-@pytest.mark.parametrize("which", ["data", "cache", "data/log", "data/log/0000000000000001.wlog"])
+@pytest.mark.parametrize("which", ["data", "cache", "data/log/0000000000000001.wlog"])
 def test_row_56_another_users_folder_or_file_is_refused(apart: Any, which: str) -> None:
     path = apart.root / which
     if path.suffix:
@@ -108,6 +104,7 @@ def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart:
     for folder in (apart.data, apart.cache):
         folder.mkdir()
         folder.chmod(0o755)
+    (apart.vault / ".workspacedignore").write_text("work/\n")
     apart.wrapper = ("sh", "-c", f'umask {umask}; exec "$@"', "sh")
     apart.start()
     used(apart)

@@ -33,10 +33,10 @@ from workspaced_tools.vault.vault import Vault
 from .__about__ import __version__
 from .config import Settings
 from .discovery import Record, announced
-from .errors import SettingsInvalid
+from .folders import own_folder
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
-from .limits import STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from .limits import LATE_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
 from .sweeping import Sweeper
 from .vaults import ServedVault, check_apart, registrations, rules_file, usable_folder
@@ -52,6 +52,7 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
     Raises:
         WorkspacedError: it could not start.
     """
+    os.umask(0o077)  # SQLite and the standard library make files as the umask says
     # Most of what a daemon makes is long-lived or free of cycles: look for garbage less often than by default.
     gc.set_threshold(50_000, 20, 100)
     # Threads parse notes and answer calls: none may keep the loop waiting for its turn for 5 ms, the default.
@@ -73,8 +74,8 @@ async def _serve_until(
     data = settings.data_path.expanduser().absolute()
     cache = settings.cache_path.expanduser().absolute()
     check_apart(folders, data, settings.socket_path, cache)
-    _make_private(data, "data")
-    _make_private(cache, "cache")
+    own_folder(data, "data")
+    own_folder(cache, "cache")
     lock = LogLock(data)
     try:
         service = await _open(settings, data)
@@ -233,16 +234,10 @@ async def _stop_when_idle(service: Service, server: Server, minutes: float) -> N
         if left_s <= 0:
             service.stop("idle")
             return
+        due = server.loop.time() + left_s
         await anyio.sleep(left_s)
-
-
-def _make_private(directory: Path, what: str) -> None:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsInvalid(
-            f"Cannot use the {what} directory {directory}: {error.strerror}.", hint=f"Give another --{what}-dir."
-        ) from error
+        if server.loop.time() > due + LATE_S:
+            await anyio.sleep(STEP_S)  # it was stopped itself: those who came meanwhile are let in first
 
 
 def _has_uvloop() -> bool:

@@ -4,6 +4,7 @@ WorkspacedError            (workspaced_events.errors)
   NoDaemon                 NO_DAEMON: nobody listens, or the connection was refused or lost
   SocketUnusable           SOCKET_UNUSABLE: the path or its directory cannot be trusted or used
   SettingsInvalid          INVALID_ARGUMENT: a setting, by name
+    FolderUnsafe           a directory of the daemon's own that others own or may write to
   VaultUnusable            INVALID_ARGUMENT: a vault that is no directory
   RequestError             a request that is none: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
   RemoteError              what the daemon answered; `code` is the daemon's
@@ -81,6 +82,10 @@ class SocketUnusable(WorkspacedError):
 
 class SettingsInvalid(WorkspacedError):
     code = "INVALID_ARGUMENT"
+
+
+class FolderUnsafe(SettingsInvalid):
+    """A directory of the daemon's own that others own or may write to; `path` is it."""
 
 
 class VaultUnusable(WorkspacedError):

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from ..private import make_folder
 from . import system_calls
 
 
@@ -228,7 +229,7 @@ class RealDisk:
 
     def make_directory(self, directory: str) -> None:
         path = self._root / directory
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path)
         self.sync_directory(str(path.parent))
 
     def rename(self, old: str, new: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.log.disk import read_regular
+from workspaced_events.private import make_folder, touch_file, write_file
 
 INDEX_VERSION: Final = 3
 """Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""
@@ -196,7 +197,7 @@ class IndexFile:
         directory = self._directory
         if directory is None:
             directory = self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="workspaced-index-"))
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(directory)
         return directory / f"{_stem(self._vault)}.sqlite"
 
     def _let_go(self) -> bool:
@@ -220,7 +221,7 @@ class IndexFile:
     def _seal(self, path: Path) -> None:
         seal = _Seal(INDEX_VERSION, self._vault, sqlite3.sqlite_version, path.stat().st_size, _hash(path))
         new = path.with_suffix(".new")
-        new.write_bytes(msgspec.json.encode(seal))
+        write_file(new, msgspec.json.encode(seal))
         new.replace(path.with_suffix(".seal"))
 
     def _is_sealed(self, path: Path) -> bool:
@@ -263,6 +264,7 @@ def read_in(path: Path, sql: str) -> list[Any]:
 
 
 def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:
+    touch_file(path)  # its log and its index of that get the modes of the file itself
     writer = _connect(path, _WRITER_CACHE_KIB)
     try:
         writer.execute("PRAGMA journal_mode = WAL")

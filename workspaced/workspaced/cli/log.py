@@ -24,6 +24,7 @@ from workspaced_events.log.scan import Scan, Sink
 from workspaced_events.record import decode_event, encode_event
 
 from ..__about__ import __version__
+from ..folders import own_folder
 from ..sync_client import SyncClient
 from .common import (
     check_visibility,
@@ -118,7 +119,7 @@ def _from_daemon(client: SyncClient) -> Iterator[Event]:
 def import_command(file: Path, data_dir: Path) -> None:
     """Make a new log of an export. FILE may be - for standard input."""
     data_dir = data_dir.absolute()
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own_folder(data_dir, "data")
     lock = LogLock(data_dir)
     try:
         with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
@@ -219,7 +220,7 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
     directory, to = (data_dir or _data_dir(workspace)).absolute(), to.absolute()
     if not (directory / "log").is_dir():
         raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
-    to.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own_folder(to, "data")
     old = LogLock(directory)
     try:
         finish_forgetting(directory)
