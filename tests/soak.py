@@ -264,8 +264,6 @@ def some_call(chance: random.Random) -> dict[str, Any]:
     others = [
         ("get_workspace_context", {}),
         ("get_workspace_context", {"includeContent": True}),
-        ("get_note_by_reference", {"reference": note, "at": 5}),
-        ("get_note_diff", {"reference": note}),
         ("search_workspace", {"query": f"word{chance.randrange(1_000)}"}),
         ("get_related_notes", {"reference": note}),
         ("get_workspace_summary", {}),
