@@ -42,9 +42,10 @@ oracle: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	@$(BIN)/python tests/mutants/run.py $(ONLY)
 
-# A real daemon under everything at once; one JSON line a minute.
+# One life of a real daemon under everything at once, RATE calls a second; one JSON line a minute. KILLS=1 is the
+# other run, with kills and restarts.
 soak: $(VENV)/.dev
-	@MINUTES=$(or $(MINUTES),10) $(BIN)/python tests/soak.py
+	@MINUTES=$(or $(MINUTES),10) RATE=$(or $(RATE),100) KILLS=$(KILLS) $(BIN)/python tests/soak.py
 
 # Calls that fail, one by one, on a real file system, and a loop device that fills up, breaks or is cut off (root).
 EVERY ?= 2

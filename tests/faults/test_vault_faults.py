@@ -4,6 +4,7 @@ What is opened and stat'ed is counted by strace around a process of its own (row
 (rows 34 and 37). Where something has to be linear, processor time of twice the input is held against the input's.
 """
 
+import importlib.util
 import json
 import os
 import shutil
@@ -31,8 +32,12 @@ from workspaced_tools.vault.note import Note, NoteFailure
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import View
 
+_SPEC = importlib.util.spec_from_file_location("bad_paths", Path(__file__).parents[1] / "bad_paths.py")
+assert _SPEC is not None and _SPEC.loader is not None
+paths = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(paths)
+
 NOW = "2026-03-01T12:00:00.000000Z"
-CANARY = "canary-of-what-lies-outside"
 SWAPPING_S = 5.0
 MANY_NOTES = 20_000
 LATER_NS = 10_000_000_000
@@ -40,61 +45,12 @@ CONNECTION_FILES = 3
 """What one connection to the index holds open: the file, its write-ahead log, and that log's own index."""
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
 
-BAD_PATHS = [
-    *["..", "../outside/secret.md", "../outside/secret", "work/../../outside/secret.md", "./../outside/secret.md"],
-    *["work/..", "work/../top.md", "../vault/top.md", "../vault-2/secret.md", "../vaultsecret.md", "/../x.md"],
-    *[
-        "/etc/passwd",
-        "/etc/passwd.md",
-        "//etc/passwd",
-        "/top.md",
-        "{outside}/secret.md",
-        "file://{outside}/secret.md",
-    ],
-    *["a\0.md", "top.md\0", "\0", "../outside/secret.md\0.md", "work//plan.md", "//", "work/", "top.md/"],
-    *["top.md.", "top.md ", "top.md. ", "work./plan.md", "work /plan.md", "top.md/.", ".", "./top.md"],
-    *["%2e%2e/outside/secret.md", "..%2foutside%2fsecret.md", "%252e%252e/outside/secret.md", "..%c0%afsecret.md"],
-    *[
-        "..\\outside\\secret.md",
-        "~/secret.md",
-        "$HOME/secret.md",
-        "．．/outside/secret.md",
-        "..∕outside∕secret.md",
-    ],
-    *["link/secret.md", "link/secret", "file.md", "proc/etc/passwd.md", "up/outside/secret.md", "loop/loop/x.md"],
-    *[
-        "x" * 300 + ".md",
-        "x/" * 900 + "x.md",
-        "../" * 600 + "etc/passwd",
-        "[[../outside/secret]]",
-        ".obsidian/x.md",
-    ],
-]
-
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
     """A vault beside folders with canaries, full of symlinks to them."""
-    vault = tmp_path / "vault"
-    (vault / "work").mkdir(parents=True)
-    (vault / "work/plan.md").write_text("# Plan")
-    (vault / "top.md").write_text(
-        "# Top\n[[../outside/secret]] [x](../outside/secret.md) ![[link/secret]] [[file]]\n"
-    )
-    for name in ("outside", "vault-2"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "secret.md").write_text(f"# {CANARY}")
-    (tmp_path / "vaultsecret.md").write_text(f"# {CANARY}")
-    for name, target in (
-        *[("link", tmp_path / "outside"), ("file.md", tmp_path / "outside/secret.md"), ("up", Path(".."))],
-        *[
-            ("proc", Path("/proc/self/root")),
-            ("loop", Path("loop")),
-            ("deep.md", Path("/proc/self/root/etc/passwd")),
-        ],
-    ):
-        (vault / name).symlink_to(target)
-    return vault
+    made: Path = paths.make_world(tmp_path)
+    return made
 
 
 @pytest.fixture
@@ -152,18 +108,16 @@ def failure(vault: Vault, note: str) -> str:
 # -- 31, 32: out of the vault --
 
 
-def bad_paths(vault: Path) -> list[str]:
-    return [path.replace("{outside}", str(vault.parent / "outside")) for path in BAD_PATHS]
-
-
 def test_row_31_no_tool_answers_a_bad_path_with_anything_from_outside(
     world: Path, opened: Callable[[Path], Vault]
 ) -> None:
-    assert len(BAD_PATHS) >= 40
+    assert len(paths.BAD) >= 40
     vault = opened(world)
-    for path in bad_paths(world):
+    for path in paths.bad(world):
         results = ask_everything(vault, path)
-        assert CANARY not in json.dumps(results, default=str) and "root:" not in json.dumps(results, default=str)
+        assert paths.CANARY not in json.dumps(results, default=str) and "root:" not in json.dumps(
+            results, default=str
+        )
         by_name = [result for result in results if result.get("code")]
         assert {result["code"] for result in by_name} <= {
             *("OUTSIDE_VAULT", "NOTE_NOT_FOUND", "INVALID_ARGUMENT", "AMBIGUOUS_REFERENCE")
@@ -185,7 +139,7 @@ for path in ["top.md", "none.md"]:  # whatever is imported late is imported now
     faults.ask_everything(vault, path)
 os.access("BEGIN-OF-TRACE", os.F_OK)
 vault.reconcile()
-for path in faults.bad_paths(world):
+for path in faults.paths.bad(world):
     faults.ask_everything(vault, path)
     vault.read([path])
 os.access("END-OF-TRACE", os.F_OK)
@@ -211,7 +165,7 @@ def test_row_31_nothing_outside_is_even_looked_at(world: Path, tmp_path: Path) -
         .partition('"END-OF-TRACE", F_OK')[0]
     )
     looked = [line for line in calls.splitlines() if str(tmp_path) in line or "openat" in line or "stat" in line]
-    assert len(looked) > len(BAD_PATHS)
+    assert len(looked) > len(paths.BAD)
     for line in looked:
         for outside in (tmp_path / "outside", tmp_path / "vault-2", tmp_path / "vaultsecret.md", "/etc", "/proc"):
             assert str(outside) not in line, line
@@ -242,7 +196,7 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
             [found] = vault.read([NoteId("swap/secret.md")])
             text = found.text if isinstance(found, Note) else found.code
             met.add(text)
-            if CANARY in text:
+            if paths.CANARY in text:
                 leaks.append(found)
             tries[number] += 1
 
@@ -250,7 +204,7 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
         while not done.is_set():
             vault.reconcile()
             tries[2] += 1
-            if vault.resolve(CANARY, EMPTY_VAULT).note is not None:
+            if vault.resolve(paths.CANARY, EMPTY_VAULT).note is not None:
                 leaks.append("index")
 
     threads = [threading.Thread(target=each) for each in (swap, lambda: read(0), lambda: read(1), rescan)]

@@ -131,6 +131,30 @@ def test_mcp_leaves_nothing_that_only_the_collector_removes(
     assert sum(uncollected.objects()["left"].values()) <= LEFT_MAX
 
 
+CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "says nothing": [],
+    "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
+    "subscribes": [("workspaced/subscribe", {})],
+    "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
+}
+
+
+@pytest.mark.parametrize("kind", CONNECTIONS)
+def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
+    uncollected: Uncollected, kind: str
+) -> None:
+    for turn in (5, CALLS):
+        uncollected.objects()
+        for _ in range(turn):
+            with uncollected.running.wire() as wire:
+                for method, params in CONNECTIONS[kind]:
+                    wire.ask(method, params)
+        while uncollected.client.call("workspaced/status")["queues"]["connections"] > 1:
+            pass
+    left = uncollected.objects()["left"]
+    assert sum(left.values()) <= LEFT_MAX, left
+
+
 def ask(wire: Any, method: str, params: dict[str, Any], times: int) -> None:
     for _ in range(times):
         wire.ask(method, params)

@@ -60,7 +60,7 @@ Blob = Callable[[str], bytes | None]
 """The content of a blob, or None if it is not kept."""
 Visits = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
-_NOTES_BYTES_MAX: Final = 64 * 1024 * 1024
+_NOTES_BYTES_MAX: Final = 16 * 1024 * 1024
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 
 

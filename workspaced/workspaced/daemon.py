@@ -37,6 +37,7 @@ from .folders import own_folder
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
 from .limits import LATE_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from .memory import give_back_freed_memory
 from .service import Service
 from .sweeping import Sweeper
 from .vaults import ServedVault, check_apart, registrations, rules_file, usable_folder
@@ -53,6 +54,7 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
         WorkspacedError: it could not start.
     """
     os.umask(0o077)  # SQLite and the standard library make files as the umask says
+    give_back_freed_memory()
     # Most of what a daemon makes is long-lived or free of cycles: look for garbage less often than by default.
     gc.set_threshold(50_000, 20, 100)
     # Threads parse notes and answer calls: none may keep the loop waiting for its turn for 5 ms, the default.

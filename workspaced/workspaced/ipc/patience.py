@@ -1,8 +1,8 @@
 """Timers for what a client may take, which do not count the time in which the daemon itself was stopped.
 
-A process that was stopped (SIGSTOP, a debugger, a machine that swaps) finds all its timers due at once when it goes
-on, though nobody read what its clients sent meanwhile. So a timer runs in short steps, and a step that ends much too
-late counts nothing.
+A process that was stopped (SIGSTOP, a debugger, a machine that swaps) finds all its timers due at once when it
+goes on, though nobody read what its clients sent meanwhile. So a timer runs in short steps, and a step that ends
+much too late counts nothing.
 """
 
 import asyncio
@@ -12,8 +12,10 @@ from ..limits import LATE_S, STEP_S
 
 
 class AwakeTimer:
-    """Calls `function` on the loop once it has been awake for `delay_s`, give or take a step. Belongs to the loop's
-    thread."""
+    """Calls `function` on the loop once it has been awake for `delay_s`, give or take a step.
+
+    Belongs to the loop's thread.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float, function: Callable[[], None]) -> None:
         self._loop = loop

@@ -1,0 +1,78 @@
+"""Row 45: the machinery of `make soak` for some seconds, and that its bounds notice what they are there for."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+LEAKING = TESTS / "data" / "leaking"
+MB = 1_000_000
+
+_SPEC = importlib.util.spec_from_file_location("soak", TESTS / "soak.py")
+assert _SPEC is not None and _SPEC.loader is not None
+soak = importlib.util.module_from_spec(_SPEC)
+sys.modules["soak"] = soak
+_SPEC.loader.exec_module(soak)
+
+UNFILLED_BYTES_MAX = 24 * MB
+"""What a daemon may grow by in its first seconds, when little of what is bounded is full."""
+LEAKED_BYTES_S = 16 * MB
+SECONDS = soak.Load(
+    minutes=4,
+    minute_s=1.5,
+    rate=10,
+    fill_events=2_000,
+    fill_calls=200,
+    growth_bytes_max=UNFILLED_BYTES_MAX,
+    rate_share_min=0,  # a machine may be busy
+)
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+
+
+def minutes(*rss_bytes: int) -> list[str]:
+    """What the bound says of a life with these figures, from its warm minute on."""
+    base, *later = (soak.Figures(each, 30, 20) for each in rss_bytes)
+    return [failure for each in later for failure in soak.grown(base, each)]
+
+
+@pytest.mark.parametrize("each", [10 * MB, 1 * MB, MB // 2])
+def test_row_45_a_life_that_grows_every_minute_breaks_the_bound(each: int) -> None:
+    assert minutes(*(100 * MB + minute * each for minute in range(9)))
+
+
+def test_row_45_a_life_that_goes_up_and_down_does_not() -> None:
+    assert minutes(100 * MB, 102 * MB, 99 * MB, 102 * MB, 101 * MB) == []
+
+
+@pytest.mark.parametrize(("descriptors", "threads"), [(39, 20), (30, 25)])
+def test_row_45_descriptors_and_threads_are_bounded_too(descriptors: int, threads: int) -> None:
+    [failure] = soak.grown(soak.Figures(MB, 30, 20), soak.Figures(MB, descriptors, threads))
+    assert failure.startswith("descriptors" if descriptors > 30 else "threads")
+
+
+@needs_proc
+def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:
+    lines: list[dict[str, Any]] = []
+    assert soak.run(daemon, SECONDS, say=lines.append) == []
+    assert [line["minute"] for line in lines] == [1, 2, 3, 4]
+    assert lines[-1]["restarts"] == 0 and lines[-1]["edits"] > 0 and lines[-1]["subscribers"] > 0
+
+
+@needs_proc
+def test_row_45_a_planted_leak_ends_the_soak_with_a_failure(daemon: Any) -> None:
+    path = os.pathsep.join([str(LEAKING), *filter(None, [os.environ.get("PYTHONPATH")])])
+    leaking = {"PYTHONPATH": path, "LEAKED_BYTES_S": str(LEAKED_BYTES_S)}
+    failures = soak.run(daemon, SECONDS, say=lambda _line: None, env=leaking)
+    assert failures and all(failure.startswith("rss_bytes grew") for failure in failures), failures
+
+
+@needs_proc
+def test_row_45_killed_every_minute_it_loses_nothing(daemon: Any) -> None:
+    lines: list[dict[str, Any]] = []
+    assert soak.run(daemon, SECONDS._replace(minutes=2, minute_s=1, kills=True), say=lines.append) == []
+    assert [line["restarts"] for line in lines] == [0, 1]
