@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from hypothesis import strategies as st
 
@@ -62,9 +61,6 @@ class Session:
         self.told: Counter[Told] = Counter()
         """What was answered, as often as it was."""
         self.loop = asyncio.new_event_loop()
-        self._patches = [patch(f"workspaced.{name}.system_clock", self.clock) for name in ("calls", "service")]
-        for each in self._patches:
-            each.start()
         self.service: Service
         self.is_open = False
 
@@ -135,8 +131,6 @@ class Session:
     def dispose(self) -> None:
         """Ends whatever there is."""
         self.close()
-        for each in self._patches:
-            each.stop()
         self.loop.close()
 
     # -- what users and editors do --

@@ -1,5 +1,8 @@
-"""A daemon whose clocks a test sets: `clocked_daemon.py FILE PYTHON -m workspaced ARGUMENTS` runs `workspaced ARGUMENTS`
-in this process. FILE holds two numbers of seconds, which the wall clock and the uptime are ahead of the real ones."""
+"""A daemon whose clocks a test sets.
+
+`clocked_daemon.py FILE PYTHON -m workspaced ARGUMENTS` runs `workspaced ARGUMENTS` in this process. FILE holds two
+numbers of seconds: how far the wall clock and the uptime are ahead of the real ones.
+"""
 
 import sys
 import time

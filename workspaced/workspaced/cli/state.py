@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .common import at_option, daemon, daemon_options, json_option, print_json, shown
+from .common import at_option, daemon, daemon_options, json_option, print_json, print_warnings, shown
 
 
 @click.command()
@@ -16,8 +16,11 @@ def state_command(
     at: int | str | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """What the user is looking at, folded from the log."""
+    from workspaced_events.until import also_named
+
     with daemon(socket_path, workspace) as client:
         state = client.state(at=at, vault=of_vault)
+    print_warnings(also_named(str(at), state.get("alsoAt", ())))
     if as_json:
         print_json(state)
     else:
