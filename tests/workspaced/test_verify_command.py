@@ -1,4 +1,4 @@
-"""`workspaced replay --verify`: its exit code says whether anything was compared, and whether what is kept is whole."""
+"""`workspaced replay --verify`: the exit code says whether anything was compared, and whether all is whole."""
 
 import json
 import shutil

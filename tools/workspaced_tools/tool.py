@@ -29,6 +29,8 @@ from .errors import ArgumentInvalid, ToolError
 from .limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from .view import View
 
+ANSWER_VERSION: Final = 1
+"""Raised whenever a tool answers the same with other bytes: recorded calls of other versions are not compared."""
 Json = dict[str, Any]
 Result = dict[str, Any]
 """`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
