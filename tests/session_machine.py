@@ -6,6 +6,7 @@ for what users, editors and agents may do to it.
 """
 
 import asyncio
+import itertools
 import os
 import shutil
 import time
@@ -59,14 +60,22 @@ class Session:
         for folder in self.vaults.values():
             folder.mkdir()
         self.now_ns = START_NS
+        self._numbers = itertools.count(1)
+        self._naming = patch("workspaced_events.recorder.uuid7", self._name)
+        self._naming.start()
         self.told: Counter[Told] = Counter()
         """What was answered, as often as it was."""
         self.loop = asyncio.new_event_loop()
-        self._patches = [patch(f"workspaced.{name}.system_clock", self.clock) for name in ("calls", "service")]
-        for each in self._patches:
-            each.start()
         self.service: Service
         self.is_open = False
+
+    def _name(self) -> str:
+        """The next event's id.
+
+        A UUID is made of `random`, which hypothesis sets back when it writes an example out: two events of one
+        millisecond would then have the same.
+        """
+        return f"00000000-0000-7000-8000-{next(self._numbers):012x}"
 
     def clock(self) -> str:
         """The present, as the session has it."""
@@ -135,8 +144,7 @@ class Session:
     def dispose(self) -> None:
         """Ends whatever there is."""
         self.close()
-        for each in self._patches:
-            each.stop()
+        self._naming.stop()
         self.loop.close()
 
     # -- what users and editors do --

@@ -93,8 +93,8 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        # The share policy belongs to no vault, so it needs none to be open.
-        vault = None if type(data) is c.SharingSet else event.vault
+        # The share policy and the clock belong to no vault, so they need none to be open.
+        vault = None if type(data) in (c.SharingSet, c.ClockStepped) else event.vault
         try:
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:

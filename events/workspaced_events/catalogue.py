@@ -403,9 +403,10 @@ class ToolCalled(Data, frozen=True):
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
 
 
-@entry("clock_stepped", Publisher.DAEMON, changes_state=False)
+@entry("clock_stepped", Publisher.DAEMON)
 class ClockStepped(Data, frozen=True, gc=False):
-    """The wall clock was set: from here on times go on from `after`, which may be earlier than those before."""
+    """The wall clock was set: times go on from `after`, which may be earlier than those before. So far the log had
+    come by then: `before`. Nothing lasted from the one to the other."""
 
     before: Annotated[str, Redact.PUBLIC]
     after: Annotated[str, Redact.PUBLIC]

@@ -17,7 +17,7 @@ from .predicate import Expression, Predicate
 from .showing import shown
 from .source import Progress, Source
 from .state import WorkspaceState
-from .until import Until, feed_until, is_past, not_held
+from .until import Until, feed_until, not_held, place_until
 
 Told = Callable[[int, int], None]
 """Told between which sequences the event lies, each time it is known more closely."""
@@ -161,6 +161,8 @@ def _ends(source: Source, after: Until | None, upto: Until | None) -> tuple[_Poi
     """The two places, which exist and are in order."""
     if isinstance(after, int) and isinstance(upto, int) and after >= upto:
         raise InvalidArgument(f"Expected the earlier event first, got {after} and {upto}.")
+    if isinstance(after, str):
+        after = place_until(source, after).seq
     start = _Point(source.start.seq, None, source.start)
     low, high = start, start
     first: Event | None = None
@@ -171,7 +173,7 @@ def _ends(source: Source, after: Until | None, upto: Until | None) -> tuple[_Poi
         first = first or events[0]
         for event in events:
             state = apply(state, event)
-            if after is not None and not is_past(event, after):
+            if after is not None and event.seq <= after:
                 low = _Point(event.seq, event, state)
         high = _Point(events[-1].seq, events[-1], state)
 

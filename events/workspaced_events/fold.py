@@ -8,17 +8,19 @@ A function that finds nothing to change returns the very object it was given: `l
 it returns a new one, and `apply` sets `lastUpdated` in it.
 """
 
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import force_setattr, replace
 
 from . import catalogue as c
 from .catalogue import Event, UnknownEvent
+from .clock import microseconds
+from .clock_steps import ClockStep, set_by_us
 from .conversation import CONVERSATION_TYPES, apply_conversation
 from .ids import NoteId, TabId, VaultId
 from .limits import (
+    CLOCK_STEPS_MAX,
     FORMER_PATHS_MAX,
     RECENT_NOTES_MAX,
     SHARING_CLIENTS_MAX,
@@ -29,7 +31,7 @@ from .state import ANY_CLIENT, ActiveNote, Pin, Selection, Tab, Vault, VaultStat
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 4
+FOLD_VERSION: Final = 5
 """Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
 
 
@@ -53,9 +55,13 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             state.unknown_events,
             state.sharing,
             state.conversations,
+            state.clock_steps,
         )
     if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
         return replace(switch(state, data), seq=event.seq)
+    if type(data) is c.ClockStepped:
+        step = ClockStep(event.seq, data.before, data.after)
+        return replace(state, seq=event.seq, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:])
     if type(data) in CONVERSATION_TYPES:
         spoken = apply_conversation(state.conversations, event)
         return state if spoken is state.conversations else replace(state, conversations=spoken)
@@ -71,15 +77,22 @@ def fold_all(events: Iterable[Event], state: WorkspaceState) -> WorkspaceState:
     return state
 
 
-def expired_tabs(state: VaultState, now: str) -> list[Tab]:
-    """The tabs that `now` (an event time) finds not accessed for 24 h or more; queries hide them."""
-    limit = datetime.fromisoformat(now) - timedelta(hours=TAB_LIFETIME_HOURS)
-    return [tab for tab in state.tabs.values() if datetime.fromisoformat(tab.last_accessed) <= limit]
+def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
+    """The tabs that `now` (an event time) finds not accessed for 24 h or more; queries hide them.
+
+    `steps`: those of the workspace's state. By how much the clock was set since is not counted.
+    """
+    limit = microseconds(now) - TAB_LIFETIME_HOURS * 3_600_000_000
+    return [
+        tab
+        for tab in state.tabs.values()
+        if microseconds(tab.last_accessed) + set_by_us(steps, tab.accessed_seq) <= limit
+    ]
 
 
-def visible_tabs(state: VaultState, now: str) -> list[Tab]:
+def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
     """The tabs a query at `now` shows, in their order."""
-    hidden = {tab.id for tab in expired_tabs(state, now)}
+    hidden = {tab.id for tab in expired_tabs(state, now, steps)}
     return [tab for tab in state.tabs.values() if tab.id not in hidden]
 
 
@@ -144,7 +157,7 @@ def _active_note_set(state: VaultState, event: Event, data: c.ActiveNoteSet) -> 
     return VaultState(
         active=state.active if same else ActiveNote(note, event.time),
         pins=state.pins,
-        tabs=_accessed(state.tabs, note, event.time),
+        tabs=_accessed(state.tabs, note, event),
         recents=recents,
         selection=state.selection if same else None,
         archived=state.archived,
@@ -183,7 +196,7 @@ def _note_pinned(state: VaultState, event: Event, data: c.NotePinned) -> VaultSt
 def _note_unpinned(state: VaultState, event: Event, data: c.NoteUnpinned) -> VaultState:
     if data.note not in state.pins:
         return state
-    tab = Tab(_tab_id(event), data.note, "navigation", event.time, event.time, event.source)
+    tab = Tab(_tab_id(event), data.note, "navigation", event.time, event.time, event.source, event.seq)
     return replace(state, pins=_without(state.pins, data.note), tabs=_with_last_tab(state.tabs, tab))
 
 
@@ -201,8 +214,8 @@ def _temporary_tab_opened(state: VaultState, event: Event, data: c.TemporaryTabO
     if note in state.pins:
         return replace(state)  # activity alone: lastUpdated moves
     if note in state.tabs:
-        return replace(state, tabs=_accessed(state.tabs, note, event.time))
-    tab = Tab(_tab_id(event), note, data.source, event.time, event.time, event.source)
+        return replace(state, tabs=_accessed(state.tabs, note, event))
+    tab = Tab(_tab_id(event), note, data.source, event.time, event.time, event.source, event.seq)
     return replace(state, tabs=_with_last_tab(state.tabs, tab))
 
 
@@ -238,7 +251,7 @@ def _note_renamed(state: VaultState, _event: Event, data: c.NoteRenamed) -> Vaul
         state.tabs,
         old,
         new,
-        lambda tab, other: replace(tab, note_id=new, last_accessed=max(tab.last_accessed, other.last_accessed)),
+        lambda tab, other: _accessed_with(replace(tab, note_id=new), other),
     )
     # Recents lie oldest first, so the entry nearer the front of the list is the later one here.
     newest_first = dict(reversed(state.recents.items()))
@@ -312,9 +325,18 @@ def _without_tabs(state: VaultState, ids: set[TabId]) -> VaultState:
     return replace(state, tabs=tabs) if len(tabs) < len(state.tabs) else state
 
 
-def _accessed(tabs: dict[NoteId, Tab], note: NoteId, time: str) -> dict[NoteId, Tab]:
+def _accessed(tabs: dict[NoteId, Tab], note: NoteId, event: Event) -> dict[NoteId, Tab]:
     tab = tabs.get(note)
-    return tabs if tab is None else {**tabs, note: replace(tab, last_accessed=time)}
+    if tab is None:
+        return tabs
+    return {**tabs, note: replace(tab, last_accessed=event.time, accessed_seq=event.seq)}
+
+
+def _accessed_with(tab: Tab, other: Tab) -> Tab:
+    """`tab`, accessed last when either was."""
+    if other.accessed_seq <= tab.accessed_seq:
+        return tab
+    return replace(tab, last_accessed=other.last_accessed, accessed_seq=other.accessed_seq)
 
 
 def _with_last_tab(tabs: dict[NoteId, Tab], tab: Tab) -> dict[NoteId, Tab]:

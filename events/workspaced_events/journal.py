@@ -12,7 +12,7 @@ import msgspec
 
 from .blobs import BlobStore
 from .catalogue import Event, LogRecovered
-from .clock import Clock, system_clock
+from .clock import Clock, Uptime, system_clock
 from .errors import LogReadOnly
 from .fold import fold_all
 from .forget import is_interrupted
@@ -75,13 +75,14 @@ def open_journal(
     *,
     version: str,
     clock: Clock = system_clock,
+    uptime: Uptime | None = None,
     deliver: Callable[[Committed], None] | None = None,
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
     snapshot_events: int = SNAPSHOT_EVENTS,
 ) -> Journal:
     """Opens the log for writing and folds it, from the newest snapshot that fits it on.
 
-    The caller holds the lock (log/lock.py).
+    The caller holds the lock (log/lock.py). `clock` and `uptime`: as those of a `LogClock`.
 
     Raises:
         OSError: the directory cannot be used.
@@ -98,6 +99,7 @@ def open_journal(
         folding.visibility,
         blobs,
         clock=clock,
+        uptime=uptime,
         last_time=folding.last_time,
         deliver=deliver,
         snapshots=snapshots,

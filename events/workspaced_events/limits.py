@@ -7,6 +7,8 @@ TEMPORARY_TABS_MAX: Final = 10
 RECENT_NOTES_MAX: Final = 50
 FORMER_PATHS_MAX: Final = 10_000
 TAB_LIFETIME_HOURS: Final = 24
+CLOCK_STEPS_MAX: Final = 100
+"""So often the clock may have been set; what lies before the oldest of them is found by sequence alone."""
 
 # What one action may carry.
 NOTE_ID_CHARS_MAX: Final = 1_024

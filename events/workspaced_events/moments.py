@@ -2,13 +2,14 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from .catalogue import Event, ToolCalled
 from .clock import Clock, system_clock
+from .clock_steps import ClockStep, Stretch, naming, stretches
 from .errors import InvalidArgument
 from .fold import apply
 from .limits import READ_EVENTS_MAX
@@ -34,6 +35,11 @@ class Moment(msgspec.Struct, frozen=True):
     """Whether calls made before anything else happened count as well, and not only those made up to `time`."""
     call: int = 0
     """The recorded call whose moment this is; 0: none's."""
+    since: int = 0
+    """Calls that were made before this event were made before the moment, whatever the clock said then."""
+    also: tuple[int, ...] = ()
+    """The last events at or before `time` where the clock was set and the log holds it more than once, the newest
+    first; the moment is of the newest place."""
 
 
 def moment_of(event: Event) -> Moment:
@@ -43,6 +49,25 @@ def moment_of(event: Event) -> Moment:
     if isinstance(data, ToolCalled):
         return Moment(data.tail, data.now, lasts="at" in data.arguments, call=event.seq)
     return Moment(event.seq, event.time, lasts=True)
+
+
+def moment_at_time(
+    at: str, found: Sequence[Stretch], now: str, last_until: Callable[[str, int, int], int]
+) -> Moment:
+    """The moment that a time names: in the newest stretch that holds it.
+
+    Args:
+        last_until: the last sequence of a stretch, from its first to its last, whose event is not after a time.
+
+    Raises:
+        InvalidArgument: it is to come.
+    """
+    if at > now and not any(each.holds(at) for each in found):
+        raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
+    newest, *others = naming(found, at) or found[:1]
+    also = tuple(last_until(at, each.first, each.last) for each in others)
+    since = newest.first if newest is not found[0] else 0
+    return Moment(last_until(at, newest.first, newest.last), at, since=since, also=also)
 
 
 class PagedLog(Protocol):
@@ -63,10 +88,22 @@ class PagedLog(Protocol):
 class LogMoments:
     """Finds one's way in an open log. Safe from any thread; reads, so it blocks."""
 
-    def __init__(self, log: PagedLog, state: WorkspaceState = EMPTY, clock: Clock = system_clock) -> None:
-        """`state`: the fold at the log's present tail; the empty one: all is folded from the start."""
+    def __init__(
+        self,
+        log: PagedLog,
+        state: WorkspaceState = EMPTY,
+        clock: Clock = system_clock,
+        steps: Callable[[], Sequence[ClockStep]] = tuple,
+    ) -> None:
+        """
+        Args:
+            state: the fold at the log's present tail; the empty one: all is folded from the start.
+            clock: the time on the log's timeline.
+            steps: where the log's clock was set so far.
+        """
         self._log = log
         self._clock = clock
+        self._steps = steps
         self._folded: OrderedDict[int, WorkspaceState] = OrderedDict()
         if state is not EMPTY:
             self._folded[self.tail] = state
@@ -107,9 +144,7 @@ class LogMoments:
         if isinstance(at, str):
             at = parse_until(at)
         if isinstance(at, str):
-            if at > (now := self._clock()):
-                raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
-            return Moment(self._last_until(at, tail), at)
+            return self._moment_at_time(at, tail)
         if not 0 <= at <= tail:
             raise InvalidArgument(f"Expected a sequence from 0 to {tail}, got {at}.")
         if at == 0:
@@ -147,9 +182,16 @@ class LogMoments:
             first = events[-1].seq + 1
         return events
 
-    def _last_until(self, time: str, tail: int) -> int:
-        """The last sequence whose event is not after `time`; 0 if there is none."""
-        low, high = 0, tail
+    def _moment_at_time(self, at: str, tail: int) -> Moment:
+        steps = [step for step in self._steps() if step.seq <= tail]
+        # After a small step back the last event is a little ahead of the clock.
+        now = max(self._clock(), self._event(tail).time if tail else "")
+        first = (1, self._event(1).time) if steps else (1, "")
+        return moment_at_time(at, stretches(steps, first, (tail, now)), now, self._last_until)
+
+    def _last_until(self, time: str, first: int, last: int) -> int:
+        """The last sequence from `first` to `last` whose event is not after `time`; `first` - 1 if none."""
+        low, high = first - 1, last
         while low < high:
             middle = (low + high + 1) // 2
             if self._event(middle).time <= time:

@@ -23,8 +23,8 @@ import msgspec
 from .actions import Action, admit
 from .blobs import DIRECTORY as BLOBS
 from .blobs import BlobStore, blob_path
-from .catalogue import ENTRY_OF, Event
-from .clock import Clock
+from .catalogue import ENTRY_OF, ClockStepped, Event
+from .clock import Clock, LogClock, Uptime, just_after
 from .errors import (
     ActionError,
     BatchTooLarge,
@@ -54,6 +54,8 @@ from .visibility import VisibilityFold
 from .waiting import WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)
+OWN_SOURCE = "workspaced"
+"""The publisher of what the daemon itself appends."""
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -122,6 +124,7 @@ class Recorder:
         blobs: BlobStore,
         *,
         clock: Clock,
+        uptime: Uptime | None = None,
         last_time: str = "",
         deliver: Callable[[Committed], None] | None = None,
         snapshots: Snapshots | None = None,
@@ -130,6 +133,7 @@ class Recorder:
     ) -> None:
         """`deliver` is called on the writer thread once a group; by default it calls each `done`.
 
+        `clock`, `uptime` and `last_time` are those of a `LogClock`.
         A snapshot goes to `snapshots` every `snapshot_events`, the last being of `snapshot_seq`, and at the end.
         """
         self.state = state
@@ -138,7 +142,7 @@ class Recorder:
         self.visibility = visibility
         self._window = window
         self._blobs = blobs
-        self._clock = clock
+        self._clock = LogClock(clock, uptime, last_time)
         self._last_time = last_time
         self._seq = log.tail.seq
         """That `state` is the fold of."""
@@ -193,6 +197,10 @@ class Recorder:
             self._buffered.append(submission)
             if len(self._buffered) == 1:
                 self._queue.put(None)  # starts the writer's clock; waking it for each would make the caller wait
+
+    def now(self) -> str:
+        """The present time on the log's timeline: that of the state's times."""
+        return self._clock.now()
 
     @property
     def queued(self) -> int:
@@ -315,7 +323,8 @@ class Recorder:
                 self._waiting.give_back(each.client, each.size_bytes)
 
     def _commit_group(self, taken: list[Submission]) -> Committed:
-        draft = _Draft(self.state, self.log.tail.seq, max(self._clock(), self._last_time))
+        reading = self._clock.read()
+        draft = self._draft(reading.time, reading.stepped_to)
         outcomes: list[tuple[Done, Outcome]] = []
         accepted: list[tuple[Done, list[Receipt]]] = []
         for submission in self._submissions(draft):
@@ -341,8 +350,19 @@ class Recorder:
             failure = self.log.poison(f"Appending failed unexpectedly ({error!r}).")
             outcomes.extend((done, failure) for done, _receipts in accepted)
             return Committed(outcomes, [])
+        if reading.stepped_to is not None:
+            self._clock.follow(reading)
         outcomes.extend(accepted)
         return Committed(outcomes, draft.events)
+
+    def _draft(self, time: str, stepped_to: str | None) -> _Draft:
+        """What a group begins with: that the clock was set; or nothing, at a time later than all before."""
+        before = max(time, just_after(self._last_time)) if time <= self._last_time else time
+        draft = _Draft(self.state, self.log.tail.seq, stepped_to or before)
+        if stepped_to is not None:
+            step = Submission([Action(ClockStepped(before, stepped_to))], OWN_SOURCE, lambda _outcome: None)
+            self._sequence(step, draft)
+        return draft
 
     def _submissions(self, draft: _Draft) -> Iterator[Submission]:
         """What waits, as long as even the largest batch would still fit the draft's line.

@@ -70,7 +70,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
-    """What was appended. `time` is UTC with six fractional digits and `Z`, never decreasing along `seq`."""
+    """What was appended. `time` is UTC with six fractional digits and `Z`, never decreasing along `seq`
+    but at `clock_stepped`."""
 
     seq: Number
     id: EventId

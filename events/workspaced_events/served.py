@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from .blobs import blob_path, packed, unpacked
+from .errors import LogDamaged
 from .log.disk import read_regular
 from .private import make_folder, write_file
 
@@ -117,6 +118,23 @@ class ServedBlobs:
         except OSError:
             return None
         return content if sha256(content).hexdigest() == name else None
+
+    def whole(self, name: str) -> bytes | None:
+        """The content called `name`; None if it is not kept.
+
+        Raises:
+            LogDamaged: the file does not hold what its name says, or cannot be read.
+        """
+        path = blob_path(DIRECTORY, name)
+        try:
+            content = unpacked((self._data / path).read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise LogDamaged(f"The blob {path} cannot be read: {error.strerror}.", file=path) from error
+        if sha256(content).hexdigest() != name:
+            raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
+        return content
 
     # -- forgetting --
 

@@ -16,7 +16,7 @@ from .errors import InvalidArgument
 from .fold import apply, fold_all
 from .source import Progress, Sink, Source, feed_in_chunks
 from .state import WorkspaceState
-from .until import Until, feed_until
+from .until import Until, feed_until, place_of
 from .visits import VisitFold, VisitStream
 
 LAST_EVENTS: Final = 200
@@ -85,8 +85,10 @@ def cut(
         InvalidArgument: there is no such event.
         LogDamaged, OSError: as `Source.feed`.
     """
-    window = _Window(source, last, since)
+    place = place_of(source, since) if isinstance(since, str) else None
+    window = _Window(source, last, since, place.first_seq if place is not None else None)
     warnings = feed_until(source, until, window.take, progress)
+    warnings += place.warnings(str(since)) if place is not None else []
     window.close()
     return Slice(
         source.log_id,
@@ -101,20 +103,22 @@ def cut(
 class _Window:
     """A sink that keeps what is wanted and LEAD_EVENTS_MAX before it, and folds what came earlier."""
 
-    def __init__(self, source: Source, last: int, since: Until | None) -> None:
+    def __init__(self, source: Source, last: int, since: Until | None, first_seq: int | None = None) -> None:
+        """`first_seq`: where the time `since` is."""
         self.state = source.start
         self.visits = VisitStream(start=source.start_visits())
         self.kept: deque[Event] = deque()
         self._last = last
         self._since = since
+        self._first_seq = first_seq if first_seq is not None else since
         self._wanted = 0
 
     def take(self, events: list[Event]) -> None:
         self.kept.extend(events)
-        if self._since is None:
+        if not isinstance(self._first_seq, int):
             self._wanted = min(len(self.kept), self._last)
         else:
-            self._wanted += sum(not _is_before(event, self._since) for event in events)
+            self._wanted += sum(event.seq >= self._first_seq for event in events)
         self._fold(len(self.kept) - self._wanted - LEAD_EVENTS_MAX)
 
     def close(self) -> None:
@@ -168,7 +172,3 @@ def _over(seqs: list[int], as_of: int) -> int | None:
     """Where what was there at `as_of` is over; None if nowhere, or if that was before all of `seqs`."""
     over = bisect_right(seqs, as_of)
     return seqs[over] if 0 < over < len(seqs) else None
-
-
-def _is_before(event: Event, since: Until) -> bool:
-    return event.seq < since if isinstance(since, int) else event.time < since

@@ -145,7 +145,7 @@ class DirectorySource:
 
     def blob(self, name: str) -> bytes | None:
         kept = read_blob(RealDisk(self.root), BLOBS, name)
-        return kept if kept is not None else ServedBlobs(self.root).get(name)
+        return kept if kept is not None else ServedBlobs(self.root).whole(name)
 
 
 class ExportSource:

@@ -4,11 +4,13 @@ Values are frozen and shared between states. The mappings inside are treated as 
 before it changes it, so that a state once handed out never moves. Their order is the lists' order.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from .catalogue import Sharing, TabSource
+from .clock_steps import ClockStep
 from .conversation import NO_CONVERSATIONS, Conversations
 from .ids import NoteId, TabId, VaultId
 
@@ -32,6 +34,8 @@ class Tab(msgspec.Struct, frozen=True, rename="camel"):
     opened_at: str
     last_accessed: str
     publisher: str
+    accessed_seq: int = 0
+    """The sequence of `last_accessed`."""
 
 
 class Selection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -88,6 +92,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
     conversations: Conversations = NO_CONVERSATIONS
     """They do not move `seq`: no tool that answers from the workspace sees them."""
+    clock_steps: tuple[ClockStep, ...] = ()
+    """Where the clock was set; the latest CLOCK_STEPS_MAX."""
 
     def sharing_of(self, client: str) -> Sharing:
         """How much the client of that name is shown."""
@@ -154,9 +160,11 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     last_updated: str | None
     sharing: dict[str, Sharing] | msgspec.UnsetType = msgspec.UNSET
     """Left out where every client is shown all."""
+    also_at: Sequence[int] | msgspec.UnsetType = msgspec.UNSET
+    """Of a past moment named by a time that the log holds more than once: the sequences of the others."""
 
 
-def to_json(state: WorkspaceState, vault: VaultId | None = None) -> StateJson:
+def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequence[int] = ()) -> StateJson:
     """The JSON form of `state` for `vault` (default: the current one). Open vaults only, newest recents first."""
     sub = state.of(vault if vault is not None else state.current)
     return StateJson(
@@ -174,4 +182,5 @@ def to_json(state: WorkspaceState, vault: VaultId | None = None) -> StateJson:
         archived=list(sub.archived),
         last_updated=sub.last_updated,
         sharing=state.sharing or msgspec.UNSET,
+        also_at=also_at or msgspec.UNSET,
     )

@@ -22,8 +22,9 @@ from msgspec.structs import replace
 
 from . import catalogue as c
 from .catalogue import Event
+from .clock_steps import ClockStep, set_by_us
 from .ids import NoteId, VaultId
-from .limits import HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, READ_EVENTS_MAX, VISITS_MAX
+from .limits import CLOCK_STEPS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, READ_EVENTS_MAX, VISITS_MAX
 
 _CATCH_UPS_MAX: Final = 8
 """How often a reader looks whether the log grew while it read."""
@@ -31,7 +32,7 @@ _OWN_SOURCE: Final = "workspaced"
 """The publisher of what the daemon itself appends."""
 
 
-class Visit(msgspec.Struct, frozen=True, rename="camel"):
+class Visit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One stay at a note."""
 
     note: NoteId
@@ -41,6 +42,10 @@ class Visit(msgspec.Struct, frozen=True, rename="camel"):
     at: str
     until: str | None
     """When it ended, as far as the log knows; None: it goes on."""
+    set_since_at_us: int = 0
+    """By how much the clock was set forward since it began, up to the moment of asking."""
+    set_since_until_us: int = 0
+    """Likewise since it ended."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -85,6 +90,8 @@ class Stay(msgspec.Struct):
     """Sequence and time of every later event that set the same note."""
     ended_seq: int = 0
     """Of the event that ended it; 0 while it goes on."""
+    until_seq: int = 0
+    """Of the last event before its end, where that is earlier than the event that tells of it."""
 
 
 class _Stays(msgspec.Struct):
@@ -108,20 +115,21 @@ class _Stays(msgspec.Struct):
         self.leave(event.seq, event.time)
         self.stays.append(Stay(Visit(note, event.seq, event.time, None)))
 
-    def leave(self, seq: int, at: str, note: NoteId | None = None) -> None:
-        """Ends the visit that goes on; with `note`, only if it is one of that note."""
+    def leave(self, seq: int, at: str, note: NoteId | None = None, alive_seq: int = 0) -> None:
+        """Ends the visit that goes on; with `note`, only if it is one of that note. `alive_seq`: at the time of
+        that earlier event."""
         current = self._current()
         if note is not None:
             self._apply_renames()
         if current is not None and note in (None, current.visit.note):
-            current.visit, current.ended_seq = replace(current.visit, until=at), seq
+            current.visit, current.ended_seq, current.until_seq = replace(current.visit, until=at), seq, alive_seq
 
     def rename(self, seq: int, old: NoteId, new: NoteId) -> None:
         if self.stays:
             self.renames.append((old, new))
             self.renamed_seq = seq
 
-    def visits(self, after: int, until: int) -> list[Visit]:
+    def visits(self, after: int, until: int, steps: Sequence[ClockStep]) -> list[Visit]:
         """Those begun after `after`, as they were at `until`, which no rename may have followed."""
         assert until >= self.renamed_seq
         self._apply_renames()
@@ -130,7 +138,7 @@ class _Stays(msgspec.Struct):
         found = [stay.visit for stay in stays]
         if stays and stays[-1].ended_seq > until:
             found[-1] = replace(found[-1], until=None)
-        return found
+        return _with_steps(found, stays, until, steps) if steps else found
 
     def forget(self, after: int, visits_max: int) -> None:
         """Keeps those begun after `after`, and of them the last `visits_max`."""
@@ -158,6 +166,24 @@ class _Stays(msgspec.Struct):
                 stay.visit = replace(stay.visit, note=name)
 
 
+def _with_steps(
+    visits: Sequence[Visit], stays: Sequence[Stay], until: int, steps: Sequence[ClockStep]
+) -> list[Visit]:
+    """`visits`, those of `stays` as of `until`, with how far the clock was set up to then."""
+
+    def set_since(seq: int) -> int:
+        return set_by_us(steps, seq, until)
+
+    return [
+        replace(
+            visit,
+            set_since_at_us=set_since(visit.seq),
+            set_since_until_us=set_since(stay.until_seq or stay.ended_seq) if visit.until is not None else 0,
+        )
+        for visit, stay in zip(visits, stays, strict=True)
+    ]
+
+
 def _begin(stay: Stay) -> int:
     return stay.visit.seq
 
@@ -172,7 +198,7 @@ def _since(stays: list[Stay], after: int) -> list[Stay]:
         if index < len(earlier.resumed):
             seq, at = earlier.resumed[index]
             begun_later = replace(earlier.visit, seq=seq, at=at)
-            found.insert(0, Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq))
+            found.insert(0, Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq, earlier.until_seq))
     return found
 
 
@@ -190,6 +216,10 @@ class VisitFold(msgspec.Struct):
     forgot_at: int
     alive_at: str = ""
     """The time of the last event that a running daemon appended."""
+    alive_seq: int = 0
+    """Of that event."""
+    steps: list[ClockStep] = []
+    """Where the clock was set."""
     vaults: dict[VaultId, _Stays] = {}
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -198,11 +228,14 @@ class VisitFold(msgspec.Struct):
             kind = type(event.data)
             if kind is c.VaultOpened:
                 continue  # appended by a daemon that starts: no sign of life of the one before it
+            if kind is c.ClockStepped:
+                self._stepped(event, event.data)
+                continue
             if (change := _CHANGES.get(kind)) is not None:
                 change(self, event, event.data)
             if kind in c.STATE_TYPES:
                 self.changed_seq = event.seq
-            self.alive_at = event.time
+            self.alive_at, self.alive_seq = event.time, event.seq
 
     def visits(self, vault: VaultId, after: int, until: int, visits_max: int) -> list[Visit] | None:
         """Of the visits of `vault` that events after `after` tell of the last `visits_max`, as of `until`.
@@ -214,7 +247,7 @@ class VisitFold(msgspec.Struct):
             return [] if after >= self.after else None
         if until < stays.renamed_seq:
             return None
-        found = stays.visits(max(after, stays.kept_after), until)
+        found = stays.visits(max(after, stays.kept_after), until, self.steps)
         # Where the first one was taken up again, it is the first only for want of what was forgotten.
         if after < stays.kept_after and len(found) <= visits_max:
             return None
@@ -227,6 +260,8 @@ class VisitFold(msgspec.Struct):
         self.forgot_at = self.changed_seq
         for stays in self.vaults.values():
             stays.forget(self.changed_seq - bounds.events - bounds.slack, bounds.visits + bounds.slack)
+        oldest = self.changed_seq - bounds.events - bounds.slack
+        self.steps = [step for step in self.steps if step.seq > oldest][-CLOCK_STEPS_MAX:]
 
     def _of(self, vault: VaultId | None) -> _Stays:
         assert vault is not None, "actions.admit gives every UI's event a vault"
@@ -234,6 +269,12 @@ class VisitFold(msgspec.Struct):
         if stays is None:
             stays = self.vaults[vault] = _Stays(self.after)
         return stays
+
+    def _stepped(self, event: Event, data: c.ClockStepped) -> None:
+        # It may be the first event of a daemon, or one in the middle of its life: either way the log had come so
+        # far by the old clock.
+        self.alive_at, self.alive_seq, self.changed_seq = data.before, event.seq - 1, event.seq
+        self.steps.append(ClockStep(event.seq, data.before, data.after))
 
     def _set(self, event: Event, data: c.ActiveNoteSet) -> None:
         if data.note is None:
@@ -259,10 +300,11 @@ class VisitFold(msgspec.Struct):
 
     def _switched(self, event: Event, data: c.VaultSwitched) -> None:
         # The daemon itself switches only when it starts.
-        at = self.alive_at if event.source == _OWN_SOURCE else event.time
+        own = event.source == _OWN_SOURCE
+        at, alive_seq = (self.alive_at, self.alive_seq) if own else (event.time, 0)
         for vault, stays in self.vaults.items():
             if vault != data.vault_id:
-                stays.leave(event.seq, at)
+                stays.leave(event.seq, at, alive_seq=alive_seq)
 
     def _stopped(self, event: Event, _data: c.Data) -> None:
         for stays in self.vaults.values():
@@ -270,7 +312,7 @@ class VisitFold(msgspec.Struct):
 
     def _started(self, event: Event, _data: c.Data) -> None:
         for stays in self.vaults.values():
-            stays.leave(event.seq, self.alive_at)
+            stays.leave(event.seq, self.alive_at, alive_seq=self.alive_seq)
 
 
 _CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {

@@ -167,7 +167,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     ),
     "clock_stepped": (
         D,
-        False,
+        True,
         {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"},
     ),
     "log_recovered": (

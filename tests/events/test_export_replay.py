@@ -156,8 +156,9 @@ class TestAnImport:
         journal = open_journal(disk, version="t", clock=lambda: NOW)
         seq = journal.log.tail.seq
         journal.recorder.submit([Action(c.NotePinned(NoteId("z.md")))], "ui", lambda _outcome: None)
-        [event] = journal.recorder.commit().events
-        assert (event.seq, event.time) == (seq + 1, "2027-01-01T00:00:00.000000Z")
+        step, event = journal.recorder.commit().events
+        assert (step.data, step.seq) == (c.ClockStepped("2027-01-01T00:00:00.000001Z", NOW), seq + 1)
+        assert (event.seq, event.time) == (seq + 2, NOW)
 
     def test_takes_events_of_any_size(self) -> None:
         """As many to a line as fit it, not a fixed number."""

@@ -21,6 +21,7 @@ from workspaced_events.catalogue import (
     ENTRY_OF,
     ActiveNoteCleared,
     ActiveNoteSet,
+    ClockStepped,
     DaemonStarted,
     DaemonStopped,
     Data,
@@ -1116,6 +1117,7 @@ def random_action(rng: random.Random, notes: list[NoteId], sub: VaultState, vaul
         lambda: rng.choice([VaultClosed(vault), VaultOpened(vault, vault, f"/{vault}")]),
         lambda: NoteChanged(note=note, size=3, mtime_ns="17"),
         lambda: SharingSet(rng.choice(["*", "Agent", "editor"]), rng.choice(["all", "names", "none"])),
+        lambda: ClockStepped(time_at(rng.random() * 1_000), time_at(rng.random() * 1_000)),
         lambda: EventForgotten(rng.choice(["none", "updated", "left"])),
         lambda: rng.choice([TemporaryTabsCleared(), rename(note, NoteId(f"moved {rng.random()}.md"))]),
     ]

@@ -15,6 +15,7 @@ from workspaced_events import catalogue as c
 from workspaced_events import recorder as recorder_module
 from workspaced_events.actions import Action, parse_actions
 from workspaced_events.catalogue import Event
+from workspaced_events.clock import just_after
 from workspaced_events.errors import (
     BatchTooLarge,
     Busy,
@@ -127,16 +128,29 @@ class TestAnEvent:
         desk.times = iter([*times, times[0]])
         for number in range(4):
             desk.publish(active(f"{number}.md"))
-        assert [event.time for event in desk.events()[1:]] == [times[0], times[0], times[2], times[2]]
+        found = [event.time for event in desk.events()[1:]]
+        assert found == [times[0], just_after(times[0]), times[2], just_after(times[2])]
 
-    def test_has_no_earlier_time_after_a_restart_either(self, desk: Desk) -> None:
-        desk.times = iter([later := "2030-01-01T00:00:00.000000Z"])
+    def test_has_no_earlier_time_after_a_restart_either_unless_the_log_says_that_the_clock_was_set(
+        self, desk: Desk
+    ) -> None:
+        desk.times = iter([last := "2030-01-01T00:05:00.000000Z"])
         desk.publish(active("a.md"))
         desk.recorder.close()
-        desk.times = iter(["2026-01-01T00:00:00.000000Z"] * 9)
+        desk.times = iter([step_less := "2030-01-01T00:00:00.000000Z"] * 9)
         desk.open()
         desk.publish(active("b.md"))
-        assert desk.events()[-1].time == later
+        assert desk.events()[-1].time == just_after(last) > step_less
+        desk.recorder.close()
+        desk.times = iter([earlier := "2026-01-01T00:00:00.000000Z"] * 9)
+        desk.open()
+        desk.publish(active("c.md"))
+        *_, step, event = desk.events()
+        assert step.data == c.ClockStepped(just_after(just_after(last)), earlier)
+        assert (step.time, step.source, event.time) == (earlier, "workspaced", earlier)
+        desk.publish(active("d.md"))
+        assert desk.events()[-1].time == just_after(earlier)
+        desk.check_state()
 
     def test_belongs_to_the_vault_it_names_or_to_the_current_one(self, desk: Desk) -> None:
         desk.publish(Action(c.VaultOpened(VaultId("w"), "w", "/w")))

@@ -91,9 +91,13 @@ def catalogues(directory: Path) -> list[int]:
 
 def assert_is(state: WorkspaceState, golden: dict[str, Any]) -> None:
     whole = json.loads(msgspec.json.encode(state))
+    for name, vault in golden["state"]["by_vault"].items():
+        for note, tab in vault["tabs"].items():
+            if "accessedSeq" not in tab:  # the program that wrote it did not keep that
+                del whole["by_vault"][name]["tabs"][note]["accessedSeq"]
     assert golden["state"] == {key: whole[key] for key in golden["state"]}
-    for vault, expected in golden["vaults"].items():
-        assert msgspec.to_builtins(to_json(state, vault)) == expected
+    for vault_id, expected in golden["vaults"].items():
+        assert msgspec.to_builtins(to_json(state, vault_id)) == expected
 
 
 class TestAGoldenLog:

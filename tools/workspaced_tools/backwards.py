@@ -76,7 +76,7 @@ def _was_made(event: Event, called: ToolCalled, moment: Moment, until: int) -> b
     """Whether the call was made by the moment."""
     if called.tail > until:
         return False
-    if moment.lasts or called.now < moment.time:
+    if moment.lasts or called.tail < moment.since or called.now < moment.time:
         return True
     return called.now == moment.time and (not moment.call or event.seq <= moment.call)
 

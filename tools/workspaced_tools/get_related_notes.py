@@ -17,12 +17,12 @@ path. A tag that every note has tells nothing. Archived notes come after all oth
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
 from pydantic import Field
 
+from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
 from workspaced_events.state import VaultState
 from workspaced_events.visits import Visit
@@ -239,10 +239,11 @@ def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
 
 
 def _gap_s(earlier: Visit, later: Visit) -> float:
-    """How long after the end of the one the other began; below 0 where the clock was set back."""
+    """How long after the end of the one the other began; below 0 where no event says that the clock was set."""
     if earlier.until is None:
         return 0.0
-    return (datetime.fromisoformat(later.at) - datetime.fromisoformat(earlier.until)).total_seconds()
+    set_us = earlier.set_since_until_us - later.set_since_at_us
+    return (microseconds(later.at) - microseconds(earlier.until) - set_us) / 1_000_000
 
 
 # -- ranking --

@@ -106,7 +106,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     """
     vault, state = served_vault(view)
     active = state.active
-    tabs = visible_tabs(state, view.now)
+    tabs = visible_tabs(state, view.now, view.state.clock_steps)
     recents = list(islice(reversed(state.recents.items()), RECENT_NOTES_SHOWN_MAX))
     members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
     listed = [*members, *(note for note, _ in recents)]

@@ -97,7 +97,7 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
         "notes": overview.notes,
         **({"links": overview.links} if view.sharing == "all" else {}),
         "pinnedNotes": len(state.pins),
-        "temporaryTabs": len(visible_tabs(state, view.now)),
+        "temporaryTabs": len(visible_tabs(state, view.now, view.state.clock_steps)),
         "recentNotes": len(state.recents),
         "visits": len(visits),
         "visitedNotes": len(recent),
@@ -133,7 +133,7 @@ def _listed(view: View) -> dict[NoteId, list[str]]:
     lists: dict[str, list[NoteId]] = {
         "activeNote": [state.active.id] if state.active is not None else [],
         "pinnedNotes": list(state.pins),
-        "temporaryTabs": [tab.note_id for tab in visible_tabs(state, view.now)],
+        "temporaryTabs": [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)],
     }
     found: dict[NoteId, list[str]] = {}
     for name, notes in lists.items():

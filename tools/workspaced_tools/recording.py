@@ -127,6 +127,7 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     left_out: dict[str, tuple[int, ...]] = {}
     """Positions in the lists of the vault's state of what the share policy withheld."""
     asked: tuple[Exchange, ...] = ()
+    also_at: tuple[int, ...] = ()
 
 
 # -- while the tool runs --
@@ -171,6 +172,7 @@ class Tape:
             prompts=TapedPrompts(view.prompts, asked),
             sharing=view.sharing,
             withheld=view.withheld,
+            also_at=view.also_at,
         )
 
     def repeats(self, other: "Tape") -> bool:
@@ -194,8 +196,9 @@ class Tape:
                         vars(note)["taped"] = True
         return found
 
-    def _state(self) -> tuple[int, int, int]:
-        return id(self.full.of(self.full.current)), id(self.view.vault_state), self.view.withheld
+    def _state(self) -> tuple[int, int, int, tuple[int, ...]]:
+        full, view = self.full, self.view
+        return id(full.of(full.current)), id(view.vault_state), view.withheld, view.also_at
 
 
 def _repeats(one: tuple[str, Sequence[Any], Any], other: tuple[str, Sequence[Any], Any]) -> bool:
@@ -309,6 +312,7 @@ def recorded(tape: Tape, keep: Keep) -> bytes:
             withheld=view.withheld,
             left_out=_left_out(tape.full.of(tape.full.current), view.vault_state),
             asked=tuple(_exchange(name, question, answer, keep) for name, question, answer in tape.asked),
+            also_at=view.also_at,
         )
     )
 

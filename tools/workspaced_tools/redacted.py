@@ -25,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.catalogue import Event, SelectionChanged, ToolCalled
+from workspaced_events.clock_steps import ClockStep
 from workspaced_events.conversation import NO_CONVERSATIONS
 from workspaced_events.errors import LogDamaged
 from workspaced_events.pseudonyms import Pseudonyms
@@ -48,6 +49,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ActiveNote: frozenset({"since"}),
     Pin: frozenset({"pinned_at"}),
     Tab: frozenset({"id", "source", "opened_at", "last_accessed"}),
+    ClockStep: frozenset({"before", "after"}),
     Selection: frozenset({"at"}),
     VaultState: frozenset({"last_updated"}),
     Visit: frozenset({"at", "until"}),

@@ -172,6 +172,7 @@ def answer_from(
         prompts=RecordedPrompts(answers),
         sharing=recording.level,
         withheld=recording.withheld,
+        also_at=recording.also_at,
     )
     return payload_of(run(tool, view, called.arguments))
 

@@ -193,7 +193,7 @@ def _workspace(view: View) -> tuple[NoteId, ...]:
     """The notes the user has open or had open lately."""
     state = view.vault_state
     active = [state.active.id] if state.active is not None else []
-    tabs = [tab.note_id for tab in visible_tabs(state, view.now)]
+    tabs = [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)]
     return tuple(dict.fromkeys([*active, *state.pins, *tabs, *state.recents]))
 
 

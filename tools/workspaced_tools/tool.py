@@ -10,7 +10,7 @@ None is always there and may be null.
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Final, Generic, TypeVar, cast
@@ -23,11 +23,14 @@ from pydantic import ValidationError as PydanticError
 from pydantic.alias_generators import to_camel
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.until import ALSO_SHOWN_MAX
 
 from .errors import ArgumentInvalid, ToolError
 from .limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from .view import View
 
+ANSWER_VERSION: Final = 1
+"""Raised whenever a tool answers the same with other bytes: recorded calls of other versions are not compared."""
 Json = dict[str, Any]
 Result = dict[str, Any]
 """`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
@@ -199,11 +202,18 @@ def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
         "message": answer.message,
         "asOfSeq": view.as_of_seq,
     }
-    if answer.warnings:
-        result["warnings"] = _capped(answer.warnings)
+    if warnings := [*_also_named(view.also_at), *answer.warnings]:
+        result["warnings"] = _capped(warnings)
     if answer.truncation is not None:
         result["truncation"] = answer.truncation
     return result
+
+
+def _also_named(seqs: Sequence[int]) -> list[str]:
+    if not seqs:
+        return []
+    others = ", ".join(map(str, seqs[:ALSO_SHOWN_MAX]))
+    return [f"The clock was set, and `at` names other moments, too: the newest is answered. Others: {others}."]
 
 
 def payload_of(result: Result) -> bytes:

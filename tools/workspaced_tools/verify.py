@@ -29,8 +29,10 @@ from workspaced_events.visits import Visit, VisitStream
 from .context.bodies.reshape import body_difference
 from .context.model import Envelope
 from .context.rebuild import Versions, checked, first_difference, rebuild, texts_in
-from .errors import NotRecorded
+from .errors import NotRecorded, SharingOff
+from .recording import Recording
 from .replaying import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
+from .tool import ANSWER_VERSION
 
 NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
 _STATES_KEPT: Final = 5_000
@@ -42,6 +44,10 @@ class Outcome(StrEnum):
     SAME = "same"
     DIFFERENT = "different"
     NOT_RECORDED = "notRecorded"
+    DAMAGED = "damaged"
+    """What is kept is not what was recorded."""
+    OTHER_VERSION = "otherVersion"
+    """Another version of the answers than this program's: not compared."""
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -56,6 +62,8 @@ class Verified(msgspec.Struct, frozen=True):
     """What was answered then; None where only its hash is known."""
     answered: bytes | None = None
     """What is answered now."""
+    differs: str | None = None
+    """What is another one: `answer`, or `ok` or `caller` of its event."""
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -168,6 +176,9 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
         TooLongAgo: `moments` are far beyond it.
     """
     served = None
+    if called.answer_version != ANSWER_VERSION:
+        why = f"It is of version {called.answer_version} of the answers; this program gives {ANSWER_VERSION}."
+        return Verified(seq, called, Outcome.OTHER_VERSION, why)
     try:
         served = blob(called.result_sha256)
         inputs = blob(called.inputs_sha256) if called.inputs_sha256 else None
@@ -179,11 +190,34 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
             raise TooLongAgo
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
         visits = partial(moments.visits_at, called.tail)
-        answered = answer_again(whole, read_recording(inputs, called.inputs_sha256 or ""), state, visits, notes)
-    except (NotRecorded, LogDamaged) as error:
+        recording = read_recording(inputs, called.inputs_sha256 or "")
+        answered = answer_again(whole, recording, state, visits, notes)
+    except NotRecorded as error:
         return Verified(seq, called, Outcome.NOT_RECORDED, _said(error), served)
-    same = sha256(answered).hexdigest() == called.result_sha256
-    return Verified(seq, called, Outcome.SAME if same else Outcome.DIFFERENT, "", served, answered)
+    except LogDamaged as error:
+        return Verified(seq, called, Outcome.DAMAGED, _said(error), served)
+    differs = _differs(whole, recording, state, answered)
+    outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
+    return Verified(seq, called, outcome, "", served, answered, differs)
+
+
+def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
+    """What of the call's event is not what it would be now."""
+    if sha256(answered).hexdigest() != called.result_sha256:
+        return "answer"
+    if msgspec.json.decode(answered, type=_Success).success != called.ok:
+        return "ok"
+    if "at" in called.arguments:  # what is shared goes by a later state
+        return None
+    off = recording.refused is not None and recording.refused.type == SharingOff.__name__
+    level = "none" if off else recording.level
+    if recording.refused is not None and not off:
+        return None
+    return None if state.sharing_of(called.caller) == level else "caller"
+
+
+class _Success(msgspec.Struct):
+    success: bool
 
 
 def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
@@ -194,8 +228,10 @@ def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssemble
         differs = first_difference(prompt, made)
         if differs is None:
             differs = body_difference(prompt, made.envelope, conversation.settings, blob)
-    except (NotRecorded, LogDamaged) as error:
+    except NotRecorded as error:
         return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _said(error))
+    except LogDamaged as error:
+        return Rebuilt(seq, prompt, Outcome.DAMAGED, _said(error))
     except WorkspacedError as error:
         return Rebuilt(seq, prompt, Outcome.DIFFERENT, _said(error))
     outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT

@@ -316,6 +316,8 @@ class View(msgspec.Struct, frozen=True):
     """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
     withheld: int = 0
     """How many notes of the current vault's lists the share policy withholds."""
+    also_at: tuple[int, ...] = ()
+    """Sequences of the other moments that the time asked about names, where the clock was set."""
 
     @property
     def current(self) -> Vault | None:

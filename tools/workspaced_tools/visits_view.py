@@ -1,10 +1,10 @@
 """What visits come to: dwell times, sums per note, entries that fit an answer."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 import msgspec
 
+from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
 from workspaced_events.visits import Visit
 
@@ -23,8 +23,9 @@ class Tally(msgspec.Struct):
 
 def dwell_s(visit: Visit, now: str) -> float:
     """How long it lasted; one that goes on lasts until `now`. Never negative, to a tenth of a second."""
-    lasted = datetime.fromisoformat(visit.until or now) - datetime.fromisoformat(visit.at)
-    return round(max(0.0, lasted.total_seconds()), 1)
+    set_us = visit.set_since_at_us - visit.set_since_until_us
+    lasted_us = microseconds(visit.until or now) - microseconds(visit.at) - set_us
+    return round(max(0.0, lasted_us / 1_000_000), 1)
 
 
 def latest(visits: Sequence[Visit]) -> dict[NoteId, Visit]:

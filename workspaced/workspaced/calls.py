@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.catalogue import Sharing
-from workspaced_events.clock import system_clock
+from workspaced_events.clock import Clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.moments import LogMoments, Moment
@@ -83,14 +84,20 @@ class Calls:
         recordings: Recordings,
         texts: Texts,
         settle: Callable[[], None],
+        clock: Clock,
     ) -> None:
-        """`texts`: those that the log names. `settle` waits until the log holds all calls that were answered: the
-        past goes up to now."""
+        """
+        Args:
+            texts: those that the log names.
+            settle: waits until the log holds all calls that were answered: the past goes up to now.
+            clock: the present time, on the log's timeline.
+        """
         self._visits = visits
         self._moments = moments
         self._recordings = recordings
         self._texts = texts
         self._settle = settle
+        self._clock = clock
         self._lists: dict[VaultId, KnownLists] = {}
         self._digests: dict[VaultId, str] = {}
         """The rules that each vault was compared by."""
@@ -122,7 +129,7 @@ class Calls:
             NotWarm: with `warm`, that is not enough.
             MustCompare: without `warm`, where the vault has to be compared first.
         """
-        now = system_clock()
+        now = self._clock()
         level = state.sharing_of(caller)
         if level == "none":
             return _refused(sharing_off(caller), state, seq, now)
@@ -190,7 +197,7 @@ class Calls:
             ReadFailed: notes kept being found private.
             MustCompare: the vault has to be compared first.
         """
-        now = system_clock()
+        now = self._clock()
         level = state.sharing_of(caller)
         if level == "none":
             raise sharing_off(caller)
@@ -238,7 +245,7 @@ class Calls:
         Raises:
             MustCompare: the vault has to be compared first.
         """
-        now = system_clock()
+        now = self._clock()
         level = present.sharing_of(caller)
         if level == "none":
             return _refused(sharing_off(caller), present, present.seq, now)
@@ -267,7 +274,9 @@ class Calls:
                 withheld=withheld,
                 withdrew=withheld.withdrew,
             )
-        tape = Tape(view, state)
+        # Their states' sequences: others would tell how many events there are that no tool sees.
+        also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
+        tape = Tape(replace(view, also_at=also), state)
         result = run(tool, tape.view, arguments)
         if served is not None:
             self._check_missing(served, MustCompare)
@@ -289,7 +298,7 @@ class Calls:
         self, served: ServedVault, present: WorkspaceState, moment: Moment | None = None
     ) -> PastVersions:
         """`moment`: the view's; None: the present."""
-        until = moment or Moment(self._moments.tail, system_clock(), lasts=True)
+        until = moment or Moment(self._moments.tail, self._clock(), lasts=True)
         return PastVersions(self._moments, self._recordings, served.id, until, _LookedAt(served, present))
 
     def _check_rules(self, served: ServedVault, moved: type[BaseException]) -> None:

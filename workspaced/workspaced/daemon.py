@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
-from workspaced_events.clock import system_clock
+from workspaced_events.clock import system_clock, system_uptime
 from workspaced_events.forget import finish_forgetting
 from workspaced_events.journal import open_journal
 from workspaced_events.log.disk import RealDisk
@@ -139,7 +139,9 @@ async def _open(settings: Settings, data: Path) -> Service:
     warnings: list[str] = []
     if finish_forgetting(data, warnings):
         logger.warning("a note was being forgotten, which was interrupted; it is finished now")
-    journal = open_journal(RealDisk(data), version=__version__, clock=system_clock, deliver=deliver)
+    journal = open_journal(
+        RealDisk(data), version=__version__, clock=system_clock, uptime=system_uptime, deliver=deliver
+    )
     sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
     record = settings.record == "served" and journal.log.damage is None
     service = Service(

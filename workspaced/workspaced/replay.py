@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events import moments
-from workspaced_events.catalogue import Event, ToolCalled
+from workspaced_events.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_events.clock import system_clock
+from workspaced_events.clock_steps import ClockStep, stretches
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.find import find_first
 from workspaced_events.fold import fold_all
@@ -182,10 +184,12 @@ class Moment:
     def _view(self) -> View:
         vault = self.state.current
         prompts = KeptPrompts(self.state.conversations, vault, self._texts)
+        also = tuple(self._events.state_at(seq).seq for seq in self._place.also)
         if vault is None:
-            return shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
+            view = shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
+            return replace(view, also_at=also)
         past = Past(self._events, self._recordings, vault, self._place)
-        return shared_view(
+        view = shared_view(
             self.state,
             self.time,
             PastVault(past, _nothing),
@@ -195,6 +199,7 @@ class Moment:
             level="all",
             withheld=_nothing,
         )
+        return replace(view, also_at=also)
 
 
 def _nothing(_note: NoteId) -> bool:
@@ -328,12 +333,25 @@ class _Events:
         return found
 
     def _moment_at_time(self, time: str) -> moments.Moment:
-        if time > (now := system_clock()):
-            raise InvalidArgument(f"Expected a time up to now, {now}, got {time}.")
-        count = bisect_right(self._events, time, key=lambda event: event.time)
-        if not count and self._before:
-            raise not_held(time, self._events[0], None)
-        return moments.Moment(self._events[count - 1].seq if count else self._before, time)
+        if not self._events:
+            return moments.Moment(self._before, time)
+        first, last = self._events[0], self._events[-1]
+        now = max(system_clock(), last.time)
+        steps = [
+            ClockStep(event.seq, event.data.before, event.data.after)
+            for event in self._events
+            if type(event.data) is ClockStepped
+        ]
+        found = stretches(steps, (first.seq, first.time), (last.seq, now if not steps else last.time))
+        moment = moments.moment_at_time(time, found, now, self._last_until)
+        if moment.seq < first.seq and self._before:
+            raise not_held(time, first, None)
+        return moment
+
+    def _last_until(self, time: str, first: int, last: int) -> int:
+        begin, end = _count(self._events, first - 1), _count(self._events, last)
+        count = bisect_right(self._events, time, begin, end, key=lambda event: event.time)
+        return self._events[count - 1].seq if count else self._before
 
     @property
     def _beginning(self) -> moments.Moment:

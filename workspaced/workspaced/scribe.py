@@ -18,6 +18,7 @@ import msgspec
 from workspaced_events.catalogue import ToolCalled
 from workspaced_events.served import ServedBlobs
 from workspaced_tools.recording import Tape, recorded, refused
+from workspaced_tools.tool import ANSWER_VERSION
 
 from .calls import ToolAnswer
 from .limits import (
@@ -193,4 +194,5 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
         tail_seq=answer.tail_seq,
         inputs_sha256=inputs_sha256,
         arguments_sha256=hashlib.sha256(waiting.arguments).hexdigest() if long else None,
+        answer_version=ANSWER_VERSION,
     )

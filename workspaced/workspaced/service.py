@@ -29,14 +29,13 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
 from workspaced_events.blob_check import texts_of_tail
 from workspaced_events.catalogue import Event
-from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogError, WorkspacedError
 from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
 from workspaced_events.limits import ACTION_BYTES, SLOW_SYNC_S, SOURCE_CHARS_MAX
 from workspaced_events.moments import LogMoments
-from workspaced_events.recorder import Committed, Done, Outcome, Plan, Receipt
+from workspaced_events.recorder import OWN_SOURCE, Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.state import StateJson, WorkspaceState, to_json
 from workspaced_events.visits import VisitLog
 from workspaced_tools.catalogue import TOOLS
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
-OWN_SOURCE = "workspaced"
 COMMITTED = "committed"
 """The tail moved. Like every signal it carries nothing; who needs the events reads them."""
 NOTES_MOVED = "notes-moved"
@@ -120,11 +118,13 @@ class Service:
         """Of subscribers that read the log."""
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
-        self._moments = LogMoments(self.log, self.recorder.state)
+        self._moments = LogMoments(
+            self.log, self.recorder.state, self.recorder.now, lambda: self.recorder.state.clock_steps
+        )
         self.texts = KeptTexts(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """What the log names by its sha256."""
         recordings = Recordings(sweeper.blobs.get)
-        self._calls = Calls(self._visits, self._moments, recordings, self.texts, self.settle)
+        self._calls = Calls(self._visits, self._moments, recordings, self.texts, self.settle, self.recorder.now)
         self.sweeper = sweeper
         self._record = record
         self.scribe = Scribe(sweeper.blobs if record else None, self._submit_call)
@@ -293,15 +293,15 @@ class Service:
         Raises:
             InvalidArgument: a moment the log does not hold, or an unknown vault.
         """
-        state = self.state
+        state, also = self.state, ()
         if at is not None:
             moment = await self.in_thread(self._moments.moment, at)
-            state = await self.in_thread(self._moments.state_at, moment.seq)
+            state, also = await self.in_thread(self._moments.state_at, moment.seq), moment.also
         if vault is not None and vault not in state.vaults:
             raise InvalidArgument(
                 f"There is no vault {vault[:200]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
             )
-        return to_json(state, VaultId(vault) if vault is not None else None)
+        return to_json(state, VaultId(vault) if vault is not None else None, also)
 
     @property
     def current_vault(self) -> ServedVault | None:
@@ -432,11 +432,11 @@ class Service:
 
     async def expire_tabs(self) -> None:
         """Records the tabs of every vault that were not accessed for a day."""
-        now = system_clock()
+        now, state = self.recorder.now(), self.state
         actions = [
             Action(c.TemporaryTabsExpired(tuple(tab.id for tab in gone)), vault=vault)
-            for vault, sub in self.state.by_vault.items()
-            if (gone := expired_tabs(sub, now)) and self.state.vaults[vault].open
+            for vault, sub in state.by_vault.items()
+            if (gone := expired_tabs(sub, now, state.clock_steps)) and state.vaults[vault].open
         ]
         if actions:
             await self.note(actions)

@@ -1421,6 +1421,7 @@ export interface WorkspaceState {
   readonly archived: readonly string[];
   readonly lastUpdated: string | null;
   readonly sharing?: Readonly<Record<string, "all" | "names" | "none">>;
+  readonly alsoAt?: readonly number[];
 }
 
 export interface GetContextManifestInput {

@@ -66,7 +66,7 @@ def _folder(pin: Provider, reading: Reading) -> _Found:
 def _workspace(_pin: Provider, reading: Reading) -> _Found:
     vault, state = reading.names()
     active = [state.active.id] if state.active is not None else []
-    tabs = [tab.note_id for tab in visible_tabs(state, reading.view.now)]
+    tabs = [tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps)]
     parts = (("Active note:", active), ("Pinned notes:", list(state.pins)), ("Open tabs:", tabs))
     known = _known(vault, [note for _, notes in parts for note in notes])
     return _listed(reading, [(head, [known[note] for note in notes if note in known]) for head, notes in parts])
@@ -75,7 +75,7 @@ def _workspace(_pin: Provider, reading: Reading) -> _Found:
 def _open_files(_pin: Provider, reading: Reading) -> _Found:
     vault, state = reading.names()
     active = [state.active.id] if state.active is not None else []
-    tabs = (tab.note_id for tab in visible_tabs(state, reading.view.now))
+    tabs = (tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps))
     return _listed(reading, [("", list(_known(vault, [*active, *tabs, *state.pins]).values()))])
 
 

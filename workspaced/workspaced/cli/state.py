@@ -6,7 +6,7 @@ import click
 
 from workspaced_events.until import sequence
 
-from .common import at_option, daemon, daemon_options, json_option, print_json, shown
+from .common import at_option, daemon, daemon_options, json_option, print_json, print_warnings, shown
 
 
 @click.command()
@@ -18,8 +18,11 @@ def state_command(
     at: int | str | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """What the user is looking at, folded from the log."""
+    from workspaced_events.until import also_named
+
     with daemon(socket_path, workspace) as client:
         state = client.state(at=at, vault=of_vault)
+    print_warnings(also_named(str(at), state.get("alsoAt", ())))
     if as_json:
         print_json(state)
     else:

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.catalogue import Event
+from workspaced_events.clock_steps import naming, stretches
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.fold import apply, fold_all
 from workspaced_events.ids import VaultId
@@ -98,7 +99,11 @@ class Tape:
             if until > last.seq:
                 raise not_held(until, first, last)
             return until - first.seq + 1
-        return bisect_right(range(1, len(self) + 1), until, key=lambda position: self.event(position).time)
+        steps = self.state(len(self)).clock_steps
+        found = stretches(steps, (first.seq, first.time), (last.seq, last.time))
+        stretch = (naming(found, until) or found)[0]
+        positions = range(stretch.first - first.seq + 1, stretch.last - first.seq + 2)
+        return positions.start - 1 + bisect_right(positions, until, key=lambda position: self.event(position).time)
 
     def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
         """The positions behind events of these types (none given: of all), position 0 before them."""

@@ -15,7 +15,11 @@ from .common import print_json, print_warnings, segment_progress
 
 
 def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
-    """Says what became of the calls and prompts; the exit code is 1 where one differs."""
+    """Says what became of the calls and prompts.
+
+    The exit code is 1 where one differs; 3 where a recording is damaged, or none of the calls, or of the prompts,
+    could be compared; else 0.
+    """
     from workspaced_tools.verify import Rebuilt, Verified, verify
 
     calls, prompts = _Tally(), _Tally()
@@ -41,7 +45,14 @@ def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
             _print_call(call)
         for prompt in prompts.first:
             _print_prompt(prompt, source)
-    return 1 if differing else 0
+    troubles = [*calls.troubles("calls"), *prompts.troubles("prompts")]
+    for trouble in troubles:
+        click.echo(trouble, err=True)
+    return 1 if differing else _NOT_VERIFIED if troubles else 0
+
+
+_NOT_VERIFIED = 3
+_UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
 
 
 class _Tally:
@@ -50,22 +61,38 @@ class _Tally:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.first: list[Any] = []
-        self._reasons: Counter[str] = Counter()
+        self._reasons: Counter[tuple[str, str]] = Counter()
 
     def take(self, made: Any) -> None:
         self.counts[made.outcome] += 1
-        if made.outcome == "notRecorded":
-            self._reasons[made.why] += 1
+        if made.outcome in _UNCOMPARED:
+            self._reasons[made.outcome, made.why] += 1
         elif made.outcome == "different" and not self.first:
             self.first.append(made)
 
     def print(self, what: str, same: str) -> None:
         click.echo(
             f"{self.counts.total()} {what}: {self.counts['same']} {same}, {self.counts['different']} differ, "
-            f"{self.counts['notRecorded']} are not recorded."
+            f"{self.counts['notRecorded']} are not recorded{self._others()}."
         )
-        for why, count in self._reasons.most_common():
-            click.echo(f"  not recorded ({count}): {shown(why)}")
+        for (outcome, why), count in self._reasons.most_common():
+            click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {shown(why)}")
+
+    def troubles(self, what: str) -> list[str]:
+        """Why what was found says nothing of some or all of them."""
+        total, damaged = self.counts.total(), self.counts["damaged"]
+        found = []
+        if damaged:
+            found.append(
+                f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
+            )
+        if total and not self.counts["same"] and not self.counts["different"]:
+            found.append(f"None of the {total} {what} could be compared: nothing was verified.")
+        return found
+
+    def _others(self) -> str:
+        rest = [(self.counts["damaged"], "damaged"), (self.counts["otherVersion"], "of another version")]
+        return "".join(f", {count} {how}" for count, how in rest if count)
 
 
 def _print_call(made: Any) -> None:
@@ -73,6 +100,9 @@ def _print_call(made: Any) -> None:
 
     by = shown(made.called.caller)
     click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
+    if made.differs != "answer":
+        click.echo(f"  the answer is the same, but `{made.differs}` of its event is another one.")
+        return
     if made.served is None or made.answered is None:
         click.echo("  what was served is not kept; its hash is another one.")
         return
@@ -124,6 +154,7 @@ def _json(made: Any) -> dict[str, Any]:
     if made.why:
         said["why"] = made.why
     if made.outcome == "different":
+        said["differs"] = made.differs
         said["served"] = made.served.decode() if made.served is not None else None
         said["answered"] = made.answered.decode()
     return said

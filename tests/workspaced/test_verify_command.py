@@ -1,0 +1,136 @@
+"""`workspaced replay --verify`: the exit code says whether anything was compared, and whether all is whole."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Json = dict[str, Any]
+CALLS: list[tuple[str, Json]] = [
+    ("get_current_note", {}),
+    ("search_workspace", {"query": "note"}),
+    ("get_note_by_reference", {"reference": "no such note"}),
+]
+
+
+class Kept:
+    """The data directory of a daemon that answered some calls and has ended."""
+
+    def __init__(self, running: Any) -> None:
+        self.running = running
+        with running.connect("agent") as client:
+            client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+            for tool, arguments in CALLS:
+                client.tool(tool, arguments)
+        with running.connect("quiet") as client:
+            running.cli("share", "quiet", "none")
+            client.tool("get_current_note")
+        assert running.stop() == 0
+
+    def copy(self, name: str) -> Path:
+        made: Path = shutil.copytree(self.running.data, self.running.root / name)
+        return made
+
+    def retold(self, name: str, change: Callable[[Json], None]) -> Path:
+        """A copy whose recorded calls say something else."""
+        export, made = self.running.root / f"{name}.jsonl", self.running.root / name
+        self.running.cli("log", "export", "-o", str(export), "--data-dir", str(self.running.data))
+        header, *lines = map(json.loads, export.read_text().splitlines())
+        for line in lines:
+            if line["type"] == "tool_called":
+                change(line["data"])
+        export.write_text("".join(json.dumps(line) + "\n" for line in [header, *lines]))
+        assert self.running.cli("log", "import", str(export), "--data-dir", str(made)).returncode == 0
+        for store in ("served", "blobs"):
+            if (self.running.data / store).exists():
+                shutil.copytree(self.running.data / store, made / store, dirs_exist_ok=True)
+        return made
+
+    def verify(self, data: Path) -> tuple[int, str, list[Json]]:
+        """Exit code, what a person reads, and what programs read."""
+        person = self.running.cli("replay", str(data), "--verify")
+        program = self.running.cli("replay", str(data), "--verify", "--json")
+        assert person.returncode == program.returncode
+        lines = [json.loads(line) for line in program.stdout.splitlines()]
+        return person.returncode, person.stdout + person.stderr, lines
+
+
+@pytest.fixture(scope="module")
+def kept(module_daemon: Any) -> Kept:
+    return Kept(module_daemon())
+
+
+def blobs(data: Path) -> list[Path]:
+    return sorted(path for path in (data / "served").rglob("*") if path.is_file())
+
+
+def test_row_59_what_is_whole_is_made_again_and_the_exit_code_is_0(kept: Kept) -> None:
+    code, said, lines = kept.verify(kept.running.data)
+    assert (code, [line["outcome"] for line in lines]) == (0, ["same"] * 4)
+    assert "4 calls: 4 answer the same, 0 differ, 0 are not recorded." in said
+
+
+def test_row_59_a_log_without_calls_is_0(module_daemon: Any, kept: Kept) -> None:
+    empty = module_daemon()
+    empty.stop()
+    assert kept.verify(empty.data)[0] == 0
+
+
+def test_row_59_where_nothing_was_kept_nothing_was_verified_and_the_exit_code_is_3(kept: Kept) -> None:
+    data = kept.copy("swept")
+    shutil.rmtree(data / "served")
+    code, said, lines = kept.verify(data)
+    assert (code, {line["outcome"] for line in lines}) == (3, {"notRecorded"})
+    assert "None of the 4 calls could be compared" in said
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"\x01other"], ids=["empty", "garbage", "foreign"])
+def test_row_59_a_blob_that_is_not_what_its_name_says_is_damaged_and_not_swept(kept: Kept, content: bytes) -> None:
+    data = kept.copy(f"damaged-{len(content)}")
+    for blob in blobs(data):
+        blob.write_bytes(content)
+    code, said, lines = kept.verify(data)
+    assert (code, {line["outcome"] for line in lines}) == (3, {"damaged"})
+    assert "4 damaged" in said and "swept" not in said and "served/" in said
+
+
+def test_row_59_one_damaged_recording_among_whole_ones_is_3_too(kept: Kept) -> None:
+    codes = set()
+    for number, blob in enumerate(blobs(kept.running.data)):
+        data = kept.copy(f"one-{number}")
+        (data / blob.relative_to(kept.running.data)).write_bytes(b"x")
+        code, _, lines = kept.verify(data)
+        assert "damaged" in [line["outcome"] for line in lines]
+        codes.add(code)
+    assert codes == {3}
+
+
+def test_row_59_whether_the_call_succeeded_is_compared(kept: Kept) -> None:
+    code, said, lines = kept.verify(kept.retold("ok", lambda call: call.update(ok=not call["ok"])))
+    assert (code, [(line["outcome"], line["differs"]) for line in lines]) == (1, [("different", "ok")] * 4)
+    assert "`ok`" in said
+
+
+def test_row_59_who_called_is_compared_as_far_as_it_matters(kept: Kept) -> None:
+    code, said, lines = kept.verify(kept.retold("caller", lambda call: call.update(caller="quiet")))
+    found = [(line["outcome"], line.get("differs")) for line in lines]
+    assert (code, found) == (0, [("same", None)] * 4)  # it was shown all when the others called
+    code, said, lines = kept.verify(kept.retold("agent", lambda call: call.update(caller="agent")))
+    assert (code, lines[-1]["outcome"], lines[-1]["differs"]) == (1, "different", "caller")
+    assert "`caller`" in said
+
+
+def test_row_59_calls_of_another_version_of_the_answers_are_counted_and_not_compared(kept: Kept) -> None:
+    code, said, lines = kept.verify(kept.retold("newer", lambda call: call.update(answerVersion=99)))
+    assert (code, {line["outcome"] for line in lines}) == (3, {"otherVersion"})
+    assert "4 of another version" in said and "None of the 4 calls could be compared" in said
+
+    def some(call: Json) -> None:
+        if call["tool"] == "search_workspace":
+            call["answerVersion"] = 99
+
+    code, said, lines = kept.verify(kept.retold("mixed", some))
+    assert (code, sorted(line["outcome"] for line in lines)) == (0, ["otherVersion", "same", "same", "same"])
