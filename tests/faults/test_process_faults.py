@@ -191,13 +191,16 @@ def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connectio
         acknowledged.update((receipt["id"], receipt["seq"]) for receipt in receipts)
 
     def one_by_one(count: int, stem: str) -> float:
-        """What a publish costs the daemon."""
+        """What the cheapest of several rounds of publishes costs the daemon."""
         nonlocal peak
-        before = cpu_s(running)
-        for each in range(count):
-            publish(1, f"{stem}-{each}")
-            peak = max(peak, running.memory_bytes())
-        return (cpu_s(running) - before) / count
+        rounds = []
+        for turn in range(4):
+            before = cpu_s(running)
+            for each in range(count // 4):
+                publish(1, f"{stem}-{turn}-{each}")
+                peak = max(peak, running.memory_bytes())
+            rounds.append(cpu_s(running) - before)
+        return min(rounds)
 
     for turn in range(behind // 700):
         publish(700, f"fill-{turn}")
@@ -211,14 +214,14 @@ def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connectio
     beside = one_by_one(100, "beside")
     deadline = time.monotonic() + UNREAD_S + 15
     while client.call("workspaced/status")["queues"]["connections"] > 1:
-        one_by_one(1, f"dropping-{len(acknowledged)}")
+        one_by_one(4, f"dropping-{len(acknowledged)}")
         assert time.monotonic() < deadline, "subscribers that do not read were kept"
     record_property("cpu_ratio", round(beside / quiet, 2))
     record_property("memory_growth_mib", round((peak - memory) / MEGABYTE))
     allowed = DEAF * (UNREAD_BYTES_MAX + FLUSH_BYTES + notification_bytes) + OTHERS_BYTES
     record_property("allowed_mib", round(allowed / MEGABYTE))
     assert peak - memory < allowed
-    assert beside / quiet < 5, "whoever reads nothing costs those who publish"
+    assert beside / quiet < 4, "whoever reads nothing costs those who publish"
     verified(running, acknowledged)
 
 
