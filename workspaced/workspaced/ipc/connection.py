@@ -289,7 +289,7 @@ class Connection(asyncio.Protocol):
         self._loop.call_later(delay_s, function)
 
     def tail_moved(self) -> None:
-        """Lets every subscription of this connection send what is new; once the client reads, while it does not."""
+        """Lets every subscription of this connection send what is new; while its client does not read, none."""
         if not self._writable:
             return
         for subscription in list(self.subscriptions.values()):
