@@ -11,7 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import context, mcp_calls, peers, privacy, publish, recording, replay, scale, shrink, tools, vault
+from . import (
+    context,
+    mcp_calls,
+    peers,
+    privacy,
+    publish,
+    recording,
+    replay,
+    scale,
+    shrink,
+    silent,
+    tools,
+    vault,
+)
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -23,6 +36,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publish.append": publish.append,
     "publish.socket.1_client": publish.one_client,
     "publish.socket.64_clients": publish.many_clients,
+    "publish.beside_silent": silent.beside,
     "tools": tools.warm,
     "visible": tools.visible,
     "privacy": privacy.probes,

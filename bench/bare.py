@@ -44,6 +44,10 @@ class Wire:
         self._socket.connect(str(path))
         self._socket.settimeout(None)  # a timeout costs a poll before every call
 
+    def send(self, line: bytes) -> None:
+        """A line whose answer is not read."""
+        self._socket.sendall(line)
+
     def ask(self, line: bytes) -> bytes:
         """The answer to `line`, both with their LF."""
         self._socket.sendall(line)

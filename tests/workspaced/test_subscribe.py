@@ -1,11 +1,23 @@
 """`workspaced/subscribe`: every event in order, to whoever reads; a gap to whoever does not."""
 
+import importlib.util
+import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
 
+import msgspec
 import pytest
 
 from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX
+from workspaced.subscriptions import Subscription
+
+_SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
+assert _SPEC is not None and _SPEC.loader is not None
+session_machine = importlib.util.module_from_spec(_SPEC)
+sys.modules["session_machine"] = session_machine
+_SPEC.loader.exec_module(session_machine)
 
 ACTIVE = "active_note_set"
 
@@ -236,3 +248,49 @@ def test_a_log_that_breaks_under_a_subscriber_gives_a_gap_and_the_daemon_lives(d
         params = message["params"]
         seen = params["to"] if message["method"] == "workspaced/gap" else params["events"][-1]["seq"]
     assert running.connect().call("workspaced/status")["seq"] >= last
+
+
+class Outlet:
+    """A client that does not read, until `writable` says that it does."""
+
+    def __init__(self) -> None:
+        self.writable = False
+        self.sent: list[bytes] = []
+
+    def send(self, line: bytes) -> None:
+        self.sent.append(line)
+
+    def start_soon(self, _function: Callable[..., Any], *_args: Any) -> NoReturn:
+        raise AssertionError("all of it is in memory")
+
+    def call_later(self, _delay_s: float, _function: Callable[[], None]) -> NoReturn:
+        raise AssertionError("nothing is coalesced")
+
+
+def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_machine.Session(tmp_path, vaults=("one",)).open()
+    try:
+        service, asked = session.service, 0
+        honest = service.events_from
+
+        def counted(first: int) -> Any:
+            nonlocal asked
+            asked += 1
+            return honest(first)
+
+        monkeypatch.setattr(service, "events_from", counted)
+        outlets = [Outlet() for _ in range(1_000)]
+        subscribers = [Subscription(service, each, 1, None, coalesce=False) for each in outlets]
+        for number in range(20):
+            session.look_at(f"n{number}.md")
+            for each in subscribers:
+                each.tail_moved()
+        assert asked == 0 and not any(each.sent for each in outlets)
+        outlets[0].writable = True
+        subscribers[0].tail_moved()
+        events = [event for line in outlets[0].sent for event in msgspec.json.decode(line)["params"]["events"]]
+        assert [event["seq"] for event in events] == list(range(1, service.seq + 1))
+    finally:
+        session.dispose()

@@ -293,7 +293,9 @@ class Connection(asyncio.Protocol):
         self._loop.call_later(delay_s, function)
 
     def tail_moved(self) -> None:
-        """Lets every subscription of this connection send what is new."""
+        """Lets every subscription of this connection send what is new; while its client does not read, none."""
+        if not self._writable:
+            return
         for subscription in list(self.subscriptions.values()):
             subscription.tail_moved()
 
