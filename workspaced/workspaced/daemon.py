@@ -36,7 +36,7 @@ from .discovery import Record, announced
 from .folders import own_folder
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
-from .limits import STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from .limits import LATE_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .service import Service
 from .sweeping import Sweeper
 from .vaults import ServedVault, check_apart, registrations, rules_file, usable_folder
@@ -231,7 +231,10 @@ async def _stop_when_idle(service: Service, server: Server, minutes: float) -> N
         if left_s <= 0:
             service.stop("idle")
             return
+        due = server.loop.time() + left_s
         await anyio.sleep(left_s)
+        if server.loop.time() > due + LATE_S:
+            await anyio.sleep(STEP_S)  # it was stopped itself: those who came meanwhile are let in first
 
 
 def _has_uvloop() -> bool:

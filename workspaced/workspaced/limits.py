@@ -19,6 +19,10 @@ UNREAD_BYTES_MAX: Final = 1024 * 1024
 """Of answers a client has not read yet: above it nothing more is read from that client."""
 UNREAD_S: Final = 10.0
 """A client that lets its answers lie this long is disconnected."""
+STEP_S: Final = 1.0
+"""What a client may take is counted in steps of this;"""
+LATE_S: Final = 1.0
+"""one that ends later than this was the daemon's own sleep, and is not counted."""
 FLUSH_BYTES: Final = 64 * 1024
 """More than this is written at once: only then is it known whether the client reads."""
 

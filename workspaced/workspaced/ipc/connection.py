@@ -38,6 +38,7 @@ from .jsonrpc import (
     response,
 )
 from .methods import DEFERRED, Method
+from .patience import AwakeTimer
 from .refusals import choices
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._out: list[bytes] = []
         self._out_bytes = 0
-        self._partial_timer: asyncio.TimerHandle | None = None
-        self._unread_timer: asyncio.TimerHandle | None = None
+        self._partial_timer: AwakeTimer | None = None
+        self._unread_timer: AwakeTimer | None = None
 
     # -- asyncio.Protocol --
 
@@ -117,7 +118,7 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable = False
-        self._unread_timer = self._loop.call_later(UNREAD_S, self._abort_unread)
+        self._unread_timer = AwakeTimer(self._loop, UNREAD_S, self._abort_unread)
         self._throttle()
 
     def resume_writing(self) -> None:
@@ -323,7 +324,7 @@ class Connection(asyncio.Protocol):
             self._partial_timer = None
         reading = self._transport is not None and self._transport.is_reading()
         if self._splitter.partial and self._partial_timer is None and reading:
-            self._partial_timer = self._loop.call_later(PARTIAL_LINE_S, self._abort_partial)
+            self._partial_timer = AwakeTimer(self._loop, PARTIAL_LINE_S, self._abort_partial)
 
     def _abort_partial(self) -> None:
         self._refuse_and_close(

@@ -1,0 +1,40 @@
+"""Timers for what a client may take, which do not count the time in which the daemon itself was stopped.
+
+A process that was stopped (SIGSTOP, a debugger, a machine that swaps) finds all its timers due when it goes on,
+though nobody read what its clients sent meanwhile. So a timer runs in short steps, and a step that ends much too
+late counts nothing.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from ..limits import LATE_S, STEP_S
+
+
+class AwakeTimer:
+    """Calls `function` on the loop once it has been awake for `delay_s`, give or take a step.
+
+    Belongs to the loop's thread.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float, function: Callable[[], None]) -> None:
+        self._loop = loop
+        self._left_s = delay_s
+        self._function = function
+        self._begin_step()
+
+    def cancel(self) -> None:
+        """Calls nothing any more."""
+        self._handle.cancel()
+
+    def _begin_step(self) -> None:
+        self._step_s = min(self._left_s, STEP_S)
+        self._handle = self._loop.call_later(self._step_s, self._end_step)
+
+    def _end_step(self) -> None:
+        if self._loop.time() - self._handle.when() <= LATE_S:
+            self._left_s -= self._step_s
+        if self._left_s > 0:
+            self._begin_step()
+        else:
+            self._function()
