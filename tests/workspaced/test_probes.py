@@ -1,0 +1,173 @@
+"""What an agent may try in order to learn of a withheld note.
+
+Where it asks for a guessed name, nothing may change that does not change for a name that no note has.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Json = dict[str, Any]
+PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
+HOME = {"Home.md": "# Home\n\nSee [[Journal]].\n"}
+SETTINGS = {"provider": "openai", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
+GUESSED, MISSING = "keep/Diary.md", "keep/Diarx.md"
+
+
+def publish(running: Any, *actions: tuple[str, Json]) -> None:
+    with running.connect("editor") as client:
+        client.publish([{"type": name, "data": data} for name, data in actions])
+
+
+def reconcile(running: Any) -> None:
+    with running.connect("editor") as client:
+        client.call("workspaced/reconcile")
+
+
+def asked(running: Any, tool: str, **arguments: Any) -> Json:
+    with running.connect("agent") as client:
+        answer: Json = client.tool(tool, arguments)
+    return answer
+
+
+# -- versions under former names --
+
+
+def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_old_name(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**HOME, "keep/Diary.md": "# Diary\n", ".workspacedignore": "keep/\n"})
+    publish(running, ("note_pinned", {"note": GUESSED}), ("active_note_set", {"note": "Home.md"}))
+    (running.vault / "open").mkdir()
+    (running.vault / GUESSED).rename(running.vault / "open" / "New.md")
+    reconcile(running)
+    for since in (1, 3, 4):
+        answer = json.dumps(asked(running, "get_note_diff", reference="open/New.md", sinceSeq=since))
+        assert "Diary" not in answer and "keep/" not in answer, answer
+
+
+# -- the status --
+
+MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "recording", "sharing"}
+"""Of the status, what every call moves."""
+
+
+def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, modern: Callable[..., Any]) -> None:
+    running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
+    reconcile(running)
+    agent = modern(running)
+
+    def status() -> Json:
+        found = agent.result("workspaced/status")
+        return {name: value for name, value in found.items() if name not in MOVING}
+
+    agent.result("tools/list")
+    seen = []
+    for reference in (MISSING, GUESSED, GUESSED, MISSING):
+        agent.call("get_note_by_reference", reference=reference)
+        seen.append(status())
+    assert all(each == seen[0] for each in seen)
+
+
+# -- the clock --
+
+
+def test_what_a_runtime_guesses_leaves_nothing_in_the_log_that_a_missing_name_does_not(daemon: Any) -> None:
+    running = daemon(notes={**HOME, GUESSED: PRIVATE, "own.md": PRIVATE})
+    reconcile(running)
+    with running.connect("runtime") as client:
+        client.call("workspaced/context/start", {"conversation": "c", **SETTINGS})
+        attached = {"role": "user", "text": "?", "attachments": [{"kind": "note", "id": GUESSED}]}
+        client.call("workspaced/context/message", {"conversation": "c", "messages": [attached]})
+    publish(running, ("note_pinned", {"note": "own.md"}))
+    withheld: list[str] = []
+    with running.connect("person") as client:
+        while "own.md" not in withheld:  # which was named later, by an editor
+            events = client.call("workspaced/log", {"from": 1, "limit": 1_000, "types": ["note_withheld"]})[
+                "events"
+            ]
+            withheld = [each["data"]["note"] for each in events]
+    assert withheld == ["own.md"]
+
+
+# -- former paths --
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_former_path_leads_to_its_note_though_a_private_one_lies_there_now(daemon: Any, taken: bool) -> None:
+    notes = {**HOME, "Journal.md": "# Journal\n\nOpen.\n"}
+    running = daemon("--no-watch", notes=notes)
+    publish(running, ("active_note_set", {"note": "Journal.md"}))
+    (running.vault / "Journal.md").rename(running.vault / "Travel journal.md")
+    publish(running, ("note_renamed", {"from": "Journal.md", "to": "Travel journal.md"}))
+    reconcile(running)
+    (running.vault / ("Journal.md" if taken else "Gournal.md")).write_text(PRIVATE)
+    reconcile(running)
+    found = asked(running, "get_note_by_reference", reference="Journal.md")
+    assert found["success"] and found["data"]["id"] == "Travel journal.md", found
+
+
+# -- what cannot be read --
+
+
+@pytest.mark.parametrize("became", ["fifo", "folder", "symlink"])
+def test_a_private_note_that_became_something_else_answers_as_a_missing_one(daemon: Any, became: str) -> None:
+    running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
+    publish(running, ("note_pinned", {"note": GUESSED}), ("active_note_set", {"note": "Home.md"}))
+    reconcile(running)
+    running.kill()
+    file = running.vault / GUESSED
+    file.unlink()
+    if became == "fifo":
+        os.mkfifo(file)
+    elif became == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/etc/hostname")
+    running.start()
+    answers = {
+        json.dumps(asked(running, "get_note_by_reference", reference=name)).replace(name, "NAME")
+        for name in (GUESSED, MISSING)
+    }
+    assert len(answers) == 1, answers
+
+
+# -- a selection whose note is gone --
+
+
+def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**HOME, "Plan.md": "# Plan\n\nxyzzy\n"})
+    chosen = {"note": "Plan.md", "startLine": 3, "endLine": 3, "text": "xyzzy"}
+    publish(running, ("active_note_set", {"note": "Plan.md"}), ("selection_changed", chosen))
+    assert "xyzzy" in json.dumps(asked(running, "get_workspace_context"))
+    running.stop()
+    running.start()
+    (running.vault / "Plan.md").write_text(PRIVATE)
+    publish(running, ("selection_changed", {**chosen, "text": "the passphrase is xyzzy"}))
+    running.kill()
+    (running.vault / "Plan.md").unlink()
+    running.start()
+    for tool in ("get_workspace_context", "get_current_note"):
+        assert "passphrase" not in json.dumps(asked(running, tool))
+
+
+# -- a runtime's own words --
+
+
+def test_what_a_runtime_calls_its_own_text_does_not_say_whether_a_rule_denies_that_name(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**HOME, GUESSED: "# D\n", ".workspacedignore": f"/{GUESSED}\n"})
+    reconcile(running)
+    told = []
+    with running.connect("runtime") as client:
+        for number, name in enumerate((GUESSED, MISSING)):
+            conversation = f"c{number}"
+            client.call("workspaced/context/start", {"conversation": conversation, **SETTINGS})
+            given = {"kind": "file", "id": name, "text": "some words"}
+            message = {"id": "m", "role": "user", "text": "?", "attachments": [given]}
+            client.call("workspaced/context/message", {"conversation": conversation, "messages": [message]})
+            client.call("workspaced/context/assemble", {"conversation": conversation})
+            manifest = client.tool("get_context_manifest", {"conversation": conversation})
+            exported = client.call("workspaced/context/export", {"conversation": conversation})
+            told.append([name in json.dumps(each) for each in (manifest, exported)])
+    assert told == [[True, True], [True, True]]
