@@ -14,7 +14,7 @@ from .notes_view import Facts, ShownNote, content_of, facts, note_entry, served_
 from .sharing import NAMES_ONLY, NameOnly
 from .tool import Answer, Arguments, Json, Model, Tool, Truncation
 from .vault.note import Note, NoteFailure
-from .view import View
+from .view import VaultPort, View
 
 CONTENT_CHARS_MIN: Final = 100
 """Less room than this is not worth a beginning of a note."""
@@ -137,7 +137,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
         "temporaryTabs": _present(shown_tabs),
         "activeTabId": active_tab if any(tab.id == active_tab for tab in tabs) else None,
         "recentNotes": _present([frame.recent(note, at) for note, at in recents]),
-        "selection": _selection(state),
+        "selection": _selection(state, vault),
         "vaultInfo": _vault_info(view),
         "summary": {
             "totalNotes": len(set(members)),
@@ -251,9 +251,10 @@ def _present(entries: list[Json | None]) -> list[Json]:
     return [entry for entry in entries if entry is not None]
 
 
-def _selection(state: VaultState) -> Json | None:
+def _selection(state: VaultState, vault: VaultPort) -> Json | None:
+    """The selection, while its note is there: of one that is gone nobody can tell whether it would be shown."""
     selection = state.selection
-    if selection is None:
+    if selection is None or vault.names([selection.note]) == [None]:
         return None
     shown: Json = {
         "note": selection.note,

@@ -189,7 +189,7 @@ class Past:
         while key not in self._asked and not self._moved and self._look_back():
             pass
         if key not in self._fresh:
-            raise NotRecorded(f"What {ask} answered at that moment is not recorded", hint=SWITCHED_ON)
+            raise not_recorded(ask)
         return raise_or_give(answer_of(self._asked[key], self._recordings.notes))
 
     def note_count(self) -> int | None:
@@ -363,3 +363,9 @@ def _stat(kept: KeptNote | KeptFailure) -> StatKey | None:
 def _is_accident(exchange: Exchange) -> bool:
     """Whether the answer says nothing of the vault."""
     return exchange.raised is not None and exchange.raised.type in ("Exception", ReadFailed.__name__)
+
+
+def not_recorded(ask: str) -> NotRecorded:
+    """The failure where nobody kept what a port answered to `ask`."""
+    what = "that reference meant" if ask == "resolve" else f"{ask} answered"
+    return NotRecorded(f"What {what} at that moment is not recorded", hint=SWITCHED_ON)

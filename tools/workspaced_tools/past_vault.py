@@ -14,7 +14,7 @@ from workspaced_events.state import VaultState
 
 from .backwards import PastEvents
 from .errors import ArgumentInvalid, NoteNotFound, NotRecorded
-from .past import NotAsked, Past, Recordings, named_in
+from .past import NotAsked, Past, Recordings, named_in, not_recorded
 from .recording import VERSION_AT
 from .vault.note import Note, NoteFailure
 from .view import (
@@ -66,27 +66,27 @@ class PastVault:
 
     def resolve(self, reference: str, state: VaultState) -> Resolution:  # noqa: ARG002
         try:
-            found: Resolution = self._shown(self._past.own("resolve", reference))
+            found: Resolution = self._shown("resolve", self._past.own("resolve", reference))
             return found
         except NotAsked:
             pass
         try:
-            found = self._shown(self._past.answer("resolve", reference))
+            found = self._shown("resolve", self._past.answer("resolve", reference))
             if not found.candidates:  # their order goes by the state
                 return found
         except NotRecorded:
             ref = self._name(NoteId(reference)) if reference.lower().endswith(".md") else None
             if ref is not None:
                 return Resolution(ref, "path")
-        raise NotRecorded("What that reference meant at that moment is not recorded", hint=SWITCHED_ON)
+        raise not_recorded("resolve")
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:  # noqa: ARG002
         found: list[LinkTarget] = self._answer("link_targets", source, links)
-        return self._whole(found, all_named=not any(each.ambiguous for each in found))
+        return self._whole("link_targets", found, all_named=not any(each.ambiguous for each in found))
 
     def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:  # noqa: ARG002
         found: Incoming = self._answer("incoming", note, limit)
-        return self._whole(found, all_named=found.total == len(found.links))
+        return self._whole("incoming", found, all_named=found.total == len(found.links))
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
@@ -101,11 +101,11 @@ class PastVault:
 
     def search(self, search: Search) -> Found:
         found: Found = self._answer("search", search)
-        return self._whole(found, all_named=found.total == len(found.hits))
+        return self._whole("search", found, all_named=found.total == len(found.hits))
 
     def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
         found: Members = self._answer("members", folder, tag, limit)
-        return self._whole(found, all_named=found.total == len(found.notes))
+        return self._whole("members", found, all_named=found.total == len(found.notes))
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
         found: list[SimilarNote] = self._answer("similar", note, limit)
@@ -117,7 +117,7 @@ class PastVault:
 
     def overview(self, limit: int) -> Overview:
         found: Overview = self._answer("overview", limit)
-        return self._whole(found, all_named=False)
+        return self._whole("overview", found, all_named=False)
 
     def note_count(self) -> int | None:
         if self._some_withheld:
@@ -140,28 +140,28 @@ class PastVault:
             NotRecorded: nobody asked, or what is withheld by now was named.
         """
         try:
-            return self._shown(self._past.own(ask, *question))
+            return self._shown(ask, self._past.own(ask, *question))
         except NotAsked:
-            return self._shown(self._past.answer(ask, *question))
+            return self._shown(ask, self._past.answer(ask, *question))
 
-    def _shown(self, answer: Any) -> Any:
+    def _shown(self, ask: str, answer: Any) -> Any:
+        """
+        Raises:
+            NotRecorded: it names what is withheld by now; in the words of an answer that was never recorded.
+        """
         if any(self._withheld(note) for note in named_in(answer)):
-            raise _withheld_by_now()
+            raise not_recorded(ask)
         return answer
 
-    def _whole(self, answer: T, *, all_named: bool) -> T:
+    def _whole(self, ask: str, answer: T, *, all_named: bool) -> T:
         """`answer`, unless it may have counted a note that it does not name and that is withheld by now."""
         if self._some_withheld and not all_named:
-            raise _withheld_by_now()
+            raise not_recorded(ask)
         return answer
 
 
 def _missing(note: NoteId) -> NoteFailure:
     return NoteFailure(note, NoteNotFound.code, "There is no such note.")
-
-
-def _withheld_by_now() -> NotRecorded:
-    return NotRecorded("What was answered at that moment is not to be had", hint=SWITCHED_ON)
 
 
 class PastVersions:
@@ -202,4 +202,9 @@ class PastVersions:
             raise ArgumentInvalid(f"Expected a moment up to sequence {self._moment.seq}, got {since!r}.")
         then = Past(self._events, self._recordings, self._vault, moment)
         former = present.name_at(note, moment.seq)
-        return VersionAt(moment.seq, moment.time, then.version(former))
+        try:
+            if not self._withheld(former):
+                return VersionAt(moment.seq, moment.time, then.version(former))
+        except NotRecorded:
+            pass  # and its message names the note as it was called then
+        raise NotRecorded(f"No version of {note} at that moment is recorded", hint=SWITCHED_ON)

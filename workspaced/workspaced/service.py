@@ -66,7 +66,7 @@ from .sharing import sharing_status
 from .snapshot import Snapshot, checked, differences
 from .sweeping import Sweeper
 from .texts import KeptTexts
-from .vaults import ServedVault, notes_in, notes_named
+from .vaults import ServedVault, notes_attached, notes_attached_in, notes_published, notes_published_in
 
 if TYPE_CHECKING:
     import asyncio
@@ -161,12 +161,13 @@ class Service:
                 continue
             if isinstance(event.data, c.NoteRenamed):
                 served.vault.renamed(event.data.from_, event.data.to)
-            served.settler.named(notes_in(event))
+            served.settler.named(notes_published_in(event))
+            served.settler.named(notes_attached_in(event), guessed=True)
 
     def record_findings(self, actions: list[Action]) -> None:
         """Records what was found of notes' visibility, soon; on any thread."""
         try:
-            self.recorder.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=True)
+            self.recorder.submit(actions, OWN_SOURCE, lambda _outcome: None)
         except WorkspacedError as error:
             logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
 
@@ -452,7 +453,8 @@ class Service:
         """Looks once at every note that the log names and nobody has looked at: in logs of older versions, or just
         before a crash."""
         visits = await self.in_thread(self._visits.visits, served.id, self.seq)
-        served.settler.named({*notes_named(self.state, served.id), *(visit.note for visit in visits)})
+        served.settler.named({*notes_published(self.state, served.id), *(visit.note for visit in visits)})
+        served.settler.named(notes_attached(self.state, served.id), guessed=True)
 
     def flush_findings(self) -> None:
         """Records what was found of notes' visibility so far; on any thread."""
@@ -460,8 +462,12 @@ class Service:
             served.settler.flush()
 
     def status(self, *, named: bool = True) -> dict[str, Any]:
-        """What `workspaced/status` says; `named`: also the names of files that something is wrong with, which are
-        nothing for agents."""
+        """What `workspaced/status` says.
+
+        Args:
+            named: also what is nothing for agents, since it may tell of withheld notes: the names of files that
+                something is wrong with, counts of the cache, how long calls took.
+        """
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
         degraded += self._damaged_texts(named=named)
@@ -492,7 +498,7 @@ class Service:
                 "connections": self.connections,
             },
             "vaults": [self._vault_status(served, named=named) for served in self.served.values()],
-            "tools": self._calls.status(),
+            **({"tools": self._calls.status()} if named else {}),
             "recording": recording,
             "conversations": conversations_status(self.state.conversations),
             "sharing": sharing_status(self.state, self.client_names()),

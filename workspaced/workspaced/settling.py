@@ -9,7 +9,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Final
@@ -43,9 +43,10 @@ class Settler:
         self._vault = vault
         self._record = record
         self._found: deque[tuple[NoteId, bool]] = deque()
-        self._named: set[NoteId] = set()
-        self._unsettled: set[NoteId] = set()
-        """Named, and to be looked at again once they have settled."""
+        self._named: dict[NoteId, bool] = {}
+        """To be looked at, and whether agents may have guessed the name."""
+        self._unsettled: dict[NoteId, bool] = {}
+        """The same, once they have settled."""
         self._flush_at_s = math.inf
         self._woken = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -61,7 +62,7 @@ class Settler:
         while True:
             self._woken.clear()
             if self._named:
-                names, self._named = self._named, set()
+                names, self._named = self._named, {}
                 self._unsettled = await to_thread.run_sync(self._look_at, names, abandon_on_cancel=True)
             now_s, due_s = time.monotonic(), self._vault.due_s()
             if self._flush_at_s <= now_s:
@@ -72,18 +73,25 @@ class Settler:
                 continue
             if look_in_s < math.inf:
                 await changed(await to_thread.run_sync(self._vault.settle, abandon_on_cancel=True))
-                self._named |= self._unsettled
+                self._name(self._unsettled)
                 due_s = self._vault.due_s()
                 has_settled = due_s is None or due_s > time.monotonic()
                 pause_s = _PAUSE_S if has_settled else min(2 * pause_s, _PAUSE_MAX_S)
 
-    def named(self, notes: Iterable[NoteId]) -> None:
-        """The log names these notes: those that nobody looked at yet are looked at soon. On the loop's thread."""
+    def named(self, notes: Iterable[NoteId], *, guessed: bool = False) -> None:
+        """The log names these notes: those that nobody looked at yet are looked at soon. On the loop's thread.
+
+        `guessed`: as in `Vault.look_at`.
+        """
         finding = self._vault.visibility.finding
-        new = [note for note in notes if finding(note) is None]
+        new = {note: guessed for note in notes if finding(note) is None}
         if new and len(self._named) < _NAMED_MAX:
-            self._named.update(new)
+            self._name(new)
             self._woken.set()
+
+    def _name(self, notes: Mapping[NoteId, bool]) -> None:
+        for note, guessed in notes.items():
+            self._named[note] = guessed and self._named.get(note, True)
 
     def flush(self) -> None:
         """Records what was found so far; on any thread."""
@@ -97,11 +105,12 @@ class Settler:
                     actions.append(Action(data, vault=self._id))
             self._record(actions)
 
-    def _look_at(self, notes: Iterable[NoteId]) -> set[NoteId]:
+    def _look_at(self, notes: Mapping[NoteId, bool]) -> dict[NoteId, bool]:
         """Looks at the notes; those of which nothing can be found yet."""
-        for note in notes:
-            self._vault.look_at(note)
-        return set(notes).intersection(self._vault.visibility.held)
+        for note, guessed in notes.items():
+            self._vault.look_at(note, guessed=guessed)
+        held = set(self._vault.visibility.held)
+        return {note: guessed for note, guessed in notes.items() if note in held}
 
     def _take(self, note: NoteId, shown: bool) -> None:
         self._found.append((note, shown))

@@ -258,10 +258,15 @@ def rules_file(data: Path, vault: VaultId) -> Path:
     return data / "policy" / name
 
 
-def notes_named(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
-    """The notes that the log names: in the workspace, archived, moved, and in conversations."""
+def notes_published(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
+    """The notes that user interfaces named: in the workspace, archived, moved."""
     sub = state.of(vault)
-    found = {*members_of(sub), *sub.archived, *sub.former.values()}
+    return {*members_of(sub), *sub.archived, *sub.former.values()}
+
+
+def notes_attached(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
+    """The notes that conversations name."""
+    found: set[NoteId] = set()
     for conversation in state.conversations.by_id.values():
         if conversation.vault == vault:
             found.update(NoteId(entry.id) for entry in conversation.library if entry.kind in NOTE_KINDS)
@@ -272,13 +277,18 @@ def notes_named(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
     return found
 
 
-def notes_in(event: Event) -> Iterable[NoteId]:
-    """The notes that an event of a user interface or a runtime names."""
+def notes_attached_in(event: Event) -> Iterable[NoteId]:
+    """The notes that a runtime's message names."""
+    data = event.data
+    attachments = data.attachments if isinstance(data, c.MessageData) else ()
+    return (note for each in attachments for note in notes_of(each.kind, each.id).notes)
+
+
+def notes_published_in(event: Event) -> Iterable[NoteId]:
+    """The notes that an event of a user interface names."""
     data = event.data
     if isinstance(data, c.NoteRenamed):
         return (data.to,)
-    if isinstance(data, c.MessageData):
-        return (note for each in data.attachments for note in notes_of(each.kind, each.id).notes)
     note = getattr(data, "note", None)
     return (note,) if note is not None and ENTRY_OF[type(data)].by_ui else ()
 

@@ -70,7 +70,8 @@ class Reason(msgspec.Struct, frozen=True):
 class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
     """What `status` shows of a vault."""
 
-    cache: CacheStatistics
+    cache: CacheStatistics | msgspec.UnsetType
+    """Nothing for agents: what a call moves in it tells whether a guessed note is there."""
     index: Progress
     withheld: int
     """How many notes the share policy withholds."""
@@ -201,10 +202,12 @@ class Vault:
         return self._upkeep.error
 
     def statistics(self, *, named: bool = True) -> VaultStatistics:
-        """Counts, and what is wrong with the vault; `named`: with the names of files, which may be withheld."""
+        """Counts, and what is wrong with the vault; `named`: with the names of files and all that may tell of
+        withheld ones."""
         progress = self._upkeep.progress()
         warnings = tuple(self._warnings(named=named))
-        return VaultStatistics(self._cache.statistics(), progress, progress.withheld, warnings)
+        cache = self._cache.statistics() if named else msgspec.UNSET
+        return VaultStatistics(cache, progress, progress.withheld, warnings)
 
     # -- the share policy --
 
@@ -216,12 +219,16 @@ class Vault:
         """Whether a note that the log names is withheld. One that nobody looked at yet is looked at; of one that
         is gone what is remembered counts, and where nothing is, it is withheld."""
         known = self.known_to_withhold(note)
-        return self.look_at(note) if known is None else known
+        return self.look_at(note, guessed=True) if known is None else known
 
-    def look_at(self, note: NoteId) -> bool:
-        """Reads a note that the log names, so that what is found lasts; whether it is withheld at present."""
+    def look_at(self, note: NoteId, *, guessed: bool = False) -> bool:
+        """Reads a note that the log names, so that what is found lasts; whether it is withheld at present.
+
+        `guessed`: an agent may have made the name up, so that it is withheld leaves no trace in the log: a missing
+        note would leave none.
+        """
         withheld = not isinstance(self.read([note])[0], Note)
-        if not withheld or self.visibility.is_private(note):
+        if not withheld or (self.visibility.is_private(note) and not guessed):
             self.visibility.looked_at(note)
         return withheld
 
@@ -261,7 +268,7 @@ class Vault:
             found.append(Reason("frontMatter", "its front matter withholds it, as it was last read"))
         elif note in self.visibility.held:
             found.append(Reason("settling", "its file changed a moment ago, and may still be being written"))
-        elif self.visibility.finding(note) in (Visibility.WITHHELD, Visibility.WITHDRAWN):
+        elif self.visibility.was_withheld(note):
             found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
         elif self.visibility.is_hidden(note):
             found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
@@ -290,7 +297,8 @@ class Vault:
         note = found.id
         if isinstance(found, NoteFailure):
             is_missing = found.code == NoteNotFound.code and self.visibility.is_missing(note)
-            return missing_note(note) if is_missing or self.visibility.is_hidden(note) else found
+            hidden = self.visibility.is_hidden(note) or self.visibility.was_withheld(note)
+            return missing_note(note) if is_missing or hidden else found
         was_hidden = self.visibility.is_hidden(note)
         private = isinstance(found, PrivateNote)
         if not self.visibility.saw(note, found.stat, private=private, was_shown=self._was_indexed):

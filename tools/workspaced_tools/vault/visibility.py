@@ -79,6 +79,10 @@ class NoteVisibility:
         """The last finding about a note that the log names; None: nobody looked."""
         return self._findings.get(note)
 
+    def was_withheld(self, note: NoteId) -> bool:
+        """Whether the last finding about the note withholds it."""
+        return self._findings.get(note) in (Visibility.WITHHELD, Visibility.WITHDRAWN)
+
     def is_private(self, note: NoteId) -> bool:
         """Whether its front matter withheld the note when it was last read."""
         return note in self._private
