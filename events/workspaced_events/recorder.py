@@ -78,6 +78,8 @@ class Submission(NamedTuple):
     actions: Sequence[Action] | Plan
     source: str
     done: Done
+    begins: bool = False
+    """Whether a log that found no room at its opening tries again for it."""
 
 
 class Committed(NamedTuple):
@@ -168,12 +170,7 @@ class Recorder:
         Raises:
             Busy: too much waits for the disk already.
         """
-        if self.queued >= QUEUE_BATCHES_MAX or self._closing:
-            raise Busy(
-                "The log is closing." if self._closing else f"{self.queued} batches wait for the disk.",
-                hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
-                retry_after_ms=100,
-            )
+        self._check_room()
         submission = Submission(actions, source, done)
         if not buffered:
             self._queue.put(submission)
@@ -182,6 +179,16 @@ class Recorder:
             self._buffered.append(submission)
             if len(self._buffered) == 1:
                 self._queue.put(None)  # starts the writer's clock; waking it for each would make the caller wait
+
+    def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
+        """Queues what must be recorded first. A log that found no room when it was opened tries again for it, and
+        takes nothing else before that has worked (`SegmentLog.waiting`).
+
+        Raises:
+            Busy: too much waits for the disk already.
+        """
+        self._check_room()
+        self._queue.put(Submission(actions, source, done, begins=True))
 
     @property
     def queued(self) -> int:
@@ -206,6 +213,14 @@ class Recorder:
         if (make := self._snapshot_due(1)) is not None:
             self._put_snapshot(make)
         self.log.close()
+
+    def _check_room(self) -> None:
+        if self.queued >= QUEUE_BATCHES_MAX or self._closing:
+            raise Busy(
+                "The log is closing." if self._closing else f"{self.queued} batches wait for the disk.",
+                hint="Publish again after retryAfterMs; with the same ids nothing is recorded twice.",
+                retry_after_ms=100,
+            )
 
     # -- the writer thread --
 
@@ -296,6 +311,10 @@ class Recorder:
         accepted: list[tuple[Done, list[Receipt]]] = []
         for submission in self._submissions(draft):
             try:
+                if submission.begins:
+                    self.log.begin()
+                elif self.log.waiting is not None:
+                    raise self.log.waiting
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:
                 outcomes.append((submission.done, error))
