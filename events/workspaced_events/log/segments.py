@@ -134,7 +134,7 @@ class SegmentLog:
                 raise self.waiting from error
             if self.waiting is None:
                 raise
-            self._opening = None
+            self._opening = self.waiting = None
             raise self.poison(f"Opening log/{self.tail.segment} for writing failed: {error.strerror}.") from error
         self._opening = self.waiting = None
         self._disk.reserve(_RESERVED_DESCRIPTORS)
