@@ -47,7 +47,9 @@ class BlobStore:
         """By name."""
         self._examining = threading.Lock()
         """So that no trouble is noted of a file that is being put anew."""
-        disk.make_directory(DIRECTORY)
+        self._has_directory = False
+        with suppress(OSError):  # a full disk; `put` tries again
+            self._make_directory()
 
     def put(self, content: bytes) -> str:
         """Keeps `content` and returns its name, its sha256 in lower-case hex. Again it costs next to nothing.
@@ -59,6 +61,8 @@ class BlobStore:
         """
         name = sha256(content).hexdigest()
         directory = f"{DIRECTORY}/{name[:2]}"
+        if not self._has_directory:
+            self._make_directory()
         self.disk.make_directory(directory)
         if self._is_whole(name):
             # A crash or a failed sync may have come between the renaming and the name's durability.
@@ -70,6 +74,10 @@ class BlobStore:
             self._troubles.pop(name, None)
         self._remember(name, len(data))
         return name
+
+    def _make_directory(self) -> None:
+        self.disk.make_directory(DIRECTORY)
+        self._has_directory = True
 
     def has(self, name: str) -> bool:
         """Whether there is a file of this name.

@@ -19,7 +19,7 @@ from .forget import is_interrupted
 from .id_window import IdWindow, seen_in
 from .limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
 from .log.disk import Disk, RealDisk
-from .log.recovery import make_directories, open_scanned
+from .log.recovery import open_scanned
 from .log.scan import Scan, Sink, resume_scan, scan_log
 from .log.segments import SegmentLog
 from .recorder import Committed, Recorder
@@ -87,7 +87,6 @@ def open_journal(
     Raises:
         OSError: the directory cannot be used.
     """
-    make_directories(disk)
     snapshots = Snapshots(disk)
     scan, folding, snapshot_seq = _fold(disk, snapshots)
     opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)

@@ -82,6 +82,8 @@ class Submission(NamedTuple):
     done: Done
     client: Hashable = None
     size_bytes: int = 0
+    begins: bool = False
+    """Whether a log that found no room at its opening tries again for it."""
 
 
 class Committed(NamedTuple):
@@ -186,8 +188,7 @@ class Recorder:
         Raises:
             Busy: too much waits for the disk already.
         """
-        if self.queued >= QUEUE_BATCHES_MAX or self._closing:
-            raise busy("The log is closing." if self._closing else f"{self.queued} batches wait for the disk.")
+        self._check_room()
         self._waiting.take(client, size_bytes)
         submission = Submission(actions, source, done, client, size_bytes)
         if not buffered:
@@ -201,6 +202,16 @@ class Recorder:
     def now(self) -> str:
         """The present time on the log's timeline: that of the state's times."""
         return self._clock.now()
+
+    def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
+        """Queues what must be recorded first. A log that found no room when it was opened tries again for it, and
+        takes nothing else before that has worked (`SegmentLog.waiting`).
+
+        Raises:
+            Busy: too much waits for the disk already.
+        """
+        self._check_room()
+        self._queue.put(Submission(actions, source, done, begins=True))
 
     @property
     def queued(self) -> int:
@@ -230,6 +241,10 @@ class Recorder:
         if (make := self._snapshot_due(1)) is not None:
             self._put_snapshot(make)
         self.log.close()
+
+    def _check_room(self) -> None:
+        if self.queued >= QUEUE_BATCHES_MAX or self._closing:
+            raise busy("The log is closing." if self._closing else f"{self.queued} batches wait for the disk.")
 
     # -- the writer thread --
 
@@ -330,6 +345,10 @@ class Recorder:
         for submission in self._submissions(draft):
             taken.append(submission)
             try:
+                if submission.begins:
+                    self.log.begin()
+                elif self.log.waiting is not None:
+                    raise self.log.waiting
                 receipts = self._sequence(submission, draft)
             except WorkspacedError as error:
                 outcomes.append((submission.done, error))

@@ -12,7 +12,7 @@ import pytest
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.catalogue import Event, LogRecovered
-from workspaced_events.errors import LogReadOnly
+from workspaced_events.errors import DiskFull, LogReadOnly
 from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal import Journal, open_journal
@@ -305,8 +305,8 @@ class TestAPowerCutAtEveryOperation:
 
 class TestErrorsWhileOpening:
     def test_leave_a_log_that_opens(self) -> None:
-        """An I/O error at any operation of opening is an OSError, of HEAD a problem that the log names; then all
-        goes well."""
+        """An I/O error at any operation of opening is an OSError, of HEAD a problem that the log names; no room is
+        something that it waits for; `blobs` is made with the first blob. Then all goes well."""
         whole = TestAPowerCutAtEveryOperation().torn()
         start = whole.operations
         opened(whole)
@@ -314,17 +314,72 @@ class TestErrorsWhileOpening:
             for code in (errno.EIO, errno.ENOSPC):
                 disk = TestAPowerCutAtEveryOperation().torn()
                 at = disk.operations + failing
-                disk.faults = lambda _o, _n, disk=disk, at=at, code=code: (
-                    OSError(code, "no") if disk.operations == at else None
-                )
+                failed: list[str] = []
+
+                def fault(
+                    _operation: str, name: str, disk: SimDisk = disk, at: int = at, code: int = code
+                ) -> OSError | None:
+                    if disk.operations != at:
+                        return None
+                    failed.append(name)  # noqa: B023
+                    return OSError(code, "no")
+
+                disk.faults = fault
                 try:
-                    head_problem = opened(disk).log.head_problem
+                    log = opened(disk).log
                 except OSError:
-                    head_problem = "none: it did not open"
-                assert head_problem is not None
+                    assert code == errno.EIO
+                else:
+                    assert log.head_problem is not None or log.waiting is not None or failed == ["blobs"]
                 disk.faults = lambda _operation, _name: None
                 for after in (disk, disk.crash(failing)):
                     check_journal(opened(after), 8)
+
+
+NEED_ROOM = ("open", "write", "make_directory")
+
+
+class TestNoRoomWhileOpening:
+    @pytest.mark.parametrize("make", ["torn", "unclean", "headless", "new"])
+    def test_reads_at_once_and_goes_on_where_it_was_once_there_is_room(self, make: str) -> None:
+        before = TestAPowerCutAtEveryOperation()
+        made: Callable[[], SimDisk] = SimDisk if make == "new" else getattr(before, make)
+        whole = made()
+        start = whole.operations
+        opened(whole)
+        waited = 0
+        for failing in range(1, whole.operations - start + 1):
+            disk = made()
+            at = disk.operations + failing
+            disk.faults = lambda operation, _n, disk=disk, at=at: (
+                OSError(errno.ENOSPC, "full") if operation in NEED_ROOM and disk.operations >= at else None
+            )
+            journal = opened(disk)
+            seq = journal.log.tail.seq
+            check_journal(journal, seq)
+            assert isinstance(record(journal, *next_actions(seq)), DiskFull)
+            waited += journal.log.waiting is not None
+            check_journal(opened(disk.crash(failing)), seq)
+            disk.faults = lambda _operation, _name: None
+            told: list[Outcome] = []
+            journal.recorder.begin([], "ui", told.append)
+            for done, outcome in journal.recorder.commit().outcomes:
+                done(outcome)
+            assert told == [[]] and journal.log.waiting is None
+            assert (journal.log.recovered is not None) == (make in ("torn", "headless"))
+            assert isinstance(record(journal, *next_actions(seq)), list)
+            check_journal(opened(disk.crash(failing)), seq + 1)
+        assert waited
+
+    def test_another_error_stays_one(self) -> None:
+        disk = TestAPowerCutAtEveryOperation().torn()
+        disk.faults = lambda _operation, name: OSError(errno.EIO, "no") if "quarantine" in name else None
+        with pytest.raises(OSError, match="no"):
+            opened(disk)
+
+
+def next_actions(seq: int) -> list[Action]:
+    return notes(seq + 1, 1) if seq else [vault()]
 
 
 class TestStopping:

@@ -179,7 +179,8 @@ class Session:
         )
         log = journal.log
         quarantined = [self.disk.read(f"quarantine/{name}") for name in self.disk.names("quarantine")]
-        self.check(torn is None or torn in quarantined, "a torn tail was dropped")
+        kept = torn is None or torn in quarantined
+        self.check(kept or log.waiting is not None, "a torn tail was dropped")
         self.note_appends(log)
         self.check(log.damage is None, "needs a hand:", log.damage)
         events = log.read(1, EVERYTHING, EVERYTHING)
@@ -238,8 +239,9 @@ class Session:
 
     def live(self) -> None:
         journal = self.open()
-        if journal.recovered is not None:
-            self.send(journal, [[Action(journal.recovered, id=self.new_id())]])
+        self.begin(journal)
+        if journal.log.recovered is not None:
+            self.send(journal, [[Action(journal.log.recovered, id=self.new_id())]])
         if not journal.recorder.state.vaults:
             self.send(journal, [[Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=self.new_id())]])
         while self.twins:
@@ -252,6 +254,21 @@ class Session:
                 self.check_state(journal, journal.log.read(1, EVERYTHING, EVERYTHING))
                 journal.recorder.close()
                 return
+
+    def begin(self, journal: Journal) -> None:
+        """Frees some space for a log that found none when it was opened."""
+        log, told = journal.log, list[Outcome]()
+        while log.waiting is not None:
+            torn = self.torn_bytes()
+            self.send(journal, [self.batch()])
+            if self.chance.random() < 0.5:
+                self.disk.free_bytes = 100_000
+            journal.recorder.begin([], "ui", told.append)
+            deliver_here(journal.recorder.commit())
+            self.check(isinstance(told[-1], list | DiskFull | LogFailed), "unlooked-for", told[-1])
+            if log.waiting is None and log.failure is None:
+                quarantined = [self.disk.read(f"quarantine/{name}") for name in self.disk.names("quarantine")]
+                self.check(torn is None or torn in quarantined, "a torn tail was dropped")
 
     def new_id(self) -> EventId:
         self.made += 1
@@ -317,10 +334,10 @@ class Session:
             self.check(isinstance(error, LogError | InvalidArgument | Conflict), "unlooked-for", error)
         if not committed.events:
             self.check(recorder.state is state and log.tail.seq == before, "a refused group left a trace")
-        if log.failure is None:
+        if log.failure is None and log.waiting is None:
             size = len(disk.read(f"log/{log.tail.segment}"))
             self.check(size == log.tail.offset, "the file does not end on its last line")
-        else:
+        elif log.failure is not None:
             self.poisoned(journal)
 
     def acknowledged(self, receipt: Receipt) -> None:

@@ -1,6 +1,7 @@
 """Snapshots: opening from one is opening from the beginning, only faster; a bad one costs time alone."""
 
 import contextlib
+import errno
 import random
 import string
 from typing import Any
@@ -243,6 +244,34 @@ class TestABadSnapshot:
         newest = snapshots_of(disk)[-1]
         disk.overwrite(newest, disk.read(newest)[:size])
         assert any("no good snapshot" in warning for warning in check_same(disk).warnings)
+
+    @pytest.mark.parametrize("code", [errno.EIO, errno.EACCES], ids=["EIO", "EACCES"])
+    @pytest.mark.parametrize("unreadable", [1, 2], ids=["the newest", "both"])
+    def test_that_cannot_be_read_gives_way_to_the_older_one_or_to_none(
+        self, disk: SimDisk, monkeypatch: pytest.MonkeyPatch, code: int, unreadable: int
+    ) -> None:
+        bad, read = snapshots_of(disk)[-unreadable:], disk.read
+
+        def failing(name: str, offset: int = 0, size: int = -1) -> bytes:
+            if name in bad:
+                raise OSError(code, "cannot")
+            return read(name, offset, size)
+
+        monkeypatch.setattr(disk, "read", failing)
+        warnings: list[str] = []
+        assert [each.tail.seq for each in Snapshots(disk).newest_first(warnings)][:1] == (
+            [20] if unreadable == 1 else []
+        )
+        assert [each for each in warnings if "cannot be read" in each and each.split()[0] in bad] == warnings[
+            :unreadable
+        ]
+        assert sum("cannot be read" in each for each in opened(disk).warnings) == unreadable
+
+    @pytest.mark.parametrize("kept", [0, 1], ids=["all", "the newest"])
+    def test_that_is_missing_gives_way_to_the_older_one_or_to_none(self, disk: SimDisk, kept: int) -> None:
+        for name in snapshots_of(disk)[kept:]:
+            disk.discard(name)
+        assert not check_same(disk).warnings
 
     def test_of_another_log_is_told_and_not_used(self, disk: SimDisk) -> None:
         other = closed(session(8, 42))

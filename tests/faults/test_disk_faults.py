@@ -3,15 +3,18 @@
 import errno
 import os
 import resource
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from workspaced.errors import RemoteError
 from workspaced.limits import CONNECTIONS_MAX
 from workspaced_events.limits import QUEUE_BATCHES_MAX, SLOW_SYNC_S
 
@@ -197,25 +200,84 @@ def fill_inodes(directory: Path) -> list[Path]:
     raise AssertionError("the inodes did not run out")
 
 
-def test_row_06_a_daemon_that_cannot_start_on_a_full_disk_says_so(
-    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path
+# -- 60: no space at a start --
+
+
+def fill(directory: Path) -> Path:
+    """A file that takes all the room there is left."""
+    ballast = directory / "ballast"
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4_096))
+    assert shutil.disk_usage(directory).free == 0
+    return ballast
+
+
+def published_at_last(client: Any, action: dict[str, Any]) -> int:
+    """Publishes until there is room; the sequence."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return publish(client, action)
+        except RemoteError as error:
+            assert error.code == "DISK_FULL" and time.monotonic() < deadline, error
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("before", ["killed", "torn", "stopped", "new"])
+def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
+    small_disk: Any,
+    daemon: Any,
+    look: Any,
+    verified: Any,
+    refusal: Callable[..., Any],
+    tmp_path: Path,
+    before: str,
 ) -> None:
     running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk("size=64k")
+    acknowledged: dict[str, int] = {}
+    if before != "new":
+        running.start()
+        acknowledged = {f"e{each}": publish(running.connect(), look(LONG, f"e{each}")) for each in range(20)}
+        running.stop() if before == "stopped" else running.kill()
+    if before == "torn":
+        with segment(running).open("ab") as file:
+            file.write(b'01234567 [{"seq":')
+    ballast = fill(running.data)
+    kept = {path: path.read_bytes() for path in (running.data / "log").glob("*.wlog")}
     running.start()
-    acknowledged = {f"e{each}": publish(running.connect(), look(LONG, f"e{each}")) for each in range(20)}
-    running.kill()
-    ballast = running.data / "ballast"
-    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
-        while True:
-            file.write(bytes(4_096))
-    running.spawn()
-    code = running.wait(20)
-    said = "\n".join(running.stderr)
-    assert code not in (0, -9) and "No space" in said and "Traceback" not in said
+    client = running.connect()
+
+    if before == "stopped":  # its last page may have room for a line
+        with suppress(RemoteError):
+            acknowledged["stopped"] = publish(client, look(LONG, "stopped"))
+    error = refusal(client.publish, [look(LONG, "refused")])
+    assert error.code == "DISK_FULL" and error.hint and "log/" in error.message
+    if before != "new":
+        assert client.tool("get_note_by_reference", {"reference": "a.md"})["success"] is True
+        assert client.state()["activeNote"]["id"] == LONG
+        assert client.call("workspaced/log", {"from": 1, "limit": 100})["events"]
+    if before != "stopped":
+        status = client.call("workspaced/status")
+        assert status["log"]["durability"] == "none"
+        assert any("No space" in each for each in status["degraded"])
+    if before in ("killed", "torn"):
+        assert {path: path.read_bytes() for path in (running.data / "log").glob("*.wlog")} == kept
+
     ballast.unlink()
-    running.start()
-    verified(running, acknowledged)
+    acknowledged["room"] = published_at_last(client, look("b.md", "room"))
+    deadline = time.monotonic() + 20
+    # On so small a disk what agents are shown is never kept.
+    while [each for each in client.call("workspaced/status")["degraded"] if "is not kept" not in each]:
+        assert time.monotonic() < deadline
+    assert client.state()["activeNote"]["id"] == "b.md"
+    assert client.tool("get_note_by_reference", {"reference": "a.md"})["success"] is True
+    running.restart()
+    events = verified(running, acknowledged)
+    assert sum(event.type == "daemon_started" for event in events) == (2 if before == "new" else 3)
+    assert sum(event.type == "log_recovered" for event in events) == (before == "torn")
+    assert not any(event.id == "refused" for event in events)
 
 
 # -- 16: descriptors --

@@ -156,6 +156,31 @@ def seal_of_another_sqlite(place: Place) -> None:
     place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), "sqlite": "3.0.0"}))
 
 
+def a_fifo(place: Place) -> None:
+    name = place.database
+    name.unlink()
+    os.mkfifo(name)
+
+
+def a_fifo_as_seal(place: Place) -> None:
+    place.seal.unlink()
+    os.mkfifo(place.seal)
+
+
+def a_folder_as_seal(place: Place) -> None:
+    place.seal.unlink()
+    place.seal.mkdir()
+
+
+def a_folder_beside(place: Place) -> None:
+    Path(f"{place.database}-wal").mkdir()
+
+
+def a_fifo_where_the_next_seal_is_written(place: Place) -> None:
+    place.seal.unlink()
+    os.mkfifo(place.database.with_suffix(".new"))
+
+
 def a_log_beside(place: Place) -> None:
     Path(f"{place.database}-wal").write_bytes(b"left")
 
@@ -185,6 +210,7 @@ def of_another_vault_without_its_seal(place: Place) -> None:
 DAMAGES = (
     *(unlinked, truncated, emptied, garbage, zeros, longer, a_folder, a_symlink, without_seal, garbled_seal),
     *(seal_of_another_version, seal_of_another_sqlite, a_log_beside, a_journal_beside),
+    *(a_fifo, a_fifo_as_seal, a_folder_as_seal, a_folder_beside, a_fifo_where_the_next_seal_is_written),
     *(row_changed_by_another_program, of_another_vault, of_another_vault_without_its_seal),
 )
 
@@ -227,6 +253,26 @@ def test_a_seal_that_fits_a_file_that_is_no_index_costs_a_build_and_no_answer(
         finally:
             vault.close()
     assert place.kept()[0]
+
+
+def test_an_index_ahead_of_notes_put_back_from_a_backup_is_brought_back_by_comparing(
+    place: Place, right: dict[str, Any], tmp_path: Path
+) -> None:
+    shutil.copytree(place.folder, tmp_path / "backup")
+    (place.folder / "d0/n0.md").write_text("# Later\n\nword1 word2\n")
+    (place.folder / "later.md").write_text("# Title 3\n\nword2\n")
+    place.opened().close()
+    shutil.rmtree(place.folder)
+    shutil.copytree(tmp_path / "backup", place.folder)
+    vault = Vault(place.folder, cache_dir=place.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+    try:
+        changes = vault.reconcile()
+        assert answers(vault) == right
+    finally:
+        vault.close()
+    assert "d0/n0.md" in [each.id for each in changes.changed]
+    assert changes.deleted == ("later.md",)
+    assert place.kept() == (True, right, Changes())
 
 
 def test_a_crash_leaves_nothing_that_is_trusted(place: Place, right: dict[str, Any], tmp_path: Path) -> None:

@@ -22,10 +22,12 @@ from anyio.abc import TaskGroup
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action
 from workspaced_events.clock import system_clock, system_uptime
+from workspaced_events.errors import DiskFull, LogFailed
 from workspaced_events.forget import finish_forgetting
 from workspaced_events.journal import open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
+from workspaced_events.log.segments import NO_SPACE
 from workspaced_events.recorder import Committed
 from workspaced_events.served import ServedBlobs
 from workspaced_tools.vault.vault import Vault
@@ -137,7 +139,7 @@ async def _open(settings: Settings, data: Path) -> Service:
         holder[0].deliver(committed)
 
     warnings: list[str] = []
-    if finish_forgetting(data, warnings):
+    if _finish_forgetting(data, warnings):
         logger.warning("a note was being forgotten, which was interrupted; it is finished now")
     journal = open_journal(
         RealDisk(data), version=__version__, clock=system_clock, uptime=system_uptime, deliver=deliver
@@ -160,15 +162,31 @@ async def _open(settings: Settings, data: Path) -> Service:
     service.scribe.start()
     if journal.log.damage is None:
         sweeper.start()
-    if journal.recovered is not None:
-        await service.note([Action(journal.recovered)])
     return service
+
+
+def _finish_forgetting(data: Path, warnings: list[str]) -> bool:
+    """`finish_forgetting`; until it is done the log is neither the old nor the new one.
+
+    Raises:
+        LogError: the disk refuses.
+    """
+    try:
+        return finish_forgetting(data, warnings)
+    except OSError as error:
+        kind = DiskFull if error.errno in NO_SPACE else LogFailed
+        raise kind(
+            f"A note was being forgotten in {data}, and that cannot be finished: {error.strerror}.",
+            hint="Free some space or check the disk, and start again.",
+        ) from error
 
 
 async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
     served, actions = registrations(service.state, folders)
     cache = settings.cache_path.expanduser().absolute()
-    await service.note([*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))])
+    first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
+    if not await service.begin(first):
+        tasks.start_soon(service.begin_once_there_is_room, first)
     data = settings.data_path.expanduser().absolute()
     for vault_id, path in served.items():
         folder = Vault(

@@ -41,6 +41,8 @@ SWITCH_INTERVAL_S: Final = 0.0001
 """A call looks at dozens of files and asks for the interpreter anew after each: beside a thread that parses, 25
 stats took 26 ms at Python's default of 5 ms, and 0.04 ms so."""
 STOP_S: Final = 5.0
+ROOM_CHECK_S: Final = 1.0
+"""How often a log that found no room at the start tries again."""
 COMPARES_PER_CALL_MAX: Final = 3
 """So often a call has its vault compared because notes are missing; then they stay withheld for a while."""
 TOOL_THREADS: Final = 4

@@ -29,7 +29,7 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
 from workspaced_events.blob_check import texts_of_tail
 from workspaced_events.catalogue import Event
-from workspaced_events.errors import InvalidArgument, LogError, WorkspacedError
+from workspaced_events.errors import DiskFull, InvalidArgument, LogError, WorkspacedError
 from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
@@ -57,6 +57,7 @@ from .limits import (
     CONTEXT_TEXTS_CHARS_MAX,
     MIN_SEQ_WAIT_S,
     RECENT_EVENTS,
+    ROOM_CHECK_S,
     TOOL_THREADS,
     WARM_CALL_S,
     WARM_PAUSE_S,
@@ -218,6 +219,12 @@ class Service:
         Raises:
             WorkspacedError: what became of them.
         """
+        submit = partial(self.recorder.submit, client=source, size_bytes=size_bytes)
+        return await self._recorded(submit, actions, source)
+
+    async def _recorded(
+        self, submit: Callable[..., None], actions: list[Action] | Plan, source: str
+    ) -> list[Receipt]:
         finished = anyio.Event()
         outcomes: list[Outcome] = []
 
@@ -225,11 +232,36 @@ class Service:
             outcomes.append(outcome)
             finished.set()
 
-        self.recorder.submit(actions, source, done, client=source, size_bytes=size_bytes)
+        submit(actions, source, done)
         await finished.wait()
         if isinstance(outcomes[0], WorkspacedError):
             raise outcomes[0]
         return outcomes[0]
+
+    async def begin(self, actions: list[Action]) -> bool:
+        """Records what a start has to, ahead of all else; False where the disk has no room for it."""
+
+        def plan(_state: WorkspaceState, _seq: int) -> list[Action]:
+            recovered = self.log.recovered
+            return [*([Action(recovered)] if recovered is not None else []), *actions]
+
+        try:
+            await self._recorded(self.recorder.begin, plan, OWN_SOURCE)
+        except DiskFull as error:
+            logger.debug("not recorded yet: %s", error)
+            return False
+        except WorkspacedError as error:
+            logger.warning("not recorded: %s", error)
+        return True
+
+    async def begin_once_there_is_room(self, actions: list[Action]) -> None:
+        """`begin`, again and again until it is done."""
+        logger.warning("the disk is full: nothing is recorded until there is room")
+        begun = False
+        while not begun:
+            await anyio.sleep(ROOM_CHECK_S)
+            begun = await self.begin(actions)
+        logger.warning("there is room again: what happens is recorded")
 
     async def note(self, actions: list[Action]) -> None:
         """Appends what the daemon observed; a log that takes nothing more must not stop it from serving."""
@@ -470,6 +502,7 @@ class Service:
         """
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
+        degraded += [str(log.waiting)] if log.waiting is not None else []
         degraded += self._damaged_texts(named=named)
         degraded += [log.head_problem] if log.head_problem is not None else []
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
@@ -488,7 +521,7 @@ class Service:
             "clock": self.clock(),
             "log": {
                 "id": log.log_id,
-                "durability": "none" if log.damage or log.failure else "synced",
+                "durability": "none" if log.damage or log.failure or log.waiting else "synced",
                 "slowSyncs": recorder.slow_syncs,
                 "unknownEvents": self.state.unknown_events,
             },

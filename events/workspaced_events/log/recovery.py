@@ -2,7 +2,8 @@
 
 After an unclean stop the open segment's good part is copied to a new file, because the page cache may hold what
 the platter does not. A torn tail is kept in `quarantine/`, never deleted. Every step is durable before the next,
-so that dying in between leaves a log that opens.
+so that dying in between leaves a log that opens. Where the disk has no room for a step the log opens for reading
+only, and goes on with that step when it is asked to (`SegmentLog.begin`).
 """
 
 import os
@@ -12,10 +13,11 @@ from hashlib import blake2b
 import msgspec
 
 from ..catalogue import LogRecovered
+from ..errors import DiskFull
 from ..limits import SEGMENT_BYTES_MAX
 from .disk import Disk, write_whole
 from .head import HeadFile
-from .scan import DIRECTORY, Scan, Sink, Torn, is_unfinished, read_segment, scan_log
+from .scan import DIRECTORY, Scan, Sink, Tail, Torn, is_unfinished, read_segment, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -52,19 +54,8 @@ def open_log(
     Raises:
         OSError: the directory cannot be read or written.
     """
-    make_directories(disk)
     scan = scan_log(disk, sink)
     return open_scanned(disk, scan, version=version, now=now, new_id=new_id, segment_bytes_max=segment_bytes_max)
-
-
-def make_directories(disk: Disk) -> None:
-    """Makes what a log needs to be opened.
-
-    Raises:
-        OSError: the disk refused.
-    """
-    disk.make_directory(DIRECTORY)
-    disk.make_directory(QUARANTINE)
 
 
 def open_scanned(
@@ -79,36 +70,64 @@ def open_scanned(
     """Opens a log that was just scanned; else like `open_log`.
 
     Raises:
-        OSError: the directory cannot be read or written.
+        OSError: the directory cannot be read or written, for another reason than want of room.
     """
     if scan.damage is not None:
         log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None, damage=scan.damage)
         return OpenedLog(log, None, scan.warnings)
-    for name in disk.names(DIRECTORY):
-        if is_unfinished(name):
-            disk.remove(f"{DIRECTORY}/{name}")
-    recovered = _put_aside(disk, scan, scan.torn) if scan.torn is not None else None
     if scan.segments == 0:
         scan.log_id = new_id()
-        file, scan.tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
-    else:
-        name = f"{DIRECTORY}/{scan.tail.segment}"
-        content = read_segment(disk, scan.tail.segment, 0, scan.tail.offset)
-        if scan.torn is not None or not scan.clean:
-            write_whole(disk, name, content)
-        file = disk.open(name)
-    head = HeadFile(disk, scan.head.stamp if scan.head else 0)
-    writable = Writable(file, blake2b(content, digest_size=32), head, version, now)
     log = SegmentLog(
         disk,
         scan.log_id,
         scan.tail,
         scan.positions,
-        writable=writable,
+        writable=None,
+        opening=_Opening(disk, scan, version, now),
         segment_bytes_max=segment_bytes_max,
     )
-    log.write_head()
-    return OpenedLog(log, recovered, scan.warnings)
+    try:
+        log.begin()
+    except DiskFull as full:
+        scan.warnings.append(full.message)
+    return OpenedLog(log, log.recovered, scan.warnings)
+
+
+class _Opening:
+    """The steps from a scanned log to one that takes events. Called again after an error it goes on."""
+
+    def __init__(self, disk: Disk, scan: Scan, version: str, now: Callable[[], str]) -> None:
+        self._disk = disk
+        self._scan = scan
+        self._version = version
+        self._now = now
+        self._recovered: LogRecovered | None = None
+
+    def __call__(self) -> tuple[Writable, Tail, LogRecovered | None]:
+        """
+        Raises:
+            OSError: the disk refused; nothing acknowledged is lost by that.
+        """
+        disk, scan = self._disk, self._scan
+        disk.make_directory(DIRECTORY)
+        disk.make_directory(QUARANTINE)
+        for name in disk.names(DIRECTORY):
+            if is_unfinished(name):
+                disk.remove(f"{DIRECTORY}/{name}")
+        if scan.torn is not None and self._recovered is None:
+            self._recovered = _put_aside(disk, scan, scan.torn)
+        tail = scan.tail
+        if scan.segments == 0:
+            file, tail, content = create_segment(disk, scan.log_id, 0, 0, self._version, self._now())
+        else:
+            name = f"{DIRECTORY}/{tail.segment}"
+            content = read_segment(disk, tail.segment, 0, tail.offset)
+            if scan.torn is not None or not scan.clean:
+                write_whole(disk, name, content)
+            file = disk.open(name)
+        head = HeadFile(disk, scan.head.stamp if scan.head else 0)
+        writable = Writable(file, blake2b(content, digest_size=32), head, self._version, self._now)
+        return writable, tail, self._recovered
 
 
 def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ..catalogue import CATALOGUE_VERSION, Event
+from ..catalogue import CATALOGUE_VERSION, Event, LogRecovered
 from ..errors import DiskFull, LogDamaged, LogError, LogFailed, LogReadOnly
 from ..limits import (
     HEAD_SYNC_INTERVAL_S,
@@ -65,6 +65,9 @@ class Writable(msgspec.Struct):
     now: Callable[[], str]
 
 
+Opening = Callable[[], tuple[Writable, Tail, LogRecovered | None]]
+
+
 class SegmentLog:
     """One log. `append` and `close` belong to one thread; `read` and the attributes to any.
 
@@ -74,6 +77,8 @@ class SegmentLog:
         damage: why it is read-only, if it is.
         failure: why it is poisoned, if it is.
         head_problem: why HEAD could not be written last, if it could not.
+        waiting: why it takes nothing yet, where the disk had no room when it was opened.
+        recovered: to be recorded, if opening put a torn tail aside.
     """
 
     def __init__(
@@ -85,13 +90,18 @@ class SegmentLog:
         *,
         writable: Writable | None,
         damage: LogDamaged | None = None,
+        opening: Opening | None = None,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
     ) -> None:
+        """`opening` makes what is needed to append, and is called by `begin`."""
         self.log_id = log_id
         self.tail = tail
         self.damage = damage
         self.failure: LogFailed | None = None
         self.head_problem: str | None = None
+        self.waiting: DiskFull | None = None
+        self.recovered: LogRecovered | None = None
+        self._opening = opening
         self._disk = disk
         self._positions = positions
         self._writable = writable
@@ -102,6 +112,33 @@ class SegmentLog:
         self._head_seq = tail.seq
 
     # -- appending --
+
+    def begin(self) -> None:
+        """Ends the opening, if the disk has room for it now. Belongs to the appending thread, as `append`.
+
+        Raises:
+            DiskFull: it has not; try again later.
+            LogFailed: the disk refused for another reason, after there was no room at first.
+            OSError: it refused, at the first try.
+        """
+        if self._opening is None:
+            return
+        try:
+            self._writable, self.tail, self.recovered = self._opening()
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                self.waiting = DiskFull(
+                    f"The disk has no room to open log/{self.tail.segment} for writing: {error.strerror}.",
+                    hint="Free some space; events are recorded from then on, without a restart.",
+                )
+                raise self.waiting from error
+            if self.waiting is None:
+                raise
+            self._opening = self.waiting = None
+            raise self.poison(f"Opening log/{self.tail.segment} for writing failed: {error.strerror}.") from error
+        self._opening = self.waiting = None
+        self._disk.reserve(_RESERVED_DESCRIPTORS)
+        self.write_head()
 
     def append(self, batch: Batch, expected: int) -> None:
         """Appends `batch` as one line and syncs it.
@@ -162,6 +199,8 @@ class SegmentLog:
     def _ready(self) -> Writable:
         if self.failure is not None:
             raise self.failure
+        if self.waiting is not None:
+            raise self.waiting
         if self._writable is None:
             raise LogReadOnly(
                 "The log is read-only." if self.damage is None else f"The log is read-only: {self.damage.message}",
