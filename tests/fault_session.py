@@ -15,7 +15,7 @@ import msgspec
 
 from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
-from workspaced_events.errors import LogError, WorkspacedError
+from workspaced_events.errors import LogError, LogUnreadable, WorkspacedError
 from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal import Journal, open_journal
@@ -153,7 +153,7 @@ def under_fault(disk: Disk) -> History:
     assert journal.log.damage is None, f"A: a fault of writing is no damage: {journal.log.damage}"
     for number in range(1, BATCHES + 1):
         history.publish(journal, history.batch(number))
-        with suppress(OSError):  # the disk may refuse the reading as well
+        with suppress(LogUnreadable):  # the disk may refuse the reading as well
             check_state(journal)
     journal.recorder.close()
     return history

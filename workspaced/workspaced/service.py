@@ -37,7 +37,7 @@ from workspaced_events.limits import ACTION_BYTES, SLOW_SYNC_S, SOURCE_CHARS_MAX
 from workspaced_events.moments import LogMoments
 from workspaced_events.recorder import OWN_SOURCE, Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.state import StateJson, WorkspaceState, to_json
-from workspaced_events.visits import VisitLog
+from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.accounting import conversations_status
 from workspaced_tools.context.rebuild import texts_in
@@ -117,6 +117,8 @@ class Service:
         self.stop_reason = "requested"
         self.catching_up = anyio.Semaphore(CATCH_UPS_MAX)
         """Of subscribers that read the log."""
+        self.history_problem: str | None = None
+        """Why what lies before a snapshot could not be read at the start, if so."""
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
         self._moments = LogMoments(
@@ -484,7 +486,13 @@ class Service:
     async def look_at_known_notes(self, served: ServedVault) -> None:
         """Looks once at every note that the log names and nobody has looked at: in logs of older versions, or just
         before a crash."""
-        visits = await self.in_thread(self._visits.visits, served.id, self.seq)
+        visits: list[Visit] = []
+        try:
+            visits = await self.in_thread(self._visits.visits, served.id, self.seq)
+        except LogError as error:
+            # Notes that only the part before the damage names stay withheld until somebody looks at them.
+            self.history_problem = f"The log's past cannot be read: {error}"
+            logger.warning("%s", self.history_problem)
         served.settler.named({*notes_published(self.state, served.id), *(visit.note for visit in visits)})
         served.settler.named(notes_attached(self.state, served.id), guessed=True)
 
@@ -502,9 +510,9 @@ class Service:
         """
         recorder, log = self.recorder, self.log
         degraded = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
-        degraded += [str(log.waiting)] if log.waiting is not None else []
+        problems = (log.waiting, log.head_problem, self.history_problem)
+        degraded += [str(problem) for problem in problems if problem is not None]
         degraded += self._damaged_texts(named=named)
-        degraded += [log.head_problem] if log.head_problem is not None else []
         policies = [(served.id, served.vault.policy.problem) for served in self.served.values()]
         degraded += [problem for served in self.served.values() for problem in served.problems()]
         degraded += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]

@@ -7,7 +7,7 @@ was not synced. Names are relative to the disk's root, with `/`. Guarantees a ca
   `sync_directory` makes names durable (created, renamed, removed ones).
 - Only regular files are read and written: a FIFO or a device under a name is an error and is never waited for.
 - Every method raises OSError when the system does, and after a bounded time where it answers EINTR for ever
-  (`trouble` and reading left out). After a failed `sync` nothing is known of the file's
+  (`trouble`, and the bytes of a file being read, left out). After a failed `sync` nothing is known of the file's
   unsynced bytes; the caller must not sync that descriptor again.
 """
 
@@ -128,7 +128,7 @@ def read_regular(path: Path, offset: int = 0, size: int = -1) -> bytes:
     Raises:
         OSError: it cannot be read, or is a FIFO, a device or a directory.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = system_calls.open_file(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     _check_regular(descriptor, path)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         file.seek(offset)

@@ -349,6 +349,8 @@ class SegmentLog:
                 if len(events) >= limit or (events and taken + share > bytes_max):
                     return events
                 events.append(event)
+                if len(events) == limit:  # what lies behind, damaged perhaps, was not asked for
+                    return events
                 taken += int(share)
         return events
 

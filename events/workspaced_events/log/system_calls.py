@@ -44,7 +44,7 @@ if sys.platform == "linux":
             time.sleep(INTERRUPTION_PAUSE_S)
         raise OSError(code, os.strerror(code), path)
 
-    def open_file(path: Path, flags: int, mode: int) -> int:
+    def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
         """Opens a file; returns its descriptor."""
         return _called(_OPEN, os.fsencode(path), flags, mode, path=str(path))
 
@@ -67,7 +67,7 @@ if sys.platform == "linux":
 else:  # pragma: no cover
     import fcntl
 
-    def open_file(path: Path, flags: int, mode: int) -> int:
+    def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
         """Opens a file; returns its descriptor."""
         return os.open(path, flags, mode)
 

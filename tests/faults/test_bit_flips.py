@@ -1,0 +1,279 @@
+"""Row 9: one flipped bit anywhere in a daemon's log, blobs and HEAD is noticed, named, and never served."""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from workspaced_events import catalogue as c
+from workspaced_events.actions import Action, parse_actions
+from workspaced_events.blobs import read_blob, unpacked
+from workspaced_events.catalogue import Event
+from workspaced_events.errors import LogDamaged
+from workspaced_events.fold import fold_all
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal import Journal, open_journal
+from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.scan import scan_log
+from workspaced_events.record import decode_batch
+from workspaced_events.state import EMPTY, to_json
+
+BATCHES = 240
+EVERYTHING = 1 << 40
+KEPT = ("activeNote", "recentNotes", "selection")
+
+
+def opened(data: Path, **options: Any) -> Journal:
+    return open_journal(RealDisk(data), version="t", segment_bytes_max=8_000, **options)
+
+
+def record(journal: Journal, *actions: Action) -> None:
+    journal.recorder.submit(actions, "ui", lambda _outcome: None)
+    assert journal.recorder.commit().events
+
+
+def selected(number: int) -> Action:
+    """A selection whose text is a blob of its own."""
+    text = f"text {number} " + "long " * SELECTION_INLINE_CHARS_MAX
+    data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}
+    [action] = parse_actions([{"type": "selection_changed", "data": data, "id": f"s{number}"}], keep_text=name_of)
+    return action
+
+
+def name_of(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def make_past(data: Path, *, snapshot: bool = True) -> list[Event]:
+    """A log of several segments, with texts; a snapshot at its end unless not asked for. Returns its events."""
+    data.mkdir(mode=0o700)
+    journal = opened(data, snapshot_events=10**9 if not snapshot else 100)
+    record(journal, Action(c.VaultOpened(VaultId("past"), "past", "/nowhere")))
+    for number in range(BATCHES):
+        action = Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=EventId(f"n{number}"))
+        record(journal, selected(number) if number % 40 == 0 else action)
+    events = journal.log.read(1, EVERYTHING, EVERYTHING)
+    journal.recorder.close()
+    if not snapshot:
+        for path in (data / "snapshots").glob("*"):
+            path.unlink()
+    return events
+
+
+def segments(data: Path) -> list[Path]:
+    return sorted((data / "log").glob("*.wlog"))
+
+
+def flip(path: Path, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+def line_start(data: bytes, at: int) -> int:
+    return data.rfind(b"\n", 0, at) + 1
+
+
+def events_of(client: Any) -> list[dict[str, Any]]:
+    """All events that the daemon serves, a page at a time, until it refuses one."""
+    found: list[dict[str, Any]] = []
+    while page := client.call("workspaced/log", {"from": len(found) + 1, "limit": 7})["events"]:
+        found += page
+    return found
+
+
+def plain(events: list[Event]) -> list[Any]:
+    return [json.loads(msgspec.json.encode(event)) for event in events]
+
+
+# -- before a snapshot --
+
+
+@pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
+def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
+    daemon: Any, refusal: Callable[..., Any], place: str
+) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    folded = json.loads(msgspec.json.encode(to_json(fold_all(events, EMPTY))))
+    assert len(segments(running.data)) > 4, "nothing lies before the snapshot"
+    sealed = segments(running.data)[1]
+    content = sealed.read_bytes()
+    lines = content.splitlines(keepends=True)
+    which = {"a batch": len(lines) // 2, "the first batch": 1, "the last batch": len(lines) - 2}[place]
+    start = sum(map(len, lines[:which]))
+    flip(sealed, (start + len(lines[which]) // 2) * 8 + 3)
+    running.start()
+    client = running.connect()
+    assert client.call("workspaced/status")["log"]["durability"] == "synced", "the start does not look there"
+    live = client.state(vault="past")
+    assert {name: live[name] for name in KEPT} == {name: folded[name] for name in KEPT}
+    first = decode_batch(lines[which][9:], c.CATALOGUE_VERSION)[0].seq
+    error = refusal(client.call, "workspaced/log", {"from": first, "limit": 1})
+    assert (error.code, error.details["file"], error.details["offset"]) == (
+        "LOG_DAMAGED",
+        f"log/{sealed.name}",
+        start,
+    )
+    assert error.hint
+    served = client.call("workspaced/log", {"from": 1, "limit": first - 1})["events"]
+    assert served == plain(events[: first - 1])
+    assert refusal(client.call, "workspaced/state", {"at": first + 1}).code == "LOG_DAMAGED"
+    done = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert (
+        done.returncode != 0
+        and sealed.name in done.stdout + done.stderr
+        and str(start) in done.stdout + done.stderr
+    )
+    assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
+    deadline = time.monotonic() + 10
+    while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
+        assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
+
+
+def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
+    daemon: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch", start=False)
+    make_past(running.data)
+    sealed, following = segments(running.data)[1:3]
+    content = sealed.read_bytes()
+    flip(sealed, (len(content) - 30) * 8)
+    running.start()
+    offset, last = line_start(content, len(content) - 30), int(following.stem) - 1
+    error = refusal(running.connect().call, "workspaced/log", {"from": last, "limit": 2})
+    assert (error.code, error.details["file"], error.details["offset"]) == (
+        "LOG_DAMAGED",
+        f"log/{sealed.name}",
+        offset,
+    )
+    done = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
+
+
+def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(
+    daemon: Any, refusal: Callable[..., Any]
+) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    sealed = segments(running.data)[1]
+    flip(sealed, 30 * 8)
+    running.start()
+    check_read_only(running, events, sealed, 0, refusal)
+
+
+# -- what is scanned at the start --
+
+
+@pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
+def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_and_sequences(
+    daemon: Any, refusal: Callable[..., Any], which: int
+) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data, snapshot=False)
+    damaged = segments(running.data)[which]
+    content = damaged.read_bytes()
+    at = len(content) // 2
+    flip(damaged, at * 8 + 1)
+    running.start()
+    check_read_only(running, events, damaged, line_start(content, at), refusal)
+
+
+def check_read_only(running: Any, events: list[Event], damaged: Path, offset: int, refusal: Any) -> None:
+    """The daemon serves what comes before the damage, and only that, and says where it is."""
+    client = running.connect()
+    (said, *_) = client.call("workspaced/status")["degraded"]
+    assert f"log/{damaged.name}" in said and f"offset {offset}" in said and "sequences" in said
+    action = {"type": "active_note_set", "data": {"note": "a.md"}}
+    assert refusal(client.publish, [action]).code == "LOG_READ_ONLY"
+    served = events_of(client)
+    assert 0 < len(served) < len(events)
+    assert served == plain(events[: len(served)])
+    folded = json.loads(msgspec.json.encode(to_json(fold_all(events[: len(served)], EMPTY))))
+    assert client.state()["vaults"] == folded["vaults"]
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode != 0
+
+
+# -- HEAD, and texts --
+
+
+def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    head = running.data / "log" / "HEAD"
+    for bit in (5, 90 * 8, 256 * 8 + 40):
+        flip(head, bit)
+        running.start()
+        client = running.connect()
+        assert client.call("workspaced/status")["degraded"] == []
+        assert events_of(client)[: len(events)] == plain(events)
+        running.stop()
+
+
+def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    text = "the words of a message " * 400
+    client = running.connect()
+    start = {"provider": "p", "model": "m", "contextWindow": 100_000, "outputReserve": 100, "conversation": "c"}
+    client.call("workspaced/context/start", start)
+    client.call("workspaced/context/message", {"conversation": "c", "messages": [{"role": "user", "text": text}]})
+    assert text in client.call("workspaced/context/export", {"conversation": "c"})["text"]
+    running.stop()
+    blobs = [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
+    [blob] = [path for path in blobs if b"the words of a message" in unpacked(path.read_bytes())]
+    whole = blob.read_bytes()
+    for bit in (0, 8 * 20, len(whole) * 8 - 1):
+        blob.write_bytes(whole)
+        flip(blob, bit)
+        running.start()
+        with running.wire() as wire:
+            wire.ask("workspaced/hello")
+            found = wire.ask("workspaced/context/export", {"conversation": "c"})
+        assert "error" in found or "the words" not in json.dumps(found["result"]), found
+        done = running.cli("log", "verify", "--data-dir", str(running.data))
+        assert done.returncode != 0 and blob.name in done.stdout + done.stderr
+        running.stop()
+
+
+def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    """Drawn over all segments and texts of a log with snapshots: what is read is right, or is refused."""
+    data = tmp_path / "data"
+    events = make_past(data)
+    chance = random.Random(9)
+    files = [*segments(data), *(path for path in (data / "blobs").rglob("*") if path.is_file())]
+    texts = [event.data.text_sha256 for event in events if event.type == "selection_changed"]
+    noticed = 0
+    for _ in range(300):
+        path = chance.choice(files)
+        content = path.read_bytes()
+        flip(path, chance.randrange(len(content) * 8))
+        disk = RealDisk(data)
+        read: list[Event] = []
+        scan = scan_log(disk, read.extend)
+        assert read == events[: len(read)]
+        if path.suffix == ".wlog":
+            assert scan.damage is not None and scan.damage.details["file"] == f"log/{path.name}"
+            noticed += 1
+        else:
+            assert len(read) == len(events)
+            noticed += not all(right_or_refused(data, name) for name in texts)
+        path.write_bytes(content)
+    assert noticed > 250
+
+
+def right_or_refused(data: Path, name: str) -> bool:
+    """Whether a text is served, in which case it is right."""
+    try:
+        content = read_blob(RealDisk(data), "blobs", name)
+    except LogDamaged as error:
+        assert name in error.details["file"]
+        return False
+    assert content is not None and name_of(content) == name
+    return True
