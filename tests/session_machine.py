@@ -70,8 +70,8 @@ class Session:
         self.is_open = False
 
     def _name(self) -> str:
-        """The next event's id. A UUID is made of `random`, which hypothesis sets back when it writes an example out:
-        two events of one millisecond would then have the same."""
+        """The next event's id. A UUID is made of `random`, which hypothesis sets back when it prints an example
+        out: two events of one millisecond would then have the same."""
         return f"00000000-0000-7000-8000-{next(self._numbers):012x}"
 
     def clock(self) -> str:
