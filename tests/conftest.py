@@ -5,6 +5,7 @@ daemon that still runs gets SIGTERM and must end within 5 s, with code 0, withou
 its socket behind.
 """
 
+import importlib.util
 import json
 import os
 import shutil
@@ -346,6 +347,22 @@ def client(shared: Daemon) -> Iterator[SyncClient]:
     """A fresh client of the shared daemon."""
     with shared.connect() as made:
         yield made
+
+
+_SPEC = importlib.util.spec_from_file_location("old_daemon", Path(__file__).with_name("old_daemon.py"))
+assert _SPEC is not None and _SPEC.loader is not None
+old_daemon = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(old_daemon)
+
+
+@pytest.fixture(params=old_daemon.RECORDED, ids=lambda file: file.stem)
+def older(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Any]:
+    """A daemon of an older version, with `asked`, the methods it was asked; the rest is of this version."""
+    made: Any = daemon(start=False)
+    playing = old_daemon.OldDaemon(request.param, made.socket, made.vault)
+    made.asked = playing.asked
+    yield made
+    playing.close()
 
 
 @pytest.fixture

@@ -30,11 +30,14 @@ def key(request: dict[str, Any]) -> tuple[str, str]:
 class OldDaemon:
     """Listens at `path` and answers each request as the older daemon did; what it did not know, with its error."""
 
-    def __init__(self, file: Path, path: Path) -> None:
+    def __init__(self, file: Path, path: Path, vault: Path) -> None:
+        """`vault`: the folder that it says it serves."""
         self.asked: list[str] = []
         """The methods, in order."""
         self._answers: dict[tuple[str, str], dict[str, Any]] = {}
         self._notice: dict[str, Any] | None = None
+        first = connections(file)[0]["lines"][1][1]["result"]["vaults"][0]["path"]
+        self._paths = json.dumps(first)[1:-1], json.dumps(str(vault))[1:-1]
         for connection in connections(file):
             for request, answer in answers(connection["lines"]):
                 self._answers.setdefault(key(request), answer)
@@ -60,7 +63,7 @@ class OldDaemon:
         with suppress(OSError), made.makefile("rb") as lines:
             for line in lines:
                 for message in self._answered(json.loads(line)):
-                    made.sendall(json.dumps(message).encode() + b"\n")
+                    made.sendall(json.dumps(message).replace(*self._paths).encode() + b"\n")
         with suppress(OSError):
             made.shutdown(socket.SHUT_RDWR)
 

@@ -5,9 +5,7 @@ Both are usual for a while after an update: editors, agents and the daemon resta
 
 import importlib.util
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import anyio
@@ -17,17 +15,11 @@ from workspaced import __version__, connect
 from workspaced.client import Client
 from workspaced.errors import RemoteError
 
+_SPEC = importlib.util.spec_from_file_location("old_daemon", Path(__file__).parents[1] / "old_daemon.py")
+assert _SPEC is not None and _SPEC.loader is not None
+old = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(old)
 
-def _old_daemon() -> ModuleType:
-    path = Path(__file__).parents[1] / "old_daemon.py"
-    spec = importlib.util.spec_from_file_location("old_daemon", path)
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-old = _old_daemon()
 CONNECTIONS = [
     pytest.param(connection, id=f"{file.stem}-{connection['client']}-{number}")
     for file in old.RECORDED
@@ -82,16 +74,6 @@ def test_row_64_what_an_older_client_asks_is_answered_as_it_reads_it(
             assert lacks(recorded, answer) == [], request["method"]
             result = recorded.get("result", {})
             named.update({result[name]: answer["result"][name] for name in NAMED if name in result})
-
-
-@pytest.fixture(params=old.RECORDED, ids=lambda file: file.stem)
-def older(request: pytest.FixtureRequest, daemon: Any) -> Iterator[Any]:
-    """A daemon of an older version, and a place to run this version's command line."""
-    made = daemon(start=False)
-    playing = old.OldDaemon(request.param, made.socket)
-    made.asked = playing.asked
-    yield made
-    playing.close()
 
 
 def test_row_64_the_synchronous_client_works_with_an_older_daemon(older: Any) -> None:

@@ -303,7 +303,7 @@ class Client:
             self._pending.pop(number, None)
         if waiting.lost or waiting.answer is None:
             raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
-        return unwrap(waiting.answer)
+        return unwrap(waiting.answer, self.server)
 
 
 class _Pending:

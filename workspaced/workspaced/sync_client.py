@@ -167,7 +167,7 @@ class SyncClient:
             raise self._lost(error) from None
         while (answer := self._receive()) is None or answer.id not in (self._last_id, None):
             pass
-        return unwrap(answer)
+        return unwrap(answer, self.server)
 
     def _receive(self) -> Answer | None:
         """Takes one line: an answer is returned, a notice is kept."""

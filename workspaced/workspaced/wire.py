@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -75,15 +76,26 @@ def parse_line(line: bytes) -> Answer | Notice:
     return Answer(request_id, incoming.result, incoming.error)
 
 
-def unwrap(answer: Answer) -> Any:
-    """The result as JSON values.
+def unwrap(answer: Answer, server: Mapping[str, Any]) -> Any:
+    """The result as JSON values; `server` is what the daemon answered to hello.
 
     Raises:
         RemoteError: the daemon refused; carries its code, hint and details.
     """
     if answer.error is not None:
-        raise remote_error(answer.error)
+        error = remote_error(answer.error)
+        if error.code == "UNKNOWN_METHOD":
+            error.hint = _versions(server) + error.hint
+        raise error
     return msgspec.json.decode(answer.result) if answer.result is not msgspec.UNSET else None
+
+
+def _versions(server: Mapping[str, Any]) -> str:
+    """Why a daemon may not know a method: after an update it may still be the one before."""
+    daemon = server.get("version", "unknown")
+    return (
+        f"The daemon is version {daemon}, this client {__version__}: if it is older, `workspaced stop` ends it. "
+    )
 
 
 def remote_error(error: dict[str, Any]) -> RemoteError:
