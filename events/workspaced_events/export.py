@@ -12,11 +12,12 @@ import msgspec
 
 from .catalogue import CATALOGUE_VERSION, Event
 from .errors import InvalidArgument, LogDamaged
-from .limits import BATCH_BYTES_MAX
+from .limits import BATCH_BYTES_MAX, EVENT_DEPTH_MAX
 from .log.disk import Disk
 from .log.recovery import open_log
 from .log.scan import scan_log
 from .log.segments import Batch
+from .nesting import is_deeper
 from .record import decode_event, encode_event
 from .visibility import without_visibility
 
@@ -72,10 +73,17 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
             continue
         if not line.strip():
             continue
+        if is_deeper(line, EVENT_DEPTH_MAX):
+            problem = f"no event: it is nested deeper than {EVENT_DEPTH_MAX}"
+            raise LogDamaged(f"{name}, line {number}: {problem}.", line=number)
         try:
             event = decode_event(line, catalogue)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise LogDamaged(f"{name}, line {number}: no event: {error}.", line=number) from None
+        if expected is None and event.seq < 1:
+            raise LogDamaged(
+                f"{name}, line {number}: expected a sequence from 1 on, got {event.seq}.", line=number
+            )
         if expected is not None and event.seq != expected:
             raise LogDamaged(f"{name}, line {number}: expected sequence {expected}, got {event.seq}.", line=number)
         expected = event.seq + 1

@@ -26,6 +26,8 @@ SHARING_CLIENTS_MAX: Final = 1_000
 BATCH_ACTIONS_MAX: Final = 1_000
 BATCH_BYTES_MAX: Final = 768 * 1024
 LINE_BYTES_MAX: Final = 1024 * 1024
+EVENT_DEPTH_MAX: Final = 128
+"""Levels of JSON in an event of an export: what is imported must be readable on any stack."""
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 
 # A publisher that retries is recognised among at least this many latest events; about twice as

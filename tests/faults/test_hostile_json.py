@@ -163,7 +163,7 @@ def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared:
 
 HEADER = b'{"workspaced":"log","version":1,"log":"abc","catalogue":6}\n'
 EVENT = (
-    '{{"seq":1,"id":"e1","time":"2026-01-01T00:00:00.000000Z","source":"ui","type":"daemon_stopped",'
+    '{{"seq":1,"id":"e1","time":"2026-01-01T00:00:00.000000Z","source":"ui","vault":null,"type":"daemon_stopped",'
     '"data":{{"reason":{}}}}}\n'
 )
 EXPORTS: dict[str, bytes] = {
@@ -176,12 +176,21 @@ EXPORTS: dict[str, bytes] = {
     "deep": HEADER + EVENT.format(DEEP).encode(),
     "an unknown type that is deep": HEADER
     + EVENT.format(DEEP).replace("daemon_stopped", "from_the_future").encode(),
+    "as deep as the importer can just read": HEADER
+    + EVENT.format("[" * 960 + "]" * 960).replace("daemon_stopped", "from_the_future").encode(),
     "a deep field that nobody knows": HEADER + EVENT.format('"x","more":' + DEEP).encode(),
     "5000 digits": HEADER + EVENT.format('"x"').replace('"seq":1', f'"seq":{DIGITS}').encode(),
     "a negative sequence": HEADER + EVENT.format('"x"').replace('"seq":1', '"seq":-1').encode(),
     "invalid UTF-8": HEADER + EVENT.format('"\xff"').encode("latin-1"),
     "nothing": b"",
 }
+
+
+def test_row_27_the_export_that_the_hostile_ones_are_made_of_is_a_good_one(shared: Any, tmp_path: Path) -> None:
+    export = HEADER + EVENT.format('"x"').encode()
+    done = shared.cli("log", "import", "-", "--data-dir", str(tmp_path / "new"), stdin=export)
+    assert done.returncode == 0, done.stderr
+    assert shared.cli("replay", "-", stdin=export).returncode == 0
 
 
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=list(EXPORTS))

@@ -1,12 +1,9 @@
 """Lines out of a byte stream, bounded while they are read. No sockets here."""
 
-import re
-from typing import Final
+from workspaced_events.nesting import is_deeper
 
 from ..errors import RequestError
 from ..limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX
-
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class LineSplitter:
@@ -51,13 +48,5 @@ def check_depth(line: bytes) -> None:
     Raises:
         RequestError: INVALID_REQUEST.
     """
-    if line.count(b"[") + line.count(b"{") <= JSON_DEPTH_MAX:
-        return
-    depth = 0
-    for byte in _STRINGS.sub(b"", line):
-        if byte in b"[{":
-            depth += 1
-            if depth > JSON_DEPTH_MAX:
-                raise RequestError("INVALID_REQUEST", f"The JSON is nested deeper than {JSON_DEPTH_MAX}.")
-        elif byte in b"]}":
-            depth -= 1
+    if is_deeper(line, JSON_DEPTH_MAX):
+        raise RequestError("INVALID_REQUEST", f"The JSON is nested deeper than {JSON_DEPTH_MAX}.")
