@@ -50,6 +50,9 @@ FILL_EVENTS: Final = HISTORY_EVENTS_MAX + HISTORY_SLACK_EVENTS + 2 * ID_WINDOW_E
 FILL_CALLS: Final = 30_000
 """Each of its own, which leaves two blobs: more than the store of what was served keeps the names of."""
 
+FILL_EDITS: Final = 2 * NOTES
+"""So that the caches of the index hold all of it."""
+
 
 class Load(NamedTuple):
     """How long, how much, and what is filled before."""
@@ -61,6 +64,7 @@ class Load(NamedTuple):
     seed: int = 1
     fill_events: int = FILL_EVENTS
     fill_calls: int = FILL_CALLS
+    fill_edits: int = FILL_EDITS
     kills: bool = False
     growth_bytes_max: int = GROWTH_BYTES_MAX
     rate_share_min: float = RATE_SHARE_MIN
@@ -197,8 +201,22 @@ class Soak:
                 if number % (SCRIBE_WAITING_MAX // 4) == 0:
                     client.call("workspaced/calls", {"limit": 1})  # all so far is recorded
                 client.tool("get_note_by_reference", {"reference": f"nothing of that name {number}"})
-            for _ in range(self.load.fill_calls // 10):
-                client.call("tools/call", some_call(chance))
+            for number in range(self.load.fill_edits):
+                self.edit(chance, f"fill-{number}")
+                if number % 20 == 0:
+                    client.call("workspaced/reconcile")
+        ways = [threading.Thread(target=self._fill_caches, args=(each,)) for each in range(CALLERS)]
+        for each in ways:
+            each.start()
+        for each in ways:
+            each.join()
+
+    def _fill_caches(self, number: int) -> None:
+        """Every thread of the daemon has an index's connection with a cache of its own: several ask at once."""
+        chance = random.Random(number)
+        with contextlib.closing(self.connect()) as client:
+            for _ in range(self.load.fill_edits):
+                client.call("tools/call", chance.choice(seldom_called(chance)))
 
     # -- each minute --
 
@@ -250,26 +268,33 @@ OFTEN: Final = 20
 """So many times as often as the others these are called, which cost a tenth of them."""
 
 
+def often_called(chance: random.Random) -> list[dict[str, Any]]:
+    """The parameters of cheap calls of tools."""
+    note = f"n{chance.randrange(NOTES)}"
+    return [
+        {"name": "get_current_note", "arguments": {"includeLinks": True, "includeOutline": True}},
+        {"name": "get_note_by_reference", "arguments": {"reference": note}},
+        {"name": "get_note_by_reference", "arguments": {"reference": f"{note}.md", "includeMetadata": True}},
+        {"name": "get_note_by_reference", "arguments": {"reference": f"none {chance.random()}"}},
+        {"name": "get_navigation_history", "arguments": {}},
+        {"name": "get_context_manifest", "arguments": {}},
+    ]
+
+
+def seldom_called(chance: random.Random) -> list[dict[str, Any]]:
+    """The parameters of dear ones."""
+    return [
+        {"name": "get_workspace_context", "arguments": {}},
+        {"name": "get_workspace_context", "arguments": {"includeContent": True}},
+        {"name": "search_workspace", "arguments": {"query": f"word{chance.randrange(1_000)}"}},
+        {"name": "get_related_notes", "arguments": {"reference": f"n{chance.randrange(NOTES)}"}},
+        {"name": "get_workspace_summary", "arguments": {}},
+    ]
+
+
 def some_call(chance: random.Random) -> dict[str, Any]:
     """The parameters of some call of a tool."""
-    note = f"n{chance.randrange(NOTES)}"
-    often = [
-        ("get_current_note", {"includeLinks": True, "includeOutline": True}),
-        ("get_note_by_reference", {"reference": note}),
-        ("get_note_by_reference", {"reference": f"{note}.md", "includeMetadata": True}),
-        ("get_note_by_reference", {"reference": f"none {chance.random()}"}),
-        ("get_navigation_history", {}),
-        ("get_context_manifest", {}),
-    ]
-    others = [
-        ("get_workspace_context", {}),
-        ("get_workspace_context", {"includeContent": True}),
-        ("search_workspace", {"query": f"word{chance.randrange(1_000)}"}),
-        ("get_related_notes", {"reference": note}),
-        ("get_workspace_summary", {}),
-    ]
-    name, arguments = chance.choice(often * OFTEN + others)
-    return {"name": name, "arguments": arguments}
+    return chance.choice(often_called(chance) * OFTEN + seldom_called(chance))
 
 
 def a_note(chance: random.Random, title: str) -> str:

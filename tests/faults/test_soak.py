@@ -27,6 +27,7 @@ SECONDS = soak.Load(
     rate=10,
     fill_events=2_000,
     fill_calls=200,
+    fill_edits=20,
     growth_bytes_max=UNFILLED_BYTES_MAX,
     rate_share_min=0,  # a machine may be busy
 )

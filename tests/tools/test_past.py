@@ -2,6 +2,7 @@
 
 import importlib.util
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events import catalogue as c
+from workspaced_events.catalogue import ENTRY_OF
+from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
+from workspaced_events.moments import Moment
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.past import Past
+from workspaced_tools.recording import VERSION, Exchange, Recording
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).parents[1] / "past_world.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -458,3 +465,33 @@ def test_a_diff_between_two_past_moments(world: Any) -> None:
     told = world.told(calls[1], "get_note_diff", reference="a.md", sinceSeq=calls[0])
     assert told["data"]["diff"] == "@@ -1 +1 @@\n-one\n+two\n"
     assert code(world, calls[0], "get_note_diff", reference="a.md", sinceSeq=calls[1]) == "INVALID_ARGUMENT"
+
+
+def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at() -> None:
+    """Calls each of which asked for another note that was not there."""
+
+    class Named:
+        """Stands for `Recordings`: what each call asked is made here, and not read from blobs."""
+
+        notes = None
+
+        def of(self, called: c.ToolCalled) -> Recording:
+            asked = Exchange("resolve", msgspec.Raw(f'["none {called.tail}"]'.encode()), msgspec.Raw(b"{}"))
+            return Recording(VERSION, asked=(asked,))
+
+    def seconds(calls: int) -> float:
+        events = past_world.Events()
+        for seq in range(1, calls + 1):
+            data = c.ToolCalled(
+                "t", "agent", {}, seq - 1, "", 1, 1, True, event_time(seq * 1_000_000), seq - 1, "x"
+            )
+            made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
+            events.all.append(made)
+        past = Past(events, Named(), past_world.V, Moment(calls, event_time(10**15), lasts=True))  # type: ignore[arg-type]
+        begun = time.thread_time()
+        with pytest.raises(NotRecorded):
+            past.other_version(NoteId("a.md"), "")
+        return time.thread_time() - begun
+
+    short, long = (min(seconds(calls) for _ in range(3)) for calls in (2_000, 8_000))
+    assert long < 8 * short, (short, long)

@@ -26,10 +26,14 @@ DIRECTORY_DEPTH_MAX: Final = 64
 
 FRONT_MATTER_CHARS_MAX: Final = 65_536
 FRONT_MATTER_ALIASES_MAX: Final = 8
+FRONT_MATTER_OPEN_MAX: Final = 1_000
+"""Brackets that are open at once: the loader takes time by their square before it refuses more than 128."""
 FRONT_MATTER_NODES_MAX: Final = 50_000
 """What a text with few aliases may expand to; a list of the most characters has fewer values."""
 MARKDOWN_CHARS_MAX: Final = 1_048_576
 """Headings, links and tags are looked for in this much of a body: the parser takes up to 50 times its text."""
+CONTAINERS_PER_LINE_MAX: Final = 100
+"""Quotes and lists that begin in one line: the parser looks at each of them for every line that follows."""
 LINK_BYTES_MAX: Final = 4_096
 """A longer thing in brackets is no link."""
 LINK_TARGET_CHARS_MAX: Final = 1_024

@@ -105,6 +105,8 @@ class Past:
         self._own: Answers | None = self._answers_of(moment.call) if moment.call else None
         self._facts: dict[NoteId, Fact] = {}
         """The newest fact about a note, by the name it has at the moment."""
+        self._missing: set[NoteId] = set()
+        """Of those the notes that were looked for and not there."""
         self._titles: dict[NoteId, str] = {}
         """What notes were called of which there was no newer fact."""
         self._seen: dict[NoteId, list[tuple[Event, KeptNote]]] = {}
@@ -284,10 +286,11 @@ class Past:
 
     def _names_missing(self, exchange: Exchange) -> bool:
         """Whether the answer names a note that was not there any more when it was looked for later."""
-        missing = {note for note, fact in self._facts.items() if isinstance(fact, KeptFailure)}
-        if not missing:
+        if not self._missing:
             return False
-        return any(self._name(note) in missing for note in named_in(answer_of(exchange, self._recordings.notes)))
+        return any(
+            self._name(note) in self._missing for note in named_in(answer_of(exchange, self._recordings.notes))
+        )
 
     def _take_names(self, recording: Recording) -> None:
         for exchange in recording.asked:
@@ -313,9 +316,12 @@ class Past:
     def _know(self, called: NoteId, fact: Fact) -> None:
         """Notes a fact about the note of that name then, where no newer one is known."""
         note = self._name(called)
-        if note is not None:
-            unread = isinstance(fact, KeptFailure) and fact.code == ReadFailed.code
-            self._facts.setdefault(note, None if unread else fact)  # what failed once may not fail again
+        if note is None or note in self._facts:
+            return
+        unread = isinstance(fact, KeptFailure) and fact.code == ReadFailed.code
+        self._facts[note] = None if unread else fact  # what failed once may not fail again
+        if isinstance(fact, KeptFailure) and not unread:
+            self._missing.add(note)
 
     def _name(self, note: NoteId) -> NoteId | None:
         return self._names.get(note, note)

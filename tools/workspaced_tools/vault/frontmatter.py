@@ -15,13 +15,20 @@ from typing import Any
 import msgspec
 import ryaml
 
-from ..limits import ECHO_CHARS_MAX, FRONT_MATTER_ALIASES_MAX, FRONT_MATTER_CHARS_MAX, FRONT_MATTER_NODES_MAX
+from ..limits import (
+    ECHO_CHARS_MAX,
+    FRONT_MATTER_ALIASES_MAX,
+    FRONT_MATTER_CHARS_MAX,
+    FRONT_MATTER_NODES_MAX,
+    FRONT_MATTER_OPEN_MAX,
+)
 
 _OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n|\Z)")
 _CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*+(?:\r\n?|\n|\Z)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
 _ALIAS = re.compile(r"(?:^|[\s\[{,:?-])\*(?=[^\s\[\]{},*])", re.MULTILINE)
+_BRACKET = re.compile(r"[\[\]{}]")
 _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**64 - 1
 
 
@@ -66,6 +73,8 @@ def _load(raw: str) -> tuple[dict[str, Any], str | None]:
         return {}, f"Front matter has {len(raw)} characters; at most {FRONT_MATTER_CHARS_MAX} are read."
     if "&" in raw and "*" in raw and _aliases(raw) > FRONT_MATTER_ALIASES_MAX:
         return {}, f"Front matter has more than {FRONT_MATTER_ALIASES_MAX} aliases."
+    if _are_too_many_open(raw):
+        return {}, f"Front matter has more than {FRONT_MATTER_OPEN_MAX} brackets open at once."
     try:
         # The added line makes the loader's line numbers those of the file.
         value = ryaml.loads("\n" + raw)  # type: ignore[attr-defined]  # its package re-exports by a star
@@ -80,6 +89,17 @@ def _load(raw: str) -> tuple[dict[str, Any], str | None]:
 
 def _aliases(raw: str) -> int:
     return sum(1 for _ in _ALIAS.finditer(raw)) if _ANCHOR.search(raw) else 0
+
+
+def _are_too_many_open(raw: str) -> bool:
+    """Brackets in quotes count as well: nobody has so many there and closes none."""
+    if raw.count("[") + raw.count("{") <= FRONT_MATTER_OPEN_MAX:
+        return False
+    depth = deepest = 0
+    for bracket in _BRACKET.findall(raw):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest > FRONT_MATTER_OPEN_MAX
 
 
 def _name(value: object) -> str:

@@ -16,6 +16,7 @@ import pyromark
 from pyromark import Options
 
 from ..limits import (
+    CONTAINERS_PER_LINE_MAX,
     HEADING_CHARS_MAX,
     HEADINGS_PER_NOTE_MAX,
     LINK_BYTES_MAX,
@@ -38,6 +39,9 @@ _PARSER: Final = pyromark.Markdown(
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
+_MARK = r"[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
+"""Of a quote, or of a list's item."""
+_TOO_MANY_MARKS = re.compile(rf"(?m)^(?:{_MARK}){{{CONTAINERS_PER_LINE_MAX}}}(?P<rest>(?:{_MARK})++)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 # What Obsidian shows besides notes: a wikilink's name may hold other dots (`[[Node.js]]`).
@@ -185,8 +189,17 @@ def _readable(body: str) -> str:
 
 
 def _fed(readable: str) -> str:
-    """What the parser is given: it does not end an HTML block or a fence at a lone CR. No offset moves."""
-    return _LONE_CR.sub("\n", readable) if "\r" in readable else readable
+    """What the parser is given. No offset moves.
+
+    It does not end an HTML block or a fence at a lone CR; and what nests too deep in one line is text to it.
+    """
+    fed = _LONE_CR.sub("\n", readable) if "\r" in readable else readable
+    return _TOO_MANY_MARKS.sub(_as_text, fed)
+
+
+def _as_text(found: re.Match[str]) -> str:
+    begin = found.start("rest") - found.start()
+    return found[0][:begin] + "." * (len(found[0]) - begin)
 
 
 def _heading_text(parts: list[str]) -> str:

@@ -90,6 +90,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         if self._transport is None:
             return
+        _break_cycle(self._transport)
         self._transport = None
         self._waiting.clear()
         for timer in (self._partial_timer, self._unread_timer):
@@ -351,3 +352,9 @@ def _decode_params(method: Method, request: Request) -> Any:
 
 def _internal() -> WorkspacedError:
     return WorkspacedError("The daemon failed at this request; its log says more.", hint="Please report it.")
+
+
+def _break_cycle(transport: asyncio.Transport) -> None:
+    """asyncio's transport holds a method of its own: every connection that ended would stay in memory until the
+    garbage collector looks at what is old, which it all but never does. uvloop's holds none."""
+    getattr(transport, "__dict__", {}).pop("_read_ready_cb", None)

@@ -1,0 +1,142 @@
+"""Row 36: what a hostile text costs grows no faster than its length, whatever it repeats.
+
+Processor time of this thread for a text and for one of four times its length: linear work takes 4 times as long,
+quadratic work 16 times. Of several measurements the least counts, and no slack is added: the shorter text is long
+enough to take milliseconds.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.limits import (
+    FRONT_MATTER_CHARS_MAX,
+    LINKS_PER_NOTE_MAX,
+    MARKDOWN_CHARS_MAX,
+    TAGS_PER_NOTE_MAX,
+)
+from workspaced_tools.vault.markdown import link_contexts, word_count
+from workspaced_tools.vault.note import Note
+from workspaced_tools.vault.vault import Vault
+
+LONG = MARKDOWN_CHARS_MAX // 4
+SHORT = LONG // 4
+FRONT_LONG = FRONT_MATTER_CHARS_MAX - 100
+RATIO_MAX = 7.0
+"""A quadratic part that is a third of the linear one for SHORT is noticed; what is linear takes up to 5.1."""
+TURNS = 4
+
+REPEATED = [
+    *("[[", "[", "[a](", "`", "![", "[[a|", "](", "<!--", "$", "#", "> ", "- [", "*_", "\\["),
+    *("[[a]] ", "[a](b) ", "![[a]]", "![[", "[[a#^b", "]]", "[^a]", "[^", "[a]: b\n", "[a]:", "|a", "|-|\n", "||"),
+    *("**", "_", "~~", "==", "&", "&amp;", "<", "<a ", "</", "<![CDATA[", "<?", "{{", "%%", "$$", "$`", "```\n"),
+    *("\n", "\n\n", "\r", "\t", " ", "a ", "a\n", "- ", "1. ", "* a\n", "# a\n", "a\n=\n", "---\n", "- - ", ">>"),
+    *("#a ", "#a/", "#a#", "http://a ", "a@b.c ", "\\", "\\|", "é", "\u200b", "日", "👨\u200d", "'a", "a-", "\0"),
+]
+AROUND = [
+    ("- ", "a\n"),
+    ("1. ", "a\n"),
+    (">", "a\n"),
+    ("> - ", "a\n"),
+    ("[", "]"),
+    ("[[", "]]"),
+    ("(", ")"),
+    ("> ", "a\n"),
+    ("*", "a*"),
+    ("[a](", ")"),
+    ("`", "``"),
+    ("<", ">"),
+]
+FRONT = [
+    "a: b\n",
+    "- a\n",
+    "a: [",
+    "a: {",
+    "&a ",
+    "*a ",
+    "# \n",
+    "'",
+    '"',
+    ": ",
+    "? ",
+    "- - ",
+    "| \n",
+    "!a ",
+    "\t",
+    "...\n",
+]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    made = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10_000_000_000)
+    (tmp_path / "top.md").write_text("# Top\n")
+    made.reconcile()
+    yield made
+    made.close()
+
+
+def take(vault: Vault, note: NoteId) -> None:
+    """Everything that is ever found out about a note: what reading it, listing it and searching for it need."""
+    [found] = vault.read([note])
+    assert isinstance(found, Note)
+    assert found.title and found.front_matter is not None
+    assert len(found.markdown.links) <= LINKS_PER_NOTE_MAX and len(found.tags) <= TAGS_PER_NOTE_MAX
+    link_contexts(found.body, found.markdown.links)
+    word_count(found.body)
+    assert found.images is not None
+    assert [version.id for version in vault.changed([note]).created] == [note]
+
+
+def seconds(vault: Vault, text: str, name: str) -> float:
+    note = NoteId(f"{name}.md")
+    (vault.root.path / note).write_text(text)
+    begun = time.thread_time()
+    take(vault, note)
+    return time.thread_time() - begun
+
+
+def assert_linear(vault: Vault, text: Callable[[int], str], length: int = LONG) -> None:
+    """Measures until the ratio is right, TURNS times at most."""
+    short = long = 1e9
+    for turn in range(TURNS):
+        short = min(short, seconds(vault, text(length // 4), f"short-{turn}"))
+        long = min(long, seconds(vault, text(length), f"long-{turn}"))
+        if long < RATIO_MAX * short:
+            return
+    raise AssertionError(f"{short * 1e3:.1f} ms, and {long * 1e3:.1f} ms for four times as much")
+
+
+@pytest.mark.parametrize("unit", REPEATED, ids=ascii)
+def test_row_36_what_is_repeated_takes_linear_time(unit: str, vault: Vault) -> None:
+    assert_linear(vault, lambda length: "a " + unit * (length // len(unit)) + "\n[[top]]\n")
+
+
+@pytest.mark.parametrize(("opening", "closing"), AROUND, ids=ascii)
+def test_row_36_what_is_nested_takes_linear_time(opening: str, closing: str, vault: Vault) -> None:
+    each = len(opening) + len(closing)
+    assert_linear(vault, lambda length: opening * (length // each) + "a" + closing * (length // each) + "\n")
+
+
+@pytest.mark.parametrize("unit", FRONT, ids=ascii)
+def test_row_36_front_matter_takes_linear_time(unit: str, vault: Vault) -> None:
+    assert_linear(vault, lambda length: "---\n" + unit * (length // len(unit)) + "\n---\nbody\n", FRONT_LONG)
+
+
+def test_row_36_quadratic_work_would_be_noticed() -> None:
+    """By the same measure: an expression that looks from each character on to the end of the text."""
+    hostile = re.compile("a+b")
+
+    def quadratic(length: int) -> float:
+        text, best = "a" * (length // 32), 1e9
+        for _ in range(TURNS):
+            begun = time.thread_time()
+            assert hostile.search(text) is None
+            best = min(best, time.thread_time() - begun)
+        return best
+
+    assert quadratic(LONG) > RATIO_MAX * quadratic(SHORT)
