@@ -359,16 +359,37 @@ def test_a_vault_without_rules_leaves_no_file(folder: Folder, keeper: RulesKeepe
     assert keeper.load() is None and not keeper._path.exists()
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"garbage", b'{"text":1}', b'{"text":"a","notes":1,"version":9}', b"\xff"]
-)
-def test_a_file_of_kept_rules_that_cannot_be_read_counts_as_none(
+NOT_KEPT = [b"", b"garbage", b'{"text":1}', b'{"text":"a","notes":1,"version":9}', b"\xff"]
+
+
+@pytest.mark.parametrize("content", NOT_KEPT)
+def test_where_kept_rules_cannot_be_read_a_folder_without_rules_denies_everything_until_that_is_accepted(
     folder: Folder, keeper: RulesKeeper, content: bytes
 ) -> None:
     keeper._path.parent.mkdir(parents=True)
     keeper._path.write_bytes(content)
     policy = folder.policy(keeper=keeper)
-    assert policy.problem is None and not policy.denies("a.md")
+    policy.counted(10, folder.now_s)
+    assert policy.denies("open.md") and policy.problem is not None and "accept-rules" in policy.problem
+    assert folder.policy(keeper=keeper).denies("open.md"), "at the next start too"
+    policy.accept()
+    assert policy.problem is None and not policy.denies("open.md")
+    policy.counted(10, folder.now_s)
+    assert folder.policy(keeper=keeper).problem is None
+
+
+@pytest.mark.parametrize("content", NOT_KEPT)
+def test_where_kept_rules_cannot_be_read_the_folders_own_count(
+    folder: Folder, keeper: RulesKeeper, content: bytes
+) -> None:
+    keeper._path.parent.mkdir(parents=True)
+    keeper._path.write_bytes(content)
+    folder.write("private/\n")
+    policy = folder.policy(keeper=keeper)
+    assert policy.problem is None
+    assert policy.denies("private/plan.md") and not policy.denies("open.md")
+    policy.counted(10, folder.now_s)
+    assert keeper.load() == KeptRules("private/\n", 10)
 
 
 @pytest.mark.parametrize("restart", [True, False])

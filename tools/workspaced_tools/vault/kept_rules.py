@@ -24,6 +24,10 @@ class KeptRules(msgspec.Struct, frozen=True):
     version: int = _VERSION
 
 
+class RulesUnreadable(Exception):
+    """What was kept of a vault's rules cannot be read."""
+
+
 class RulesKeeper:
     """The file of one vault."""
 
@@ -31,15 +35,20 @@ class RulesKeeper:
         self._path = path
 
     def load(self) -> KeptRules | None:
-        """What was kept; None where nothing was, or it cannot be read."""
+        """What was kept; None where nothing was.
+
+        Raises:
+            RulesUnreadable: something was, and nobody knows what.
+        """
         try:
             kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=KeptRules)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            _log.warning("the rules last in force cannot be read: %s", error)
-            return None
-        return kept if kept.version == _VERSION else None
+            raise RulesUnreadable(str(error)) from None
+        if kept.version != _VERSION:
+            raise RulesUnreadable(f"they are of version {kept.version}")
+        return kept
 
     def save(self, kept: KeptRules) -> None:
         """Keeps these instead, durably. Where that fails the former ones stay."""

@@ -9,10 +9,12 @@ withholds. So everything fails closed:
   SETTLE_S, an empty or absent one for SETTLE_EMPTY_S: an editor may be in the middle of saving.
 - A folder that lost its rules together with half of its notes is taken for an unmounted disk: every note is
   denied until rules or notes return, or the person accepts the rules as they are. For this the rules last in force
-  are kept from one start to the next (see kept_rules).
+  are kept from one start to the next (see kept_rules). Where those cannot be read, a folder without rules is taken
+  for one that lost them.
 """
 
 import errno
+import logging
 import os
 import sys
 import threading
@@ -22,7 +24,7 @@ from typing import Final, NamedTuple
 
 from ..errors import ReadFailed
 from ..limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
-from .kept_rules import KeptRules, RulesKeeper
+from .kept_rules import KeptRules, RulesKeeper, RulesUnreadable
 from .note import Note
 from .paths import RootDirectory, VaultRoot
 from .privacy_flag import says_private
@@ -37,6 +39,11 @@ _LOST: Final = (
     f"{IGNORE_FILE} is gone together with most of the notes that were here. If the folder is meant to be like "
     "this, run `workspaced share accept-rules VAULT`."
 )
+_FORGOTTEN: Final = (
+    f"There is no {IGNORE_FILE}, and what is kept of the rules last in force cannot be read. If there are to be "
+    "no rules, run `workspaced share accept-rules VAULT`."
+)
+_log = logging.getLogger(__name__)
 
 
 class _Seen(NamedTuple):
@@ -93,8 +100,15 @@ class Policy:
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
         self._settings = compile_rules(self._deny, ignore_case=ignore_case)
-        self._kept = keeper.load() if keeper is not None else None
+        self._kept: KeptRules | None = None
         """The rules last in force for good, and how many notes there were then."""
+        self._is_forgotten = False
+        """Whether nobody knows what they were: their file cannot be read."""
+        try:
+            self._kept = keeper.load() if keeper is not None else None
+        except RulesUnreadable as error:
+            self._is_forgotten = True
+            _log.warning("the rules last in force cannot be read: %s", error)
         self._former: list[Rules] = [self._compiled(self._kept.text).rules] if self._kept is not None else []
         """In force beside the file's until that has settled: the last that had, then what the file was since."""
         self._read_rules: _Read | None = None
@@ -178,13 +192,14 @@ class Policy:
                 self._is_counted = not most_are_gone
                 self._is_lost = most_are_gone and not self._may_settle()
                 self._settle()
-            if not self._former and not self._is_lost:
+            if not self._former and not self._is_lost and not self._wants_rules():
                 self._keep(notes)
 
     def accept(self) -> None:
         """The person says that the folder is meant to be as it is now."""
         with self._lock:
-            self._is_lost, self._former, self._kept = False, [], None
+            self._kept = KeptRules("", 0) if self._is_forgotten else None
+            self._is_lost, self._is_forgotten, self._former = False, False, []
             self._settle()
 
     def _take(self, read: _Read) -> bool:
@@ -210,11 +225,17 @@ class Policy:
             self._former = []
         if self._is_lost:
             return self._put(EverythingDenied(_LOST))
+        if self._wants_rules():
+            return self._put(EverythingDenied(_FORGOTTEN))
         if not self._former:
             return self._put(read.rules)
         if read.text == "" and len(self._former) == 1:
             return self._put(self._former[0])
         return self._put(AnyOf([*self._former, read.rules]))
+
+    def _wants_rules(self) -> bool:
+        """Whether there is no file, and nobody knows whether there was one."""
+        return self._is_forgotten and self._read_rules is not None and self._read_rules.text == ""
 
     def _may_settle(self) -> bool:
         """Whether an absent file can mean that there are to be no rules."""
@@ -229,7 +250,7 @@ class Policy:
             return
         is_news = kept is None or kept.text != read.text or abs(kept.notes - notes) * 10 > kept.notes
         if is_news and (read.text or kept is not None):
-            self._kept = KeptRules(read.text, notes)
+            self._kept, self._is_forgotten = KeptRules(read.text, notes), False
             if self._keeper is not None:
                 self._keeper.save(self._kept)
 
