@@ -5,13 +5,19 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order.
 WORKERS ?= auto
 
-.PHONY: demo test check bench acceptance soak simulate faults mutants oracle schemas typescript clean
+.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas typescript clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
 
 test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# What must pass before a change lands: some 30 minutes on two processors.
+test-all: test
+	$(MAKE) faults EVERY=10
+	$(MAKE) mutants
+	$(MAKE) acceptance
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

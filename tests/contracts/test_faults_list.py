@@ -37,6 +37,16 @@ def planted() -> dict[str, Any]:
     return {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "tests" / "mutants").glob("*.toml")}
 
 
+def test_every_row_has_a_planted_fault() -> None:
+    """A finding of the attack is row 45 and its number."""
+    guarded = set()
+    for name, fault in planted().items():
+        found = re.findall(r"(row|finding) (\d+)", fault["guards"])
+        assert found, name
+        guarded |= {int(number) + (45 if kind == "finding" else 0) for kind, number in found}
+    assert set(numbers()) <= guarded
+
+
 def test_every_planted_fault_has_one_place_and_tests_that_are_there() -> None:
     for name, fault in planted().items():
         assert (ROOT / fault["file"]).read_text().count(fault["old"]) == 1, name

@@ -9,9 +9,9 @@ A fault is a file `NAME.toml` beside this one:
     new = "what stands there instead"
     killed_by = ["tests/faults/test_disk_faults.py::test_name"]
 
-The faults are planted in a copy of the tree, one after the other. Each must make one of its tests fail; one that
-no test notices, or that cannot be planted, makes this program end with 1. With names (`run.py row-04 row-17`)
-only those are planted.
+The faults are planted in copies of the tree, one copy a processor, one fault at a time. Each must make one of its
+tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With names
+(`run.py row-04 row-17`) only those are planted.
 """
 
 import json
@@ -22,7 +22,9 @@ import sys
 import tempfile
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
@@ -90,25 +92,38 @@ def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
     return line if found == "killed" else {**line, "breaks": mutant.breaks, "output": output}
 
 
+def copied_to(tree: Path) -> Path:
+    """Copies what the tests need of this tree."""
+    tree.mkdir()
+    for each in COPIED:
+        place = ROOT / each
+        if place.is_dir():
+            shutil.copytree(place, tree / each, ignore=NOT_COPIED)
+        else:
+            shutil.copy(place, tree / each)
+    return tree
+
+
 def main(names: list[str]) -> int:
     wanted = [each for each in mutants() if not names or each.name in names]
     if missing := set(names) - {each.name for each in wanted}:
         sys.stderr.write(f"There is no mutant {', '.join(sorted(missing))}.\n")
         return 2
-    survived = 0
-    with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
-        tree = Path(directory)
-        for each in COPIED:
-            place = ROOT / each
-            (shutil.copytree if place.is_dir() else shutil.copy)(
-                place, tree / each, **({"ignore": NOT_COPIED} if place.is_dir() else {})
-            )
-        for mutant in wanted:
+    count = min(os.cpu_count() or 1, len(wanted))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as directory, ThreadPoolExecutor(count) as workers:
+        trees: SimpleQueue[Path] = SimpleQueue()
+        for number in range(count):
+            trees.put(copied_to(Path(directory) / str(number)))
+
+        def planted(mutant: Mutant) -> bool:
+            tree = trees.get()
             line = run(mutant, tree)
-            survived += line["is"] != "killed"
+            trees.put(tree)
             sys.stdout.write(json.dumps(line) + "\n")
             sys.stdout.flush()
-    return 1 if survived else 0
+            return line["is"] == "killed"
+
+        return 0 if all(list(workers.map(planted, wanted))) else 1
 
 
 if __name__ == "__main__":
