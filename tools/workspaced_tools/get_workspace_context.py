@@ -1,5 +1,6 @@
 """`get_workspace_context`: what the user has before them, in one answer."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, TypeGuard
 
@@ -14,7 +15,7 @@ from .notes_view import Facts, ShownNote, content_of, facts, note_entry, served_
 from .sharing import NAMES_ONLY, NameOnly
 from .tool import Answer, Arguments, Json, Model, Tool, Truncation
 from .vault.note import Note, NoteFailure
-from .view import VaultPort, View
+from .view import View
 
 CONTENT_CHARS_MIN: Final = 100
 """Less room than this is not worth a beginning of a note."""
@@ -111,7 +112,8 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
     listed = [*members, *(note for note, _ in recents)]
     distinct = list(dict.fromkeys(listed))
-    frame = _Frame(arguments, state, dict(zip(distinct, vault.read(distinct), strict=True)), listed)
+    found = dict(zip(distinct, vault.read(distinct), strict=True))
+    frame = _Frame(arguments, state, found, listed)
     if view.sharing == "names":
         frame.warnings.append(NAMES_ONLY)
 
@@ -137,7 +139,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
         "temporaryTabs": _present(shown_tabs),
         "activeTabId": active_tab if any(tab.id == active_tab for tab in tabs) else None,
         "recentNotes": _present([frame.recent(note, at) for note, at in recents]),
-        "selection": _selection(state, vault),
+        "selection": _selection(state, found),
         "vaultInfo": _vault_info(view),
         "summary": {
             "totalNotes": len(set(members)),
@@ -251,10 +253,10 @@ def _present(entries: list[Json | None]) -> list[Json]:
     return [entry for entry in entries if entry is not None]
 
 
-def _selection(state: VaultState, vault: VaultPort) -> Json | None:
+def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) -> Json | None:
     """The selection, while its note is there: of one that is gone nobody can tell whether it would be shown."""
     selection = state.selection
-    if selection is None or vault.names([selection.note]) == [None]:
+    if selection is None or isinstance(found.get(selection.note), NoteFailure):
         return None
     shown: Json = {
         "note": selection.note,
