@@ -231,7 +231,7 @@ def test_inputs_that_are_none_are_damage(log: Log, content: bytes) -> None:
     with pytest.raises(LogDamaged):
         inputs_of(OTHER, texts_in(log.blobs.get))
     log.forge(0, inputs_sha256=OTHER)
-    assert log.outcomes()[0] is Outcome.NOT_RECORDED
+    assert log.outcomes()[0] is Outcome.DAMAGED
 
 
 def test_a_conversation_that_the_log_does_not_know_is_not_recorded(log: Log) -> None:
