@@ -257,7 +257,7 @@ def difference(one: str, other: str) -> str:
     return " / ".join(text[max(0, place - 100) : place + 200] for text in (one, other))
 
 
-def same(one: World, other: World) -> None:
+def assert_same(one: World, other: World) -> None:
     """Asks both worlds everything."""
     for (question, answer), (asked, expected) in zip(one.answers(), other.answers(), strict=True):
         assert question == asked
@@ -307,7 +307,7 @@ def test_nothing_tells_the_worlds_apart(worlds: Callable[[str], tuple[World, Wor
     ]
     for number, step in enumerate(story):
         if step == "ask":
-            same(one, other)
+            assert_same(one, other)
         else:
             happens(step, number, one, other)
 
@@ -319,16 +319,16 @@ def test_an_unmounted_vault_tells_the_worlds_apart_no_more(
     one, other = worlds(by)
     happens("show home", 0, one, other)
     happens("show the secret", 0, one, other)
-    same(one, other)
+    assert_same(one, other)
     for world in (one, other):
         world.unmount()
     for step in ("reconcile", "crash and lose the index"):
         happens(step, 0, one, other)
-        same(one, other)
+        assert_same(one, other)
     for world in (one, other):
         world.mount()
         world.reconcile()
-    same(one, other)
+    assert_same(one, other)
 
 
 @settings(
@@ -347,6 +347,6 @@ def test_no_story_tells_the_worlds_apart(
     one, other = worlds(by)
     for step, number in [*story, ("ask", 0)]:
         if step == "ask":
-            same(one, other)
+            assert_same(one, other)
         else:
             happens(step, number, one, other)
