@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
-from workspaced_events.blobs import BlobTrouble
 from workspaced_events.errors import LogDamaged
 from workspaced_events.showing import shown as shown
 
@@ -20,6 +19,9 @@ from ..errors import NoDaemon, SettingsInvalid
 from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..on_demand import reach_or_start
 from ..sync_client import SyncClient, connect, socket_from_environment
+
+if TYPE_CHECKING:
+    from workspaced_events.blobs import BlobTrouble
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -236,7 +238,7 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         aside.unlink(missing_ok=True)
 
 
-def complain_of_blobs(damaged: Sequence[BlobTrouble]) -> None:
+def complain_of_blobs(damaged: "Sequence[BlobTrouble]") -> None:
     """Names every damaged text of a log.
 
     Raises:
