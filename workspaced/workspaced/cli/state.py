@@ -4,8 +4,6 @@ from typing import Any
 
 import click
 
-from workspaced_events.until import sequence
-
 from .common import at_option, daemon, daemon_options, json_option, print_json, print_warnings, shown
 
 
@@ -18,11 +16,12 @@ def state_command(
     at: int | str | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """What the user is looking at, folded from the log."""
-    from workspaced_events.until import also_named
-
     with daemon(socket_path, workspace) as client:
         state = client.state(at=at, vault=of_vault)
-    print_warnings(also_named(str(at), state.get("alsoAt", ())))
+    if "alsoAt" in state:
+        from workspaced_events.until import also_named
+
+        print_warnings(also_named(str(at), state["alsoAt"]))
     if as_json:
         print_json(state)
     else:
@@ -46,9 +45,11 @@ def watch_command(
     since: str | None, types: tuple[str, ...], socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """Follow events as they are recorded, until Ctrl-C."""
+    from workspaced_events.until import sequence
+
+    seq = sequence(since) if since is not None else None
+    start = since if seq is None else seq
     with daemon(socket_path, workspace) as client:
-        seq = sequence(since) if since is not None else None
-        start = since if seq is None else seq
         for notice in client.events(since=start, types=types or None):
             if notice.method == "workspaced/gap":
                 click.echo(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
