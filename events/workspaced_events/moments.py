@@ -94,13 +94,16 @@ class LogMoments:
         state: WorkspaceState = EMPTY,
         clock: Clock = system_clock,
         steps: Callable[[], Sequence[ClockStep]] = tuple,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         """
         Args:
             state: the fold at the log's present tail; the empty one: all is folded from the start.
             clock: the time on the log's timeline.
             steps: where the log's clock was set so far.
+            check: asked before events are read; raises where nobody waits for them any more.
         """
+        self._check = check
         self._log = log
         self._clock = clock
         self._steps = steps
@@ -127,7 +130,7 @@ class LogMoments:
     def after(self, seq: int) -> Iterator[Event]:
         """The events after `seq`, oldest first."""
         size = _PAGE_EVENTS
-        while events := self._log.read(seq + 1, size, _PAGE_BYTES_MAX):
+        while events := self._read(seq + 1, size):
             yield from events
             seq = events[-1].seq
             size = min(2 * size, READ_EVENTS_MAX)
@@ -173,12 +176,16 @@ class LogMoments:
             self._folded.popitem(last=False)
 
     def _event(self, seq: int) -> Event:
-        return self._log.read(seq, 1, _PAGE_BYTES_MAX)[0]
+        return self._read(seq, 1)[0]
+
+    def _read(self, first: int, limit: int) -> list[Event]:
+        self._check()
+        return self._log.read(first, limit, _PAGE_BYTES_MAX)
 
     def _page(self, first: int, last: int) -> list[Event]:
         events: list[Event] = []
         while first <= last:
-            events += self._log.read(first, last - first + 1, _PAGE_BYTES_MAX)
+            events += self._read(first, last - first + 1)
             first = events[-1].seq + 1
         return events
 

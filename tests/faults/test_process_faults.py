@@ -114,7 +114,9 @@ def test_row_21_a_question_about_the_past_that_takes_long_does_not_keep_it_from_
     running.env.update(slow)
     running.start()
     moment = {} if tool == "get_note_diff" else {"at": seq + 1}
-    running.wire().request("tools/call", {"name": tool, "arguments": {"reference": "Note 1.md", **moment}})
+    wire = running.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "agent"}})
+    wire.request("tools/call", {"name": tool, "arguments": {"reference": "a", **moment}})
     while not seen.exists():
         assert running.process.poll() is None, running.stderr
     before = time.monotonic()

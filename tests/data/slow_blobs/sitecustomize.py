@@ -1,4 +1,4 @@
-"""Python imports this first where its folder is on PYTHONPATH: reading a blob of what was served takes SLOW_BLOB_S.
+"""Python imports this first where its folder is on PYTHONPATH: reading a served blob takes SLOW_BLOB_S seconds.
 
 The file that SLOW_BLOB_SEEN names is there once the first of them was asked for.
 """
