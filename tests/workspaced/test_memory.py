@@ -131,10 +131,33 @@ def test_mcp_leaves_nothing_that_only_the_collector_removes(
     assert sum(uncollected.objects()["left"].values()) <= LEFT_MAX
 
 
+def test_a_call_for_an_active_note_that_is_gone_leaves_nothing_that_only_the_collector_removes(
+    uncollected: Uncollected,
+) -> None:
+    wire = uncollected.running.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "agent"}})
+    gone = [{"type": "active_note_set", "data": {"note": "gone.md"}}]
+    there = [{"type": "active_note_set", "data": {"note": "b.md"}}]
+    wire.ask("workspaced/publish", {"actions": gone})
+    asked = [tool(name) for name in ("get_current_note", "get_related_notes")]
+    asked.append(tool("get_note_by_reference", reference="gone.md"))
+    try:
+        for turn in (5, CALLS):
+            uncollected.objects()
+            for method, params in asked:
+                ask(wire, method, params, turn)
+    finally:
+        wire.ask("workspaced/publish", {"actions": there})
+    left = uncollected.objects()["left"]
+    assert sum(left.values()) <= LEFT_MAX, left
+
+
+HALF_A_LINE = b'{"jsonrpc":"2.0","id"'
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],
     "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
     "subscribes": [("workspaced/subscribe", {})],
+    "leaves amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
     "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
 }
 
@@ -149,6 +172,7 @@ def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
             with uncollected.running.wire() as wire:
                 for method, params in CONNECTIONS[kind]:
                     wire.ask(method, params)
+                wire.send(HALF_A_LINE if kind == "leaves amid a line" else b"")
         while uncollected.client.call("workspaced/status")["queues"]["connections"] > 1:
             pass
     left = uncollected.objects()["left"]
