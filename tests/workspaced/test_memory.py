@@ -134,20 +134,20 @@ def test_mcp_leaves_nothing_that_only_the_collector_removes(
 def test_a_call_for_an_active_note_that_is_gone_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected,
 ) -> None:
+    gone = uncollected.running.vault / "gone.md"
+    gone.write_text("# Gone\n")
     with uncollected.running.wire() as wire:
         wire.ask("workspaced/hello", {"client": {"name": "agent"}})
-        gone = [{"type": "active_note_set", "data": {"note": "gone.md"}}]
-        there = [{"type": "active_note_set", "data": {"note": "b.md"}}]
-        wire.ask("workspaced/publish", {"actions": gone})
-        asked = [tool(name) for name in ("get_current_note", "get_related_notes")]
-        asked.append(tool("get_note_by_reference", reference="gone.md"))
-        try:
-            for turn in (5, CALLS):
-                uncollected.objects()
-                for method, params in asked:
-                    ask(wire, method, params, turn)
-        finally:
-            wire.ask("workspaced/publish", {"actions": there})
+        wire.ask("workspaced/reconcile", {})
+        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": gone.name}}]})
+        wire.ask(*tool("get_current_note"))
+        gone.unlink()
+        refused = wire.ask(*tool("get_current_note"))["result"]["structuredContent"]
+        assert refused["code"] == "NOTE_NOT_FOUND"
+        for turn in (5, CALLS):
+            uncollected.objects()
+            ask(wire, *tool("get_current_note"), turn)
+        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": "b.md"}}]})
     left = uncollected.objects()["left"]
     assert sum(left.values()) <= LEFT_MAX, left
 
