@@ -21,9 +21,9 @@ from .recording import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recordin
 from .replaying import Blob, Notes, read_recording
 from .view import NoteRef, Resolution
 
-RECORDINGS_READ_MAX: Final = 20_000
+RECORDINGS_READ_MAX: Final = 5_000
 """So many recordings are read for one question about the past,"""
-RECORDINGS_BYTES_MAX: Final = 32 * 1024 * 1024
+RECORDINGS_BYTES_MAX: Final = 8 * 1024 * 1024
 """and so many bytes of them."""
 _KEPT_BYTES_MAX: Final = 12 * 1024 * 1024
 _OVERHEAD: Final = 3
