@@ -12,12 +12,13 @@ from .clock import Clock, system_clock
 from .clock_steps import ClockStep, Stretch, naming, stretches
 from .errors import InvalidArgument
 from .fold import apply
-from .limits import READ_EVENTS_MAX
 from .state import EMPTY, WorkspaceState
 from .until import parse_until
 
 _PAGE_EVENTS: Final = 256
-"""The first page that is read; each further one is twice as large, up to READ_EVENTS_MAX."""
+"""The first page that is read; each further one is twice as large,"""
+_PAGE_EVENTS_MAX: Final = 2_000
+"""up to this: a page of 10,000 decoded events would take 10 MB, and every thread that looks back holds two."""
 _PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 _STRIDE_EVENTS: Final = 20_000
 """Of so many events folded one state is kept."""
@@ -125,7 +126,7 @@ class LogMoments:
             page = self._page(max(1, seq - size + 1), seq)
             yield from reversed(page)
             seq = page[0].seq - 1
-            size = min(2 * size, READ_EVENTS_MAX)
+            size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def after(self, seq: int) -> Iterator[Event]:
         """The events after `seq`, oldest first."""
@@ -133,7 +134,7 @@ class LogMoments:
         while events := self._read(seq + 1, size):
             yield from events
             seq = events[-1].seq
-            size = min(2 * size, READ_EVENTS_MAX)
+            size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def moment(self, at: int | str) -> Moment:
         """The moment that a sequence or an ISO 8601 time (UTC without an offset) names.
