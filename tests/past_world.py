@@ -26,8 +26,9 @@ from workspaced_events.state import EMPTY, WorkspaceState
 from workspaced_events.until import parse_until
 from workspaced_events.visits import Visit, visits_of
 from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.past import Past, Recordings
+from workspaced_tools.past import Past
 from workspaced_tools.past_vault import PastVault, PastVersions
+from workspaced_tools.recalled import Recordings
 from workspaced_tools.recording import Tape, recorded
 from workspaced_tools.sharing import shared_view
 from workspaced_tools.tool import payload_of, run

@@ -50,6 +50,8 @@ FILL_EVENTS: Final = HISTORY_EVENTS_MAX + HISTORY_SLACK_EVENTS + 2 * ID_WINDOW_E
 FILL_CALLS: Final = 30_000
 """Each of its own, which leaves two blobs: more than the store of what was served keeps the names of."""
 
+FILL_PAST: Final = 80
+"""Questions about as many moments: more than the log keeps states of. One reads more recordings than are kept."""
 FILL_EDITS: Final = 2 * NOTES
 """So that the caches of the index hold all of it."""
 
@@ -65,6 +67,7 @@ class Load(NamedTuple):
     fill_events: int = FILL_EVENTS
     fill_calls: int = FILL_CALLS
     fill_edits: int = FILL_EDITS
+    fill_past: int = FILL_PAST
     kills: bool = False
     growth_bytes_max: int = GROWTH_BYTES_MAX
     rate_share_min: float = RATE_SHARE_MIN
@@ -205,6 +208,8 @@ class Soak:
                 self.edit(chance, f"fill-{number}")
                 if number % 20 == 0:
                     client.call("workspaced/reconcile")
+            for _ in range(self.load.fill_past):
+                client.call("tools/call", chance.choice(asked_of_the_past(chance)))
         ways = [threading.Thread(target=self._fill_caches, args=(each,)) for each in range(CALLERS)]
         for each in ways:
             each.start()
@@ -268,6 +273,10 @@ OFTEN: Final = 20
 """So many times as often as the others these are called, which cost a tenth of them."""
 
 
+PAST_SHARE: Final = 0.001
+"""Of the calls that look back."""
+
+
 def often_called(chance: random.Random) -> list[dict[str, Any]]:
     """The parameters of cheap calls of tools."""
     note = f"n{chance.randrange(NOTES)}"
@@ -292,8 +301,19 @@ def seldom_called(chance: random.Random) -> list[dict[str, Any]]:
     ]
 
 
+def asked_of_the_past(chance: random.Random) -> list[dict[str, Any]]:
+    """The parameters of calls that look back: each may take more than a second."""
+    note, at = f"n{chance.randrange(NOTES)}", chance.randrange(1, FILL_EVENTS)
+    return [
+        {"name": "get_note_diff", "arguments": {"reference": note}},
+        {"name": "get_note_by_reference", "arguments": {"reference": note, "at": at}},
+    ]
+
+
 def some_call(chance: random.Random) -> dict[str, Any]:
     """The parameters of some call of a tool."""
+    if chance.random() < PAST_SHARE:
+        return chance.choice(asked_of_the_past(chance))
     return chance.choice(often_called(chance) * OFTEN + seldom_called(chance))
 
 

@@ -12,12 +12,13 @@ from .clock import Clock, system_clock
 from .clock_steps import ClockStep, Stretch, naming, stretches
 from .errors import InvalidArgument
 from .fold import apply
-from .limits import READ_EVENTS_MAX
 from .state import EMPTY, WorkspaceState
 from .until import parse_until
 
 _PAGE_EVENTS: Final = 256
-"""The first page that is read; each further one is twice as large, up to READ_EVENTS_MAX."""
+"""The first page that is read; each further one is twice as large,"""
+_PAGE_EVENTS_MAX: Final = 2_000
+"""up to this: a page of 10,000 decoded events would take 10 MB, and every thread that looks back holds two."""
 _PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 _STRIDE_EVENTS: Final = 20_000
 """Of so many events folded one state is kept."""
@@ -94,13 +95,16 @@ class LogMoments:
         state: WorkspaceState = EMPTY,
         clock: Clock = system_clock,
         steps: Callable[[], Sequence[ClockStep]] = tuple,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         """
         Args:
             state: the fold at the log's present tail; the empty one: all is folded from the start.
             clock: the time on the log's timeline.
             steps: where the log's clock was set so far.
+            check: asked before events are read; raises where nobody waits for them any more.
         """
+        self._check = check
         self._log = log
         self._clock = clock
         self._steps = steps
@@ -122,15 +126,15 @@ class LogMoments:
             page = self._page(max(1, seq - size + 1), seq)
             yield from reversed(page)
             seq = page[0].seq - 1
-            size = min(2 * size, READ_EVENTS_MAX)
+            size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def after(self, seq: int) -> Iterator[Event]:
         """The events after `seq`, oldest first."""
         size = _PAGE_EVENTS
-        while events := self._log.read(seq + 1, size, _PAGE_BYTES_MAX):
+        while events := self._read(seq + 1, size):
             yield from events
             seq = events[-1].seq
-            size = min(2 * size, READ_EVENTS_MAX)
+            size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def moment(self, at: int | str) -> Moment:
         """The moment that a sequence or an ISO 8601 time (UTC without an offset) names.
@@ -173,12 +177,16 @@ class LogMoments:
             self._folded.popitem(last=False)
 
     def _event(self, seq: int) -> Event:
-        return self._log.read(seq, 1, _PAGE_BYTES_MAX)[0]
+        return self._read(seq, 1)[0]
+
+    def _read(self, first: int, limit: int) -> list[Event]:
+        self._check()
+        return self._log.read(first, limit, _PAGE_BYTES_MAX)
 
     def _page(self, first: int, last: int) -> list[Event]:
         events: list[Event] = []
         while first <= last:
-            events += self._log.read(first, last - first + 1, _PAGE_BYTES_MAX)
+            events += self._read(first, last - first + 1)
             first = events[-1].seq + 1
         return events
 

@@ -94,6 +94,37 @@ def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(
     verified(running, many.acknowledged)
 
 
+SLOW_BLOBS = Path(__file__).parents[1] / "data" / "slow_blobs"
+
+
+@pytest.mark.parametrize("tool", ["get_note_diff", "get_note_by_reference"])
+def test_row_21_a_question_about_the_past_that_takes_long_does_not_keep_it_from_ending(
+    daemon: Any, tool: str, record_property: Any
+) -> None:
+    running = daemon("--no-watch")
+    seen = running.root / "seen"
+    path = os.pathsep.join([str(SLOW_BLOBS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    slow = {"PYTHONPATH": path, "SLOW_BLOB_S": "0.2", "SLOW_BLOB_SEEN": str(seen)}
+    with running.connect() as client:
+        for number in range(100):
+            client.tool("get_note_by_reference", {"reference": f"none {number}"})
+        client.call("workspaced/calls", {"limit": 1})  # all so far is recorded
+        seq = client.call("workspaced/status")["seq"]
+    assert running.stop() == 0
+    running.env.update(slow)
+    running.start()
+    moment = {} if tool == "get_note_diff" else {"at": seq + 1}
+    wire = running.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "agent"}})
+    wire.request("tools/call", {"name": tool, "arguments": {"reference": "a", **moment}})
+    while not seen.exists():
+        assert running.process.poll() is None, running.stderr
+    before = time.monotonic()
+    assert running.stop() == 0
+    record_property("stop_s", round(time.monotonic() - before, 3))
+    assert time.monotonic() - before < 5
+
+
 # -- 22 --
 
 

@@ -28,6 +28,7 @@ SECONDS = soak.Load(
     fill_events=2_000,
     fill_calls=200,
     fill_edits=20,
+    fill_past=5,
     growth_bytes_max=UNFILLED_BYTES_MAX,
     rate_share_min=0,  # a machine may be busy
 )

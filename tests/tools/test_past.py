@@ -19,6 +19,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.moments import Moment
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.past import Past
+from workspaced_tools.recalled import taken_apart
 from workspaced_tools.recording import VERSION, Exchange, Recording
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).parents[1] / "past_world.py")
@@ -475,15 +476,15 @@ def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at()
 
         notes = None
 
-        def of(self, called: c.ToolCalled) -> Recording:
+        def of(self, called: c.ToolCalled, _reach: Any) -> Any:
             asked = Exchange("resolve", msgspec.Raw(f'["none {called.tail}"]'.encode()), msgspec.Raw(b"{}"))
-            return Recording(VERSION, asked=(asked,))
+            return taken_apart(Recording(VERSION, asked=(asked,)))
 
     def seconds(calls: int) -> float:
         events = past_world.Events()
         for seq in range(1, calls + 1):
             data = c.ToolCalled(
-                "t", "agent", {}, seq - 1, "", 1, 1, True, event_time(seq * 1_000_000), seq - 1, "x"
+                "t", "agent", {}, seq - 1, "", 1, 1, True, event_time(seq * 1_000_000), seq - 1, str(seq)
             )
             made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
             events.all.append(made)

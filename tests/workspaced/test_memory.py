@@ -131,10 +131,33 @@ def test_mcp_leaves_nothing_that_only_the_collector_removes(
     assert sum(uncollected.objects()["left"].values()) <= LEFT_MAX
 
 
+def test_a_call_for_an_active_note_that_is_gone_leaves_nothing_that_only_the_collector_removes(
+    uncollected: Uncollected,
+) -> None:
+    gone = uncollected.running.vault / "gone.md"
+    gone.write_text("# Gone\n")
+    with uncollected.running.wire() as wire:
+        wire.ask("workspaced/hello", {"client": {"name": "agent"}})
+        wire.ask("workspaced/reconcile", {})
+        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": gone.name}}]})
+        wire.ask(*tool("get_current_note"))
+        gone.unlink()
+        refused = wire.ask(*tool("get_current_note"))["result"]["structuredContent"]
+        assert refused["code"] == "NOTE_NOT_FOUND"
+        for turn in (5, CALLS):
+            uncollected.objects()
+            ask(wire, *tool("get_current_note"), turn)
+        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": "b.md"}}]})
+    left = uncollected.objects()["left"]
+    assert sum(left.values()) <= LEFT_MAX, left
+
+
+HALF_A_LINE = b'{"jsonrpc":"2.0","id"'
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],
     "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
     "subscribes": [("workspaced/subscribe", {})],
+    "leaves amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
     "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
 }
 
@@ -149,6 +172,7 @@ def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
             with uncollected.running.wire() as wire:
                 for method, params in CONNECTIONS[kind]:
                     wire.ask(method, params)
+                wire.send(HALF_A_LINE if kind == "leaves amid a line" else b"")
         while uncollected.client.call("workspaced/status")["queues"]["connections"] > 1:
             pass
     left = uncollected.objects()["left"]

@@ -5,7 +5,7 @@ between of which it did not see anything.
 """
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final, Protocol
 
@@ -47,8 +47,12 @@ class PastEvents(Protocol):
         ...
 
 
-def backwards(events: PastEvents, vault: VaultId, moment: Moment) -> Iterator[Event]:
+def backwards(
+    events: PastEvents, vault: VaultId, moment: Moment, ended: Callable[[Event], object]
+) -> Iterator[Event]:
     """The changes of notes and the calls, in the reverse order of their happening.
+
+    `ended` is given the last event that is looked at where that is not the log's first.
 
     Calls about other moments (`at`) are left out, and those during which the current vault may have become another
     one: their events are of the vault that was current when they were recorded.
@@ -56,7 +60,11 @@ def backwards(events: PastEvents, vault: VaultId, moment: Moment) -> Iterator[Ev
     until = _quiet_until(events, moment)
     waiting: list[tuple[int, str, int, Event]] = []
     """Calls that were made before the event looked at, by when that was."""
+    looked = 0
     for event in islice(events.before(min(until + LATE_EVENTS_MAX, events.tail)), SCAN_EVENTS_MAX):
+        looked += 1
+        if looked == SCAN_EVENTS_MAX and event.seq > 1:
+            ended(event)
         while waiting and waiting[-1][0] >= event.seq:
             yield waiting.pop()[-1]
         data = event.data

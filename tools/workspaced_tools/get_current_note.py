@@ -1,5 +1,6 @@
 """`get_current_note`: the note the user looks at, whole."""
 
+from functools import partial
 from typing import Any, Final
 
 from pydantic import Field
@@ -31,7 +32,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer:
     vault, state = served_vault(view)
     if state.active is None:
         raise NoActiveNote("No note currently active", hint="Open a note to use this tool")
-    missing = NoteNotFound("Active note not found", hint="The active note may have been deleted")
+    missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     asked = Asked(
         metadata=arguments.include_metadata,
         content=True,

@@ -1,6 +1,7 @@
 """`get_note_by_reference`: one note, named in whatever way the agent knows it."""
 
 import re
+from functools import partial
 from typing import Any, Final
 
 from pydantic import Field
@@ -66,7 +67,7 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
         offset=arguments.offset,
     )
     [found] = vault.read([note.id])
-    missing = NoteNotFound("Note not found", hint="The note was deleted just now; try another reference.")
+    missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
     answer = note_answer(found, missing, asked, vault, state)
     answer.data["resolvedBy"] = resolution.resolved_by
     answer.message = f"Resolved by {resolution.resolved_by}."

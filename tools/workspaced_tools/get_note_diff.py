@@ -1,6 +1,7 @@
 """`get_note_diff`: what of a note changed since it was shown or recorded."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from pydantic import Field
@@ -63,7 +64,7 @@ def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
     vault, state = served_vault(view)
     ref = only_note(vault.resolve(arguments.reference, state), arguments.reference, vault)
     [found] = vault.read([ref.id])
-    missing = NoteNotFound("Note not found", hint="The note was deleted just now; try another reference.")
+    missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):
         raise NotRecorded("No earlier version is shown", hint=NAMES_ONLY)
@@ -72,9 +73,8 @@ def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
 
 
 def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -> Answer:
-    gone = NoteNotFound("", hint="")
     try:
-        before: Note | None = note_or_error(then.note, missing=gone)
+        before: Note | None = note_or_error(then.note, missing=partial(NoteNotFound, ""))
     except NoteNotFound:
         before = None  # it was made since: all of it is new
     lines = list(unified(_lines(before), _lines(note)))

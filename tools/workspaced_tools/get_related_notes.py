@@ -17,6 +17,7 @@ path. A tag that every note has tells nothing. Archived notes come after all oth
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -132,10 +133,12 @@ def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
     """The note that is asked about."""
     if reference is not None:
         wanted = only_note(vault.resolve(reference, state), reference, vault).id
-        missing = NoteNotFound("Note not found", hint="The note was deleted just now; try another reference.")
+        missing = partial(
+            NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference."
+        )
     elif state.active is not None:
         wanted = state.active.id
-        missing = NoteNotFound("Active note not found", hint="The active note may have been deleted")
+        missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     else:
         raise NoActiveNote("No note currently active", hint="Open a note, or give a reference.")
     [found] = vault.read([wanted])

@@ -131,16 +131,18 @@ def served_vault(view: View) -> tuple[VaultPort, VaultState]:
     return view.vault, view.vault_state
 
 
-def note_or_error(found: Note | NoteFailure, *, missing: ToolError) -> Note:
-    """The note, or the failure as an error: `missing` where there is no such file.
+def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]) -> Note:
+    """The note, or the failure as an error: what `missing` makes where there is no such file.
+
+    It is made when it is raised: an error that a caller's frame holds keeps that frame, and so itself, in memory.
 
     Raises:
-        ToolError: `missing`, ReferenceOutsideVault, NotRecorded or ReadFailed.
+        ToolError: what `missing` makes, ReferenceOutsideVault, NotRecorded or ReadFailed.
     """
     if isinstance(found, Note):
         return found
     if found.code == NoteNotFound.code:
-        raise missing
+        raise missing()
     if found.code == ReferenceOutsideVault.code:
         raise ReferenceOutsideVault(
             found.message, hint="Links out of the vault are never followed; name another note."

@@ -25,19 +25,15 @@ from workspaced_events.moments import Moment
 
 from .backwards import SCAN_EVENTS_MAX, PastEvents, backwards
 from .errors import NoteNotFound, NotRecorded, ReadFailed
-from .recording import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording, question_json
-from .replaying import Answers, Blob, Notes, answer_of, raise_or_give, read_recording
+from .recalled import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Key, Reach, Recalled, Recordings
+from .recording import Exchange, Kept, KeptFailure, KeptNote, question_json
+from .replaying import Answers, answer_of, raise_or_give
 from .vault.note import Note, NoteFailure, StatKey
-from .view import SWITCHED_ON, NoteRef, Resolution, VersionAt
+from .view import SWITCHED_ON, NoteRef, VersionAt
 
-_READ_LIST: Final = msgspec.json.Decoder(list[Kept])
-_NAMES: Final = msgspec.json.Decoder(list[NoteRef | None])
-_ASKED_NAMES: Final = msgspec.json.Decoder(tuple[list[NoteId]])
 SCAN_AHEAD_EVENTS_MAX: Final = 20_000
 """How far ahead the bytes of a version are looked for that was only reported."""
-_RECORDINGS_MAX: Final = 500
-_ASKED_REFERENCE: Final = msgspec.json.Decoder(tuple[str])
-_RESOLUTION: Final = msgspec.json.Decoder(Resolution)
+FURTHER_BACK: Final = "A question looks no further back; ask about a moment near to when the note was read."
 _COARSE_CLOCK_NS: Final = 10_000_000
 """How far the time of a file's change may lie before the present."""
 
@@ -61,61 +57,43 @@ Fact = Kept | Reported | None
 _GONE: Final = "There is no such note."
 
 
-class Recordings:
-    """What calls read, out of the blobs that `tool_called` events name. Bounded; shared between moments."""
-
-    def __init__(self, blob: Blob) -> None:
-        self._blob = blob
-        self._known: dict[str, Recording | None] = {}
-        self.notes = Notes(blob)
-
-    def of(self, called: ToolCalled) -> Recording | None:
-        """What a call read of the vault; None where that is not kept, or was shown in part."""
-        name = called.inputs_sha256
-        if name is None:
-            return None
-        if name not in self._known:
-            if len(self._known) >= _RECORDINGS_MAX:
-                self._known.clear()
-            self._known[name] = self._read(name)
-        return self._known[name]
-
-    def _read(self, name: str) -> Recording | None:
-        content = self._blob(name)
-        try:
-            recording = read_recording(content, name) if content is not None else None
-        except (LogDamaged, NotRecorded):
-            return None
-        return recording if recording is not None and recording.level == "all" and recording.served else None
-
-
 class NotAsked(Exception):
     """The call whose moment it is did not ask that; or it is the moment of none."""
 
 
 class Past:
-    """What is known of one vault at one moment. For one thread at a time."""
+    """What is known of one vault at one moment. For one thread at a time.
+
+    It looks back until it has read RECORDINGS_READ_MAX recordings or RECORDINGS_BYTES_MAX of them, or looked at
+    SCAN_EVENTS_MAX events; what is not found then is not recorded.
+    """
 
     def __init__(self, events: PastEvents, recordings: Recordings, vault: VaultId, moment: Moment) -> None:
         self._events = events
         self._recordings = recordings
         self._vault = vault
         self._moment = moment
-        self._older = backwards(events, vault, moment)
+        self._older = backwards(events, vault, moment, self._end)
+        self._reach = Reach(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
+        self._end_time: str | None = None
+        """How far back it was looked, where the log goes on before."""
+        self._taken: set[str] = set()
+        """The recordings taken in since the last change."""
         self._own: Answers | None = self._answers_of(moment.call) if moment.call else None
         self._facts: dict[NoteId, Fact] = {}
         """The newest fact about a note, by the name it has at the moment."""
-        self._missing: set[NoteId] = set()
-        """Of those the notes that were looked for and not there."""
+        self._missing: dict[NoteId, int] = {}
+        """Of those the notes that were looked for and not there, numbered."""
         self._titles: dict[NoteId, str] = {}
         """What notes were called of which there was no newer fact."""
         self._seen: dict[NoteId, list[tuple[Event, KeptNote]]] = {}
         """All versions that were read, and the calls that did, the newest first."""
         self._ahead: dict[NoteId, list[KeptNote]] | None = None
         """What was read after the moment."""
-        self._asked: dict[tuple[str, bytes], Exchange] = {}
-        self._fresh: set[tuple[str, bytes]] = set()
-        """Questions answered after the last change that is known of."""
+        self._asked: dict[Key, Exchange] = {}
+        self._fresh: dict[Key, int] = {}
+        """Questions answered after the last change that is known of, and how many notes were known to be missing
+        by what was found later."""
         self._names: dict[NoteId, NoteId | None] = {}
         """What a note of an earlier moment is called at the moment; None: gone."""
         self._moved = False
@@ -150,7 +128,7 @@ class Past:
             return self._recordings.notes.note(replace(fact, id=note))
         if isinstance(fact, KeptFailure):
             return NoteFailure(note, fact.code, fact.message)
-        raise NotRecorded(f"No version of {note} at that moment is recorded", hint=SWITCHED_ON)
+        raise self._not_recorded(f"No version of {note} at that moment is recorded")
 
     def title(self, note: NoteId) -> str | None:
         """What the note was called; None where it did not exist.
@@ -179,7 +157,7 @@ class Past:
                     return VersionAt(event.seq, event.time, self._recordings.notes.note(replace(kept, id=note)))
             looked = len(seen)
             if not self._look_back():
-                raise NotRecorded(f"No other version of {note} is recorded", hint=SWITCHED_ON)
+                raise self._not_recorded(f"No other version of {note} is recorded")
 
     def answer(self, ask: str, *question: Any) -> Any:
         """What the same question was answered last.
@@ -191,8 +169,23 @@ class Past:
         while key not in self._asked and not self._moved and self._look_back():
             pass
         if key not in self._fresh:
-            raise not_recorded(ask)
-        return raise_or_give(answer_of(self._asked[key], self._recordings.notes))
+            raise self.nobody_asked(ask)
+        answer = answer_of(self._asked[key], self._recordings.notes)
+        if self._names_missing(answer, self._fresh[key]):
+            raise self.nobody_asked(ask)
+        return raise_or_give(answer)
+
+    def nobody_asked(self, ask: str) -> NotRecorded:
+        """The failure of a question that no call asked; the same where one did and its answer may not be shown."""
+        while not self._moved and self._look_back():
+            pass
+        what = "that reference meant" if ask == "resolve" else f"{ask} answered"
+        return self._not_recorded(f"What {what} at that moment is not recorded")
+
+    def _not_recorded(self, message: str) -> NotRecorded:
+        if self._end_time is None:
+            return NotRecorded(message, hint=SWITCHED_ON)
+        return NotRecorded(f"{message} as far back as {self._end_time}", hint=FURTHER_BACK)
 
     def note_count(self) -> int | None:
         """How many notes there were; None where that is not known."""
@@ -222,11 +215,15 @@ class Past:
 
     def _answers_of(self, seq: int) -> Answers | None:
         called = next(self._events.before(seq)).data
-        recording = self._recordings.of(called)
+        recalled = self._recordings.of(called)
         try:
-            return Answers(recording.asked, self._recordings.notes) if recording is not None else None
+            return Answers(recalled.recording.asked, self._recordings.notes) if recalled is not None else None
         except (LogDamaged, NotRecorded):  # texts of it are not kept any more
             return None
+
+    def _end(self, event: Event) -> None:
+        """This event is the last one that is looked at."""
+        self._end_time = event.time
 
     def _look_back(self) -> bool:
         """Takes in one more event; False where there is none."""
@@ -235,10 +232,10 @@ class Past:
             return False
         data = event.data
         if isinstance(data, ToolCalled):
-            if (recording := self._recordings.of(data)) is not None:
-                self._take(event, data, recording)
+            self._take_call(event, data)
             return True
         self._moved = True
+        self._taken.clear()
         if isinstance(data, c.NoteRenamed):
             self._rename(data.from_, data.to)
         elif isinstance(data, c.NoteDeleted):
@@ -248,33 +245,44 @@ class Past:
         self._recounted |= isinstance(data, c.NoteRenamed | c.NoteDeleted | c.NoteCreated)
         return True
 
+    def _take_call(self, event: Event, called: ToolCalled) -> None:
+        # What read the same as a later call, and nothing changed in between, tells nothing new.
+        if called.inputs_sha256 is None or called.inputs_sha256 in self._taken:
+            return
+        self._taken.add(called.inputs_sha256)
+        recalled = self._recordings.of(called, self._reach)
+        if recalled is not None:
+            self._take(event, called, recalled)
+        if self._reach.is_spent:
+            self._end(event)
+            self._older = iter(())
+
     def _rename(self, old: NoteId, new: NoteId) -> None:
         if old != new:
             self._know(old, None)  # so that nobody looks for it further back
             self._names[old] = self._name(new)
             self._names[new] = None
 
-    def _take(self, event: Event, called: ToolCalled, recording: Recording) -> None:
+    def _take(self, event: Event, called: ToolCalled, recalled: Recalled) -> None:
         """Takes in a call: first what contradicts what is known of later, then its answers, then its notes."""
-        found = [kept for kept in _read_by(recording) if not isinstance(kept, KeptName)]
-        for kept in found:
+        for kept in recalled.kept:
             self._compare(kept)
         fresh = not self._moved and event_time(self._written_ns + _COARSE_CLOCK_NS) < called.now
-        for exchange in reversed(recording.asked):
-            key = (exchange.ask, bytes(exchange.question))
-            if exchange.ask == "read" or key in self._asked or _is_accident(exchange):
+        for key, exchange in recalled.answers:
+            if key in self._asked:
                 continue
             if exchange.ask != "note_count" or not self._recounted:
                 self._asked[key] = exchange
-            if fresh and not self._names_missing(exchange):
-                self._fresh.add(key)
-        for kept in found:
+            if fresh:
+                self._fresh[key] = len(self._missing)
+        for kept in recalled.kept:
             self._know(kept.id, kept)
             if isinstance(kept, KeptNote):
                 self._written_ns = max(self._written_ns, kept.stat.ctime_ns)
                 if (note := self._name(kept.id)) is not None:
                     self._seen.setdefault(note, []).append((event, kept))
-        self._take_names(recording)
+        for note, ref in recalled.names:
+            self._take_name(note, ref)
 
     def _compare(self, kept: KeptNote | KeptFailure) -> None:
         """Notes changed, if this one was read as something else later."""
@@ -284,27 +292,10 @@ class Past:
             self._recounted |= type(kept) is not type(later)
             self._moved |= _stat(kept) != _stat(later)
 
-    def _names_missing(self, exchange: Exchange) -> bool:
-        """Whether the answer names a note that was not there any more when it was looked for later."""
-        if not self._missing:
-            return False
-        return any(
-            self._name(note) in self._missing for note in named_in(answer_of(exchange, self._recordings.notes))
-        )
-
-    def _take_names(self, recording: Recording) -> None:
-        for exchange in recording.asked:
-            if exchange.raised is not None:
-                continue
-            if exchange.ask == "names":
-                [asked] = _ASKED_NAMES.decode(exchange.question)
-                for note, ref in zip(asked, _NAMES.decode(exchange.answer), strict=True):
-                    self._take_name(note, ref)
-            elif exchange.ask == "resolve":
-                [reference] = _ASKED_REFERENCE.decode(exchange.question)
-                found = _RESOLUTION.decode(exchange.answer)
-                if found.note is None and not found.candidates:
-                    self._take_name(NoteId(reference), None)
+    def _names_missing(self, answer: Any, missing: int) -> bool:
+        """Whether it names one of the first `missing` notes that were not there when they were looked for later.
+        No note was renamed between."""
+        return missing > 0 and any(self._missing.get(note, missing) < missing for note in named_in(answer))
 
     def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
         now = self._name(note)
@@ -321,7 +312,7 @@ class Past:
         unread = isinstance(fact, KeptFailure) and fact.code == ReadFailed.code
         self._facts[note] = None if unread else fact  # what failed once may not fail again
         if isinstance(fact, KeptFailure) and not unread:
-            self._missing.add(note)
+            self._missing[note] = len(self._missing)
 
     def _name(self, note: NoteId) -> NoteId | None:
         return self._names.get(note, note)
@@ -329,19 +320,30 @@ class Past:
     def _bytes_of(self, note: NoteId, reported: Reported) -> KeptNote | None:
         """The version that was reported, as some call read it before or after."""
         if self._ahead is None:
-            self._ahead = {}
-            for event in islice(self._events.after(self._moment.seq), SCAN_AHEAD_EVENTS_MAX):
-                if event.vault == self._vault and isinstance(event.data, ToolCalled):
-                    recording = self._recordings.of(event.data)
-                    for kept in _read_by(recording) if recording is not None else ():
-                        if isinstance(kept, KeptNote):
-                            self._ahead.setdefault(kept.id, []).append(kept)
+            self._ahead = self._look_ahead()
         for kept in self._ahead.get(note, ()):
             if reported.is_of(kept):
                 return kept
         while self._look_back():
             pass
         return next((kept for _event, kept in self._seen.get(note, ()) if reported.is_of(kept)), None)
+
+    def _look_ahead(self) -> dict[NoteId, list[KeptNote]]:
+        found: dict[NoteId, list[KeptNote]] = {}
+        reach = Reach(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
+        taken: set[str] = set()
+        for event in islice(self._events.after(self._moment.seq), SCAN_AHEAD_EVENTS_MAX):
+            called = event.data
+            if event.vault != self._vault or not isinstance(called, ToolCalled) or called.inputs_sha256 in taken:
+                continue
+            taken.add(called.inputs_sha256 or "")
+            recalled = self._recordings.of(called, reach)
+            for kept in recalled.kept if recalled is not None else ():
+                if isinstance(kept, KeptNote):
+                    found.setdefault(kept.id, []).append(kept)
+            if reach.is_spent:
+                break
+        return found
 
 
 def named_in(answer: Any) -> Iterator[NoteId]:
@@ -355,23 +357,5 @@ def named_in(answer: Any) -> Iterator[NoteId]:
             yield from named_in(each)
 
 
-def _read_by(recording: Recording) -> Iterator[Kept]:
-    """What a call read of notes, the latest first."""
-    for exchange in reversed(recording.asked):
-        if exchange.ask == "read" and exchange.raised is None:
-            yield from _READ_LIST.decode(exchange.answer)
-
-
 def _stat(kept: KeptNote | KeptFailure) -> StatKey | None:
     return kept.stat if isinstance(kept, KeptNote) else None
-
-
-def _is_accident(exchange: Exchange) -> bool:
-    """Whether the answer says nothing of the vault."""
-    return exchange.raised is not None and exchange.raised.type in ("Exception", ReadFailed.__name__)
-
-
-def not_recorded(ask: str) -> NotRecorded:
-    """The failure where nobody kept what a port answered to `ask`."""
-    what = "that reference meant" if ask == "resolve" else f"{ask} answered"
-    return NotRecorded(f"What {what} at that moment is not recorded", hint=SWITCHED_ON)

@@ -14,7 +14,8 @@ from workspaced_events.state import VaultState
 
 from .backwards import PastEvents
 from .errors import ArgumentInvalid, NoteNotFound, NotRecorded
-from .past import NotAsked, Past, Recordings, named_in, not_recorded
+from .past import NotAsked, Past, named_in
+from .recalled import Recordings
 from .recording import VERSION_AT
 from .vault.note import Note, NoteFailure
 from .view import (
@@ -78,7 +79,7 @@ class PastVault:
             ref = self._name(NoteId(reference)) if reference.lower().endswith(".md") else None
             if ref is not None:
                 return Resolution(ref, "path")
-        raise not_recorded("resolve")
+        raise self._past.nobody_asked("resolve")
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:  # noqa: ARG002
         found: list[LinkTarget] = self._answer("link_targets", source, links)
@@ -150,13 +151,13 @@ class PastVault:
             NotRecorded: it names what is withheld by now; in the words of an answer that was never recorded.
         """
         if any(self._withheld(note) for note in named_in(answer)):
-            raise not_recorded(ask)
+            raise self._past.nobody_asked(ask)
         return answer
 
     def _whole(self, ask: str, answer: T, *, all_named: bool) -> T:
         """`answer`, unless it may have counted a note that it does not name and that is withheld by now."""
         if self._some_withheld and not all_named:
-            raise not_recorded(ask)
+            raise self._past.nobody_asked(ask)
         return answer
 
 

@@ -1,5 +1,7 @@
 """What the tools about one note share: which note a reference means, and the answer about it."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from workspaced_events.state import VaultState
@@ -49,12 +51,12 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def note_answer(
-    found: Note | NoteFailure, missing: ToolError, asked: Asked, vault: VaultPort, state: VaultState
+    found: Note | NoteFailure, missing: Callable[[], ToolError], asked: Asked, vault: VaultPort, state: VaultState
 ) -> Answer:
-    """The answer about one note; `missing` is raised where its file is gone.
+    """The answer about one note; what `missing` makes is raised where its file is gone.
 
     Raises:
-        ToolError: `missing`, ReferenceOutsideVault or ReadFailed.
+        ToolError: what `missing` makes, ReferenceOutsideVault or ReadFailed.
     """
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):

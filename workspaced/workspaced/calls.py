@@ -24,8 +24,9 @@ from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.kept import KeptPrompts
 from workspaced_tools.context.model import Texts
 from workspaced_tools.errors import ArgumentInvalid, ToolError
-from workspaced_tools.past import Past, Recordings
+from workspaced_tools.past import Past
 from workspaced_tools.past_vault import PastVault, PastVersions
+from workspaced_tools.recalled import Recordings
 from workspaced_tools.recording import Raised, Tape, raised
 from workspaced_tools.sharing import (
     AllWithheld,

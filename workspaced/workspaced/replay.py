@@ -40,8 +40,9 @@ from workspaced_tools.context.kept import KeptPrompts
 from workspaced_tools.context.model import Texts
 from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.past import Past, Recordings
+from workspaced_tools.past import Past
 from workspaced_tools.past_vault import PastVault, PastVersions
+from workspaced_tools.recalled import Recordings
 from workspaced_tools.replaying import Notes
 from workspaced_tools.sharing import shared_view
 from workspaced_tools.tool import payload_of, run

@@ -29,7 +29,7 @@ from workspaced_events import catalogue as c
 from workspaced_events.actions import Action, parse_actions
 from workspaced_events.blob_check import texts_of_tail
 from workspaced_events.catalogue import Event
-from workspaced_events.errors import DiskFull, InvalidArgument, LogError, WorkspacedError
+from workspaced_events.errors import Busy, DiskFull, InvalidArgument, LogError, WorkspacedError
 from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
 from workspaced_events.journal import Journal
@@ -41,7 +41,7 @@ from workspaced_events.visits import Visit, VisitLog
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.accounting import conversations_status
 from workspaced_tools.context.rebuild import texts_in
-from workspaced_tools.past import Recordings
+from workspaced_tools.recalled import Recordings
 from workspaced_tools.sharing import Withheld
 from workspaced_tools.tool import Tool
 from workspaced_tools.vault.warm import NotWarm
@@ -114,6 +114,8 @@ class Service:
         self.client_names: Callable[[], Iterable[str]] = tuple
         """The names that the connected clients gave themselves."""
         self.stopping = anyio.Event()
+        self._ending = threading.Event()
+        """The same for threads."""
         self.stop_reason = "requested"
         self.catching_up = anyio.Semaphore(CATCH_UPS_MAX)
         """Of subscribers that read the log."""
@@ -121,12 +123,13 @@ class Service:
         """Why what lies before a snapshot could not be read at the start, if so."""
         self._slow_syncs_warned = 0
         self._visits = VisitLog(self.log)
+        recorder = self.recorder
         self._moments = LogMoments(
-            self.log, self.recorder.state, self.recorder.now, lambda: self.recorder.state.clock_steps
+            self.log, recorder.state, recorder.now, lambda: recorder.state.clock_steps, self._check_running
         )
         self.texts = KeptTexts(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """What the log names by its sha256."""
-        recordings = Recordings(sweeper.blobs.get)
+        recordings = Recordings(sweeper.blobs.get, self._check_running)
         self._calls = Calls(self._visits, self._moments, recordings, self.texts, self.settle, self.recorder.now)
         self.sweeper = sweeper
         self._record = record
@@ -591,7 +594,17 @@ class Service:
         """Asks the daemon to end in good order."""
         if not self.stopping.is_set():
             self.stop_reason = reason
+            self._ending.set()
             self.stopping.set()
+
+    def _check_running(self) -> None:
+        """For what runs long on other threads.
+
+        Raises:
+            Busy: the daemon is ending.
+        """
+        if self._ending.is_set():
+            raise Busy("The daemon is ending.", hint="Ask again once it runs.")
 
     def close_threads(self) -> None:
         """Gives the worker threads back; what still runs there is not waited for."""

@@ -8,6 +8,7 @@ Why something cannot be shown is a code: that of an error, one of given.py, or o
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from workspaced_events.errors import InvalidArgument, OutsideVault
@@ -91,7 +92,7 @@ class Reading:
         if not isinstance(found, Note) and (found is None or found.code == NoteNotFound.code):
             note = only_note(vault.resolve(reference, state), reference, vault)
             [found] = vault.read([note.id])
-        return note_or_error(found, missing=NoteNotFound("The note is gone", hint="Ask again."))
+        return note_or_error(found, missing=partial(NoteNotFound, "The note is gone", hint="Ask again."))
 
     def active(self) -> NoteId:
         """The workspace's active note.

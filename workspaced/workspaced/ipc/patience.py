@@ -11,6 +11,10 @@ from collections.abc import Callable
 from ..limits import LATE_S, STEP_S
 
 
+def _nothing() -> None:
+    pass
+
+
 class AwakeTimer:
     """Calls `function` on the loop once it has been awake for `delay_s`, give or take a step.
 
@@ -24,8 +28,9 @@ class AwakeTimer:
         self._begin_step()
 
     def cancel(self) -> None:
-        """Calls nothing any more."""
+        """Calls nothing any more, and holds nobody."""
         self._handle.cancel()
+        self._function = _nothing
 
     def _begin_step(self) -> None:
         self._step_s = min(self._left_s, STEP_S)
