@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -124,7 +125,25 @@ def test_row_56_what_an_older_version_left_open_to_others_is_closed_at_the_next_
             path.chmod(0o755 if path.is_dir() else 0o644)
     apart.start()
     assert modes(apart.data) == {} and modes(apart.cache) == {}
-    assert stat.S_IMODE(apart.data.stat().st_mode) == 0o755, "the folder itself is its owner's choice"
+    assert stat.S_IMODE(apart.data.stat().st_mode) == 0o700, "so that nobody else can lock it"
+
+
+def test_row_56_what_is_not_ours_in_such_a_folder_stays_as_it_is(apart: Any) -> None:
+    tool, index = apart.data / "bin" / "tool.sh", apart.cache / "browser" / "index.sqlite"
+    for path in (tool, index):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    for folder in (apart.data, tool.parent, apart.cache, index.parent):
+        folder.chmod(0o755)
+    apart.start()
+    used(apart)
+    for path in (apart.data, tool.parent, tool, apart.cache, index.parent, index):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o755, path
+    apart.stop()
+    for folder in (apart.data, apart.cache):
+        shutil.rmtree(folder / ("bin" if folder == apart.data else "browser"))
+    assert modes(apart.data) == {} and modes(apart.cache) == {}
 
 
 def test_row_56_a_log_is_not_imported_into_a_folder_that_others_may_write_to(apart: Any) -> None:

@@ -1,11 +1,12 @@
 """The daemon's own directories: what lies there is the truth about its person, so it must be that person's alone.
 
 A directory that is another user's, or that others may write to, is refused with the command that repairs it:
-nothing is taken over that somebody else may have prepared. Where others may look into one (0755), every file in it
-is closed to them.
+nothing is taken over that somebody else may have prepared. Where others may look into one (0755), what the daemon
+keeps in it is closed to them, and the directory itself where nothing else lies there.
 """
 
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator
@@ -17,6 +18,12 @@ from .errors import FolderUnsafe, SettingsInvalid
 
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
+_OURS = frozenset(
+    ["log", "blobs", "served", "policy", "quarantine", "snapshots", "forgetting", "cache", "lock", "imported", "started.log", "start.lock"]
+)
+"""What the daemon keeps in a data directory,"""
+_INDEX = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")
+"""and in a cache directory (tools/vault/index_file)."""
 _LEVELS = 2
 """So many below the directory are looked at: its folders, and what is in them."""
 
@@ -38,7 +45,7 @@ def own_folder(directory: Path, what: str) -> None:
         for path, inner in _within(directory, _LEVELS):
             _check(path, inner, what)
         if stat.S_IMODE(found.st_mode) & _OTHERS:
-            _close_files(directory)
+            _close(directory)
     except OSError as error:
         raise SettingsInvalid(
             f"Cannot use the {what} directory {directory}: {error.strerror}.", hint=f"Give another --{what}-dir."
@@ -74,12 +81,20 @@ def _check(path: Path, found: os.stat_result, what: str) -> None:
         )
 
 
-def _close_files(directory: Path) -> None:
-    """Takes from others what they can do with files and folders in a directory that they may look into."""
-    for folder, folders, files in os.walk(directory):
-        for names, mode in ((folders, FOLDER_MODE), (files, FILE_MODE)):
-            for name in names:
-                path = Path(folder, name)
-                found = path.lstat()
-                if stat.S_IMODE(found.st_mode) & _OTHERS and not stat.S_ISLNK(found.st_mode):
-                    path.chmod(mode)
+def _close(directory: Path) -> None:
+    """Takes from others what they can do with our files and folders in a directory that they may look into."""
+    names = set(os.listdir(directory))
+    ours = {name for name in names if name in _OURS or _INDEX.fullmatch(name)}
+    for name in ours:
+        _close_one(directory / name)
+        for folder, folders, files in os.walk(directory / name):
+            for inner in (*folders, *files):
+                _close_one(Path(folder, inner))
+    if ours == names:
+        directory.chmod(FOLDER_MODE)
+
+
+def _close_one(path: Path) -> None:
+    found = path.lstat()
+    if stat.S_IMODE(found.st_mode) & _OTHERS and not stat.S_ISLNK(found.st_mode):
+        path.chmod(FOLDER_MODE if stat.S_ISDIR(found.st_mode) else FILE_MODE)
