@@ -281,7 +281,7 @@ def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
         assert [each.outcome for each in log.verify()] == ["same"] * len(lines)
     spoil(gone)
     done = session.cli("replay", "--verify", str(gone))
-    assert done.returncode == 3 and "4 are not recorded." in done.stdout
+    assert done.returncode == 4 and "4 are not recorded." in done.stdout
     assert "None of the 4 prompts could be compared" in done.stderr
 
 

@@ -68,7 +68,7 @@ class Log:
         view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
         return make(view, AllWithheld())
 
-    async def record(self, plan: Plan, _source: str) -> list[Receipt]:
+    async def record(self, plan: Plan, _source: str, *, size_bytes: int = 0) -> list[Receipt]:
         self.between()
         return self.append(plan)
 
@@ -180,7 +180,7 @@ def looked(*made: object, moving: int) -> object:
     """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
     served: Any = Served()
     unused: Any = None
-    calls = Calls(unused, unused, unused, unused, lambda: None)
+    calls = Calls(unused, unused, unused, unused, lambda: None, lambda: "now")
     calls.compared(served, "rules")
     found = iter(made)
 

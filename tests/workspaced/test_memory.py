@@ -33,6 +33,11 @@ class Uncollected:
         self.running = daemon(env=env, **options)
         self.client = self.running.connect("agent")
 
+    def connections(self) -> int:
+        """How many are open."""
+        count: int = self.client.call("workspaced/status")["queues"]["connections"]
+        return count
+
     def objects(self) -> dict[str, dict[str, int]]:
         """`alive` and `left`, by type."""
         self.report.unlink(missing_ok=True)
@@ -166,6 +171,7 @@ CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected, kind: str
 ) -> None:
+    open_before = uncollected.connections()  # those of the tests before this one, too
     for turn in (5, CALLS):
         uncollected.objects()
         for _ in range(turn):
@@ -173,7 +179,7 @@ def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
                 for method, params in CONNECTIONS[kind]:
                     wire.ask(method, params)
                 wire.send(HALF_A_LINE if kind == "leaves amid a line" else b"")
-        while uncollected.client.call("workspaced/status")["queues"]["connections"] > 1:
+        while uncollected.connections() > open_before:
             pass
     left = uncollected.objects()["left"]
     assert sum(left.values()) <= LEFT_MAX, left

@@ -136,24 +136,3 @@ def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> No
     running.start()
     for tool in ("get_workspace_context", "get_current_note"):
         assert "passphrase" not in json.dumps(asked(running, tool))
-
-
-# -- a runtime's own words --
-
-
-def test_what_a_runtime_calls_its_own_text_does_not_say_whether_a_rule_denies_that_name(daemon: Any) -> None:
-    running = daemon("--no-watch", notes={**HOME, GUESSED: "# D\n", ".workspacedignore": f"/{GUESSED}\n"})
-    reconcile(running)
-    told = []
-    with running.connect("runtime") as client:
-        for number, name in enumerate((GUESSED, MISSING)):
-            conversation = f"c{number}"
-            client.call("workspaced/context/start", {"conversation": conversation, **SETTINGS})
-            given = {"kind": "file", "id": name, "text": "some words"}
-            message = {"id": "m", "role": "user", "text": "?", "attachments": [given]}
-            client.call("workspaced/context/message", {"conversation": conversation, "messages": [message]})
-            client.call("workspaced/context/assemble", {"conversation": conversation})
-            manifest = client.tool("get_context_manifest", {"conversation": conversation})
-            exported = client.call("workspaced/context/export", {"conversation": conversation})
-            told.append([name in json.dumps(each) for each in (manifest, exported)])
-    assert told == [[True, True], [True, True]]

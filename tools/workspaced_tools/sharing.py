@@ -56,7 +56,8 @@ class Withheld(Protocol):
     def __call__(self, name: NoteId, /) -> bool: ...
 
     def withdrew(self, name: NoteId, /) -> bool:
-        """Whether it is withheld and was shown earlier, so that it tells nobody whether there is such a note."""
+        """Whether it is withheld, and that tells nobody whether there is such a note: its path is denied, or it
+        was shown earlier."""
         ...
 
 

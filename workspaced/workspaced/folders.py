@@ -19,7 +19,7 @@ from .errors import FolderUnsafe, SettingsInvalid
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 _OURS = frozenset(
-    ["log", "blobs", "served", "policy", "quarantine", "snapshots", "forgetting", "cache", "lock", "imported", "started.log", "start.lock"]
+    {"log", "blobs", "served", "policy", "quarantine", "snapshots", "forgetting", "cache", "lock", "imported"}
 )
 """What the daemon keeps in a data directory,"""
 _INDEX = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")

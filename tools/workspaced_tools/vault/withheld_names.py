@@ -39,6 +39,9 @@ class WithheldNames:
         return self._withholds(name) if known is None and self._vault.is_taken(name) else known is True
 
     def withdrew(self, name: NoteId) -> bool:
-        """Whether it is withheld and was shown earlier, under this path or its present one: then it tells nobody
-        whether there is such a note, or a rule that names it."""
-        return any(map(self._vault.has_shown, {name, self._former.get(name, name)})) and self(name)
+        """Whether it is withheld, and that tells nobody whether there is such a note: the path is denied, or the
+        note was shown under this path or its present one."""
+        names = {name, self._former.get(name, name)}
+        if any(map(self._vault.policy.denies, names)):
+            return True
+        return any(map(self._vault.has_shown, names)) and self(name)
