@@ -669,6 +669,85 @@ def test_a_socket_path_too_long_for_the_system_is_refused_instead_of_cut(shared:
     nvim.until("s.problem ~= nil and s.problem:find('longer than')")
 
 
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+@pytest.mark.parametrize("above", [0, 1], ids=["its folder", "the one above"])
+def test_a_socket_below_a_folder_that_others_can_write_to_is_not_connected_to(
+    daemon: Any, editor: Any, above: int, mode: int
+) -> None:
+    running = daemon(start=False)
+    folder = running.root / "a" / "b"
+    folder.mkdir(parents=True, mode=0o700)
+    open_one = [folder, folder.parent][above]
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "s"))
+        listening.listen()
+        listening.settimeout(ANSWER_S)
+        open_one.chmod(mode)
+        nvim = editor(running, env={"WORKSPACED_SOCKET": str(folder / "s")})
+        nvim.do("edit a.md")
+        nvim.until(
+            "s.problem ~= nil and s.problem:find(a[1], 1, true)", f"others can write to {open_one.resolve()}"
+        )
+        open_one.chmod(0o1777)
+        connection, _ = listening.accept()
+        with connection:
+            connection.settimeout(ANSWER_S)
+            assert json.loads(connection.recv(65_536))["method"] == "workspaced/hello"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give folders away")
+def test_nor_is_one_below_a_folder_of_another_user(daemon: Any, editor: Any) -> None:
+    running = daemon(start=False)
+    folder = running.root / "a" / "b"
+    folder.mkdir(parents=True, mode=0o700)
+    os.chown(folder.parent, 65_534, 65_534)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "s"))
+        listening.listen()
+        nvim = editor(running, env={"WORKSPACED_SOCKET": str(folder / "s")})
+        nvim.do("edit a.md")
+        nvim.until("s.problem ~= nil and s.problem:find('another user', 1, true)")
+
+
+def test_a_file_of_ours_that_is_no_socket_is_not_connected_to(shared: Any, editor: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "s").symlink_to(tmp_path / "file")
+    nvim = editor(shared, env={"WORKSPACED_SOCKET": str(tmp_path / "s")})
+    nvim.do("edit a.md")
+    nvim.until("s.problem ~= nil and s.problem:find('no socket', 1, true)")
+
+
+CHANGE_FIRST = """
+local uv = vim.uv or vim.loop
+local new_pipe = uv.new_pipe
+uv.new_pipe = function(...)
+  os.remove('{link}')
+  assert(uv.fs_symlink('{stranger}', '{link}'))
+  uv.new_pipe = new_pipe
+  return new_pipe(...)
+end
+"""
+
+
+def test_a_symlink_that_is_changed_after_it_was_looked_at_leads_nowhere_else(daemon: Any, editor: Any) -> None:
+    running = daemon(start=False)
+    link, stranger = running.root / "link", running.root / "t"
+    link.symlink_to(running.socket)
+    with socket.socket(socket.AF_UNIX) as ours, socket.socket(socket.AF_UNIX) as strangers:
+        for listening, path in ((ours, running.socket), (strangers, stranger)):
+            listening.bind(str(path))
+            listening.listen()
+            listening.settimeout(ANSWER_S)
+        setup = " ".join(CHANGE_FIRST.format(link=link, stranger=stranger).split())
+        nvim = editor(running, setup=setup, env={"WORKSPACED_SOCKET": str(link)})
+        nvim.do("edit a.md")
+        connection, _ = ours.accept()
+        with connection:
+            connection.settimeout(ANSWER_S)
+            assert json.loads(connection.recv(65_536))["method"] == "workspaced/hello"
+        assert link.resolve() == stranger.resolve()
+
+
 def test_stopping_takes_the_view_back_and_starting_again_shows_it_again(daemon: Any, editor: Any) -> None:
     running = daemon()
     client, nvim = running.connect(), editor(running)

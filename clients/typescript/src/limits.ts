@@ -24,3 +24,5 @@ export const QUEUED_EVENTS_MAX = 10_000;
 /** Until a socket that a record names must take the connection. */
 export const PROBE_MS = 1_000;
 export const RECORD_BYTES_MAX = 64 * 1024;
+/** Of a socket's path, as the system has it; a longer one may be cut without a word. */
+export const SOCKET_BYTES_MAX = process.platform === "darwin" ? 103 : 107;

@@ -1,10 +1,11 @@
 /** One connection: requests out, answers and notices in. It ends once, and knows nothing of reconnecting. */
 
-import { realpath, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { lstat, realpath } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { dirname } from "node:path";
 
 import { InvalidArgument, NoDaemon, remoteError, WorkspacedError } from "./errors.js";
+import { SOCKET_BYTES_MAX } from "./limits.js";
 import { LineSplitter, parseLine, requestLine, type RawNotice } from "./wire.js";
 
 /** Called once, on the turn in which the answer came; with LinkLost where none can come any more. */
@@ -62,16 +63,17 @@ export class Link {
   }
 
   /**
-   * A connection to what listens at `path`, whose file must be ours and in a folder where only we can put one.
+   * A connection to what listens at `path`: a socket of ours, where nobody but us can put one.
    *
    * @throws NoDaemon: nobody listens there, or somebody else may.
    */
   static async open(path: string): Promise<Link> {
     let socket: Socket | undefined;
     try {
-      const before = await ownSocket(path);
-      socket = await dial(path);
-      const now = await ownSocket(path); // nothing was sent yet: what we connected to must still be there
+      const real = await realpath(path); // this is looked at and connected to: a link may lead elsewhere by then
+      const before = await ownSocket(real);
+      socket = await dial(real);
+      const now = await ownSocket(real); // nothing was sent yet: what we connected to must still be there
       if (now !== before) throw new NoDaemon(`The socket ${path} was replaced while it was connected to.`);
       return new Link(path, socket);
     } catch (error) {
@@ -160,28 +162,47 @@ export class Link {
 /**
  * Which file a socket is, where nobody but us can have put it.
  *
- * Node does not give the credentials of a peer, so this asks the owner of the file and of its folder instead.
+ * Node does not give the credentials of a peer, so this asks the owners of the file and of every folder above it instead.
+ * From the top down: where nobody else may change a folder, what was seen in it stays.
  *
- * @throws NoDaemon: it is another user's, or lies where others can put one of theirs in its place.
+ * @param real a path without symlinks.
+ * @throws NoDaemon: it is no socket, is another user's, or lies where others can put one of theirs in its place.
  */
-async function ownSocket(path: string): Promise<string> {
-  const real = await realpath(path);
-  const folder = dirname(real);
-  const [file, around] = await Promise.all([stat(real, { bigint: true }), stat(folder, { bigint: true })]);
-  const us = BigInt(userId());
-  if (file.uid !== us) {
-    throw new NoDaemon(`The socket ${path} belongs to another user.`, { hint: "Name your own daemon's socket." });
+async function ownSocket(real: string): Promise<string> {
+  if (Buffer.byteLength(real) > SOCKET_BYTES_MAX) {
+    throw new NoDaemon(`The socket's path ${real} is longer than ${SOCKET_BYTES_MAX} bytes.`, {
+      hint: "Let the daemon listen on a shorter path (workspaced serve --socket).",
+    });
   }
-  if (around.uid !== us && around.uid !== 0n) {
-    throw new NoDaemon(`The folder ${folder} of the socket belongs to another user.`, {
+  const us = BigInt(userId());
+  for (let end = 0; end !== -1; end = real.indexOf("/", end + 1)) {
+    const folder = real.slice(0, end) || "/";
+    ownFolder(folder, await lstat(folder, { bigint: true }), us);
+  }
+  const file = await lstat(real, { bigint: true });
+  if (!file.isSocket()) {
+    throw new NoDaemon(`What lies at ${real} is no socket.`, { hint: "Name your daemon's socket." });
+  }
+  if (file.uid !== us) {
+    throw new NoDaemon(`The socket ${real} belongs to another user.`, { hint: "Name your own daemon's socket." });
+  }
+  return `${file.dev}:${file.ino}`;
+}
+
+/** @throws NoDaemon: others can change what lies in the folder. */
+function ownFolder(folder: string, found: BigIntStats, us: bigint): void {
+  if (!found.isDirectory()) {
+    throw new NoDaemon(`The folder ${folder} above the socket was replaced while it was looked at.`);
+  }
+  if (found.uid !== us && found.uid !== 0n) {
+    throw new NoDaemon(`The folder ${folder} above the socket belongs to another user.`, {
       hint: "Let the daemon listen in a folder of your own (workspaced serve --socket).",
     });
   }
-  // In a sticky folder, such as /tmp, nobody else can remove our file.
-  if ((around.mode & OTHERS_WRITE) !== 0n && (around.mode & STICKY) === 0n) {
-    throw new NoDaemon(`Others can write to the folder ${folder} of the socket.`, { hint: `chmod 700 ${folder}` });
+  // In a sticky folder, such as /tmp, nobody else can remove or rename what is ours.
+  if ((found.mode & OTHERS_WRITE) !== 0n && (found.mode & STICKY) === 0n) {
+    throw new NoDaemon(`Others can write to the folder ${folder} above the socket.`, { hint: `chmod 700 ${folder}` });
   }
-  return `${file.dev}:${file.ino}`;
 }
 
 /**

@@ -1,7 +1,19 @@
 /** How the daemon is found without being told its socket. */
 
 import assert from "node:assert/strict";
-import { chmodSync, chownSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import net from "node:net";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, beforeEach, test } from "node:test";
@@ -144,6 +156,79 @@ test("nor is one in a folder of another user, or one of another user", { skip: a
     assert.match(error.message, /another user/);
     assert.equal(fake.asked.length, 0);
   }
+});
+
+/** Moves the folder of a fake's socket into one more folder; returns both. */
+function lower(fake: Fake): { above: string; socket: string } {
+  const above = realpathSync(directory());
+  renameSync(dirname(fake.socket), join(above, "in"));
+  return { above, socket: join(above, "in", basename(fake.socket)) };
+}
+
+test("nor is one below a folder that others can write to", async () => {
+  const fake = await Fake.start();
+  const { above, socket } = lower(fake);
+  for (const mode of [0o770, 0o707, 0o777]) {
+    chmodSync(above, mode);
+    const error = await failure(client({ socket }));
+    assert.equal(error.code, "NO_DAEMON");
+    assert.ok(error.message.includes(`the folder ${above} `), error.message);
+  }
+  chmodSync(above, 0o1777);
+  await reaches({ socket }, fake);
+});
+
+test("nor is one below a folder of another user", { skip: asRoot }, async () => {
+  const fake = await Fake.start();
+  const { above, socket } = lower(fake);
+  chownSync(above, NOBODY, NOBODY);
+  const error = await failure(client({ socket }));
+  assert.equal(error.code, "NO_DAEMON");
+  assert.match(error.message, /another user/);
+  assert.equal(fake.asked.length, 0);
+});
+
+test("a file of ours that is no socket is not connected to", async () => {
+  const file = join(home, "file");
+  writeFileSync(file, "");
+  symlinkSync(file, join(home, "s"));
+  for (const socket of [file, join(home, "s"), home]) {
+    const error = await failure(client({ socket }));
+    assert.equal(error.code, "NO_DAEMON");
+    assert.match(error.message, /is no socket/);
+  }
+});
+
+test("a symlink that is changed after it was looked at leads nowhere else", async (context) => {
+  const [ours, stranger] = [await Fake.start(), await Fake.start()];
+  const socket = join(home, "s");
+  symlinkSync(ours.socket, socket);
+  const { connect } = net;
+  const changeFirst = (...args: Parameters<typeof connect>): net.Socket => {
+    rmSync(socket);
+    symlinkSync(stranger.socket, socket);
+    return connect(...args);
+  };
+  context.after(() => {
+    Object.assign(net, { connect });
+    syncBuiltinESMExports();
+  });
+  Object.assign(net, { connect: changeFirst });
+  syncBuiltinESMExports();
+  await reaches({ socket }, ours);
+  assert.equal(realpathSync(socket), realpathSync(stranger.socket));
+  assert.equal(stranger.connections, 0);
+});
+
+test("a socket whose real path is too long for the system is refused instead of cut", async () => {
+  const fake = await Fake.start();
+  const folder = join(realpathSync(directory()), "f".repeat(110));
+  renameSync(dirname(fake.socket), folder);
+  const socket = join(home, "s");
+  symlinkSync(join(folder, basename(fake.socket)), socket);
+  const error = await failure(client({ socket }));
+  assert.equal(error.code, "NO_DAEMON");
+  assert.match(error.message, /longer than/);
 });
 
 test("records of dead daemons are swept, and nothing else is", async () => {

@@ -143,8 +143,9 @@ export class Fake {
   readonly asked: Asked[] = [];
   readonly #parts: Record<string, Part>;
   readonly #open = new Set<Socket>();
+  /** So many connections were taken. */
+  connections = 0;
   #server: Server | undefined;
-  #connections = 0;
 
   private constructor(parts: Record<string, Part>) {
     this.#parts = { "workspaced/hello": () => ({ clock: "log:0", instance: "fake" }), ...parts };
@@ -174,8 +175,8 @@ export class Fake {
   }
 
   #serve(socket: Socket): void {
-    this.#connections += 1;
-    const connection = this.#connections;
+    this.connections += 1;
+    const connection = this.connections;
     this.#open.add(socket);
     socket.on("error", () => {});
     socket.on("close", () => this.#open.delete(socket));

@@ -5,6 +5,7 @@
 --- and memory for one view. Nothing here waits: every call of libuv returns at once.
 
 local limits = require("workspaced.limits")
+local own = require("workspaced.own")
 local uv = vim.uv or vim.loop
 
 local M = {}
@@ -52,32 +53,47 @@ function M:connect()
   if #self.socket > limits.socket_bytes_max then
     return self:_lose(("the socket's path is longer than %d bytes"):format(limits.socket_bytes_max))
   end
-  uv.fs_stat(self.socket, function(failure, found)
-    self.on.later(function()
-      if self.state ~= "connecting" then
-        return
-      elseif not found then
-        return self:_lose("nobody listens: " .. failure)
-      elseif found.type ~= "socket" or found.uid ~= uv.getuid() then
-        return self:_lose("it is not a socket of ours")
+  -- The real path is looked at and connected to: a symlink may lead elsewhere by then.
+  uv.fs_realpath(self.socket, self:_step(function(failure, real)
+    if not real then
+      return self:_lose("nobody listens: " .. failure)
+    elseif #real > limits.socket_bytes_max then
+      return self:_lose(("the socket's real path is longer than %d bytes"):format(limits.socket_bytes_max))
+    end
+    own.socket(real, self:_step(function(problem, file)
+      if problem then
+        return self:_lose(problem)
       end
-      self:_dial()
-    end)
-  end)
+      self:_dial(real, file)
+    end))
+  end))
 end
 
-function M:_dial()
-  self._pipe = uv.new_pipe(false)
-  self._pipe:connect(self.socket, function(failure)
+--- The function, run in the editor's own loop, if this is still connecting then.
+function M:_step(next_step)
+  return function(first, second)
     self.on.later(function()
-      if self.state ~= "connecting" then
-        return
-      elseif failure then
-        return self:_lose("nobody listens: " .. failure)
+      if self.state == "connecting" then
+        next_step(first, second)
+      end
+    end)
+  end
+end
+
+--- @param file which file `own.socket` found at the real path: once connected, before the first byte, it must be there.
+function M:_dial(real, file)
+  self._pipe = uv.new_pipe(false)
+  self._pipe:connect(real, self:_step(function(failure)
+    if failure then
+      return self:_lose("nobody listens: " .. failure)
+    end
+    own.socket(real, self:_step(function(problem, now)
+      if problem or now ~= file then
+        return self:_lose(problem or "the socket was replaced while it was connected to")
       end
       self:_greet()
-    end)
-  end)
+    end))
+  end))
 end
 
 function M:_greet()
