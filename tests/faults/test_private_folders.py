@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from workspaced import discovery
+from workspaced.mcp_config import Change, write
+
 NOBODY = 65_534
 NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
 WRITABLE = [("data", 0o777), ("data", 0o720), ("cache", 0o702)]
@@ -114,6 +117,27 @@ def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart:
     assert list(apart.cache.rglob("*.sqlite")), "there is no index to look at"
     apart.stop()
     assert modes(apart.data) == {} and modes(apart.cache) == {}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o477])
+def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    change = Change(tmp_path / "client" / "deep" / "mcp.json", None, "{}")
+    before = os.umask(umask)
+    try:
+        discovery.make_state_directory()
+        write(change)
+    finally:
+        os.umask(before)
+    assert folder_modes(tmp_path / "home") == folder_modes(tmp_path / "client") == {0o700}
+    assert stat.S_IMODE(change.path.stat().st_mode) == 0o600
+
+
+def folder_modes(top: Path) -> set[int]:
+    """The modes of a folder and of all below it."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in (top, *top.rglob("*")) if path.is_dir()}
 
 
 def test_row_56_what_an_older_version_left_open_to_others_is_closed_at_the_next_start(apart: Any) -> None:

@@ -7,10 +7,13 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from workspaced import discovery
 
 
 def serve(running: Any, *flags: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
@@ -127,3 +130,17 @@ print([name for name in {heavy.split()!r} if name in sys.modules], file=sys.stde
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_daemon_whose_stderr_is_on_a_full_disk_serves_and_ends_in_good_order(daemon: Any) -> None:
+    running = daemon("--log-level", "debug", start=False)
+    running.wrapper = ("sh", "-c", 'exec "$@" 2>/dev/full', "sh")
+    running.spawn()
+    until = time.monotonic() + 60
+    while discovery.is_listening(str(running.socket)) is False and running.process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    with running.connect() as client:
+        assert client.tool("get_workspace_context")["success"]
+    assert running.stop() == 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from workspaced.cli import run
 from workspaced.errors import SettingsInvalid
 
 PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy. [[a]]\n"
@@ -279,3 +280,11 @@ def test_the_cache_is_private(daemon: Any) -> None:
     running.flags = ("--cache-dir", str(running.root / "cache"))
     running.start()
     assert (running.root / "cache").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(("word", "lacks"), [("why", "PATH"), ("accept-rules", "VAULT")])
+def test_a_word_of_the_command_line_is_no_client(
+    capsys: pytest.CaptureFixture[str], word: str, lacks: str
+) -> None:
+    assert run(["share", word]) == 2
+    assert f"Expected `share {word} {lacks}`" in capsys.readouterr().err

@@ -87,6 +87,15 @@ def test_row_59_where_nothing_was_kept_nothing_was_verified_and_the_exit_code_is
     assert "None of the 4 calls could be compared" in said
 
 
+def test_row_59_an_export_holds_no_recordings_and_none_was_swept(kept: Kept) -> None:
+    export = kept.running.root / "session.jsonl"
+    kept.running.cli("log", "export", "-o", str(export), "--data-dir", str(kept.running.data))
+    code, said, lines = kept.verify(export)
+    assert (code, {line["outcome"] for line in lines}) == (3, {"notRecorded"})
+    assert "swept" not in said and "not recorded (4): An export holds no recordings" in said
+    assert all("swept" not in line["why"] for line in lines)
+
+
 @pytest.mark.parametrize("content", [b"", b"x", b"\x01other"], ids=["empty", "garbage", "foreign"])
 def test_row_59_a_blob_that_is_not_what_its_name_says_is_damaged_and_not_swept(kept: Kept, content: bytes) -> None:
     data = kept.copy(f"damaged-{len(content)}")

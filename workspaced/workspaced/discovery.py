@@ -98,10 +98,24 @@ def make_state_directory() -> str:
         OSError: it cannot be made, or is not closed to others, or is somebody else's.
     """
     path = state_directory()
-    os.makedirs(path, 0o700, exist_ok=True)
+    _make_folder(path)
     if not _is_private(path):
         raise PermissionError(errno.EPERM, "Expected a directory of ours, closed to others (chmod 700)", path)
     return path
+
+
+def _make_folder(path: str) -> None:
+    """As `make_folder` of workspaced_events.private, which the bridge does not import."""
+    if not path or os.path.isdir(path):
+        return
+    _make_folder(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    else:
+        os.chmod(path, 0o700)  # a strict umask has taken rights from its owner, too
 
 
 # -- for the daemon --

@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from workspaced_events.private import make_folder
+
 from .errors import SettingsInvalid
 
 NAME: Final = "workspaced"
@@ -131,7 +133,7 @@ def write(change: Change) -> Path | None:
     path = Path(os.path.realpath(change.path))
     made: list[Path] = []  # taken away again where something goes wrong
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         mode = 0o600 if change.before is None else path.stat().st_mode & 0o777
         if change.before is not None:
             made.append(_new_file(path, ".before-workspaced", mode, change.before))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from workspaced_events.errors import LogDamaged
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.private import FILE_MODE
 from workspaced_events.showing import shown as shown
 
 from ..discovery import running, serving
@@ -220,22 +221,44 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
 
 
 def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
-    """Writes a file whole, or not at all; None: to standard output."""
+    """Writes a file whole, or not at all; only its owner can read it. None: to standard output.
+
+    Raises:
+        InvalidArgument: there can be no such file.
+    """
     if output is None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()
         return
     if output.exists() and not output.is_file():  # a device or a pipe is written to, never replaced
-        with output.open("wb") as file:
-            file.writelines(lines)
+        with _naming(output):
+            device = output.open("wb")
+        with device:
+            device.writelines(lines)
         return
-    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    # No name that others could guess: in a folder like /tmp they would put a file or a link of theirs there.
+    aside = output.with_name(f".workspaced-{os.urandom(8).hex()}.tmp")
+    with _naming(output):
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     try:
-        with aside.open("wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, FILE_MODE)  # a strict umask has taken rights from its owner, too
             file.writelines(lines)
-        aside.replace(output)
+        with _naming(output):
+            aside.replace(output)
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidArgument(
+            f"Cannot write {shown(str(output))}: {error.strerror or error}.",
+            hint="Name a file in a folder that is there and that you may write to.",
+        ) from None
 
 
 def complain_of_blobs(damaged: "Sequence[BlobTrouble]") -> None:

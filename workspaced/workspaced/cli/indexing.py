@@ -1,6 +1,7 @@
 """A bar on stderr for each vault that is being indexed, where a person watches."""
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -37,7 +38,8 @@ class IndexingBars:
 
     def _draw(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self._console, transient=True) as bars:
+        drawing = Progress(*columns, console=self._console, transient=True, auto_refresh=False)
+        with suppress(OSError), drawing as bars:  # a terminal that is gone takes no bar
             tasks = {
                 vault: bars.add_task(f"indexing {vault}", total=None, visible=False) for vault in self._vaults()
             }
@@ -55,6 +57,7 @@ class IndexingBars:
                         total=progress.notes_found or None,
                         visible=progress.text != "ready" and progress.notes_found >= SMALL_NOTES,
                     )
+                bars.refresh()
                 if not left:
                     return
 

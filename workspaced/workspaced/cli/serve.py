@@ -3,6 +3,7 @@
 import logging
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,11 @@ def serve_command(
     )
 
     def ready(service: "Service") -> None:
+        with suppress(OSError):  # a full disk below stderr, or nobody who reads it: the daemon serves all the same
+            announce(service)
+            bars.append(IndexingBars(service))
+
+    def announce(service: "Service") -> None:
         served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
         click.echo(f"workspaced {__version__} serving {served}", err=True)
         for problem in service.status()["degraded"]:
@@ -56,7 +62,6 @@ def serve_command(
         for vault in service.offline_vaults():
             click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
         click.echo(f"listening on {settings.socket_path}", err=True)
-        bars.append(IndexingBars(service))
 
     bars: list[IndexingBars] = []
     try:

@@ -62,6 +62,10 @@ def _asked(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, An
             return "workspaced/share/why", {"path": path} if vault is None else {"path": path, "vault": vault}
         case ("accept-rules", id):
             return "workspaced/share/accept", {"vault": id}
+        case ("why",):
+            raise click.UsageError("Expected `share why PATH`, got no path.")
+        case ("accept-rules",):
+            raise click.UsageError("Expected `share accept-rules VAULT`, got no vault.")
         case (client,):
             return "workspaced/share", {"client": client}
         case (client, level) if level in LEVELS:

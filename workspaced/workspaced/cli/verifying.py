@@ -5,10 +5,11 @@ from collections import Counter
 from typing import Any
 
 import click
+import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.showing import shown
-from workspaced_events.source import Source
+from workspaced_events.source import ExportSource, Source
 from workspaced_events.until import Until
 
 from .common import print_json, print_warnings, segment_progress
@@ -23,13 +24,18 @@ def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
     from workspaced_tools.verify import Rebuilt, Verified, verify
 
     calls, prompts = _Tally(), _Tally()
+    is_export = isinstance(source, ExportSource)
 
     def each(made: Verified) -> None:
+        if is_export and made.outcome == "notRecorded" and made.called.inputs_sha256 is not None:
+            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
         calls.take(made)
         if as_json:
             print_json(_json(made))
 
     def each_prompt(made: Rebuilt) -> None:
+        if is_export and made.outcome == "notRecorded":
+            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
         prompts.take(made)
         if as_json:
             print_json(_prompt_json(made))
@@ -52,6 +58,7 @@ def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
 
 
 _NOT_VERIFIED = 3
+_IN_NO_EXPORT = "An export holds no recordings; the data directory does, and a bundle of it."
 _UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
 
 

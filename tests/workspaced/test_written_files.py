@@ -1,0 +1,75 @@
+"""Files that commands write with `-o`: whole or not at all, and their owner's alone."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced.cli.common import write_lines
+from workspaced_events.errors import InvalidArgument
+
+COMMANDS = [("log", "export"), ("bundle",)]
+
+
+@pytest.fixture(params=[0o000, 0o777], ids=["open", "strict"])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids="-".join)
+def test_what_leaves_the_log_is_its_owners_alone(shared: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
+    output = tmp_path / "written"
+    output.write_text("before")
+    output.chmod(0o644)
+    assert shared.cli(*command, "-o", str(output)).returncode == 0
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600 and output.read_bytes() != b"before"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids="-".join)
+def test_a_folder_that_is_not_there_is_an_error_that_names_the_output(
+    shared: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    output = tmp_path / "none" / "written"
+    done = shared.cli(*command, "-o", str(output))
+    assert done.returncode == 2 and "[INVALID_ARGUMENT]" in done.stderr
+    assert f"Cannot write {output}: No such file or directory." in done.stderr and ".tmp" not in done.stderr
+
+
+def test_the_draft_is_closed_to_others_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+    drafts: list[tuple[str, int]] = []
+
+    def lines() -> Iterator[bytes]:
+        (draft,) = tmp_path.iterdir()
+        drafts.append((draft.name, stat.S_IMODE(draft.lstat().st_mode)))
+        yield b"line\n"
+
+    for _ in range(2):
+        write_lines(lines(), tmp_path / "written")
+        assert stat.S_IMODE((tmp_path / "written").stat().st_mode) == 0o600
+        (tmp_path / "written").unlink()
+    (first, first_mode), (second, second_mode) = drafts
+    assert first != second and (first_mode, second_mode) == (0o600, 0o600)
+
+
+def test_a_draft_that_somebody_put_there_is_neither_followed_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "urandom", lambda count: b"\0" * count)  # as if it were guessed
+    victim, planted = tmp_path / "victim", tmp_path / f".workspaced-{'00' * 8}.tmp"
+    victim.write_text("before")
+    planted.symlink_to(victim)
+    with pytest.raises(InvalidArgument, match="written"):
+        write_lines(iter([b"line\n"]), tmp_path / "written")
+    assert victim.read_text() == "before" and planted.is_symlink()
+
+
+def test_a_long_name_leaves_room_for_the_draft(tmp_path: Path) -> None:
+    output = tmp_path / ("n" * 255)
+    write_lines(iter([b"line\n"]), output)
+    assert output.read_bytes() == b"line\n"
