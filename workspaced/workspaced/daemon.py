@@ -38,7 +38,7 @@ from .discovery import Record, announced
 from .folders import own_folder
 from .ipc.address import bind_socket, inherited_socket, remove_socket
 from .ipc.server import Server
-from .limits import LATE_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from .limits import STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from .memory import give_back_freed_memory
 from .service import Service
 from .sweeping import Sweeper
@@ -250,16 +250,18 @@ async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signal
 
 async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
     """Stops a daemon that was started on demand once nobody has been connected for `minutes`."""
-    while True:
+
+
+    def left_s() -> float:
         idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
-        left_s = minutes * 60 - idle_s
-        if left_s <= 0:
+        return minutes * 60 - idle_s
+
+    while True:
+        await anyio.sleep(max(left_s(), 0))
+        await anyio.sleep(STEP_S)  # it may have been stopped itself: those who came meanwhile are let in first
+        if left_s() <= 0:
             service.stop("idle")
             return
-        due = server.loop.time() + left_s
-        await anyio.sleep(left_s)
-        if server.loop.time() > due + LATE_S:
-            await anyio.sleep(STEP_S)  # it was stopped itself: those who came meanwhile are let in first
 
 
 def _has_uvloop() -> bool:
