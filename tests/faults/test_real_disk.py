@@ -1,5 +1,5 @@
 """A real file system that fails under a real daemon: an ext4 on a loop device that fills up, loses its backing, or
-is cut off while it is written to. Needs root and loop devices; `make faults` runs it, and so does `make test`."""
+is cut off while it is written to. Needs root and loop devices; `make faults` runs it."""
 
 import fcntl
 import os
@@ -20,8 +20,11 @@ MEGABYTE = 1024 * 1024
 EXT4_SHUTDOWN = 0x8004587D
 WITHOUT_FLUSH = 2
 """Neither the journal nor any page reaches the device from then on."""
-ROUNDS = int(os.environ.get("WORKSPACED_FAULT_ROUNDS", "2"))
-pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="mounting a file system needs root")
+ROUNDS = int(os.environ.get("WORKSPACED_FAULT_ROUNDS", "0"))
+pytestmark = [
+    pytest.mark.skipif(os.getuid() != 0, reason="mounting a file system needs root"),
+    pytest.mark.skipif(ROUNDS == 0, reason="mounts file systems: `make faults` runs it"),
+]
 
 
 class LoopDisk:
