@@ -251,7 +251,6 @@ async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signal
 async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
     """Stops a daemon that was started on demand once nobody has been connected for `minutes`."""
 
-
     def left_s() -> float:
         idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
         return minutes * 60 - idle_s
