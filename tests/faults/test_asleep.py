@@ -13,8 +13,8 @@ import pytest
 
 from workspaced.limits import UNREAD_BYTES_MAX
 
-LIMIT_S = 2.0
-ASLEEP_S = 4.0
+LIMIT_S = 5.0
+ASLEEP_S = 8.0
 """Longer than LIMIT_S by more than what a timer may be late on a busy machine."""
 ANSWERS = 200
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -84,7 +84,7 @@ def test_row_21_a_client_that_did_not_read_before_a_long_stop_gets_its_answers_a
 
 
 def test_row_21_who_connects_while_one_that_ends_when_idle_is_stopped_is_served(hasty: Any) -> None:
-    idle_s = 3 * LIMIT_S  # it must not pass on a busy machine before the daemon is stopped
+    idle_s = LIMIT_S + 1  # it must not pass on a busy machine before the daemon is stopped
     running = hasty("--idle-exit-minutes", str(idle_s / 60))
     sleeps(running)
     wire = running.wire()
