@@ -47,7 +47,7 @@ def asked(running: Any, tool: str, **arguments: Any) -> Json:
 
 
 def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_old_name(daemon: Any) -> None:
-    running = daemon("--no-watch", notes={**HOME, "keep/Diary.md": "# Diary\n", ".workspacedignore": "keep/\n"})
+    running = daemon("--no-watch", notes={**HOME, "keep/Diary.md": "# Untitled\n", ".workspacedignore": "keep/\n"})
     publish(running, ("note_pinned", {"note": GUESSED}), ("active_note_set", {"note": "Home.md"}))
     (running.vault / "open").mkdir()
     (running.vault / GUESSED).rename(running.vault / "open" / "New.md")

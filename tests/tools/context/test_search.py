@@ -147,11 +147,12 @@ def test_a_blob_that_is_no_search_is_damage(text: str) -> None:
 def test_a_payload_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         documents = (Document(unit * length, "s", unit * length), Document("t", unit * length, ""))
-        best = 10.0
-        for _ in range(5):
-            begun = time.thread_time()
-            search_text(Search("q", documents), Numbers())
-            best = min(best, time.thread_time() - begun)
-        return best
+        begun = time.thread_time()
+        search_text(Search("q", documents), Numbers())
+        return time.thread_time() - begun
 
-    assert seconds(4_000) < 3 * seconds(2_000) + 0.005
+    def doubled() -> bool:
+        """Whether eight times the text took less than 24 times as long: quadratic would be 64 times."""
+        return seconds(8_000) < 24 * seconds(1_000) + 0.005
+
+    assert any(doubled() for _ in range(5))  # a machine busy with other things slows one measurement, not five
