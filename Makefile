@@ -16,6 +16,7 @@ test: check
 # What must pass before a change lands.
 test-all: test
 	$(MAKE) acceptance
+	$(MAKE) mutants
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -86,6 +86,16 @@ def test_a_note_that_was_gone_before_anybody_looked_at_it_is_not_named(daemon: A
     assert not any(each in heard(running) for each in HEARD)
 
 
+def test_a_note_that_is_nowhere_and_was_never_looked_at_is_not_named(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    show(running, "n1.md", "diary.md")
+    assert not any(each in heard(running) for each in HEARD)
+    running.kill()
+    lose_index(running)
+    running.start()
+    assert not any(each in heard(running) for each in HEARD)
+
+
 def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "gone.md": "# Gone\n"})
     show(running, "n1.md", "gone.md")
