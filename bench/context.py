@@ -14,9 +14,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from workspaced.sync_client import SyncClient
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import NO_CONVERSATIONS, Conversation, Conversations, apply_conversation
 from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_events.projections.conversations import (
+    NO_CONVERSATIONS,
+    Conversation,
+    Conversations,
+    apply_conversation,
+)
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.bodies.shape import Shaped, shape, template_named
 from workspaced_tools.context.model import TURN_VERSION, Artifact, Assembled, Texts, Turn

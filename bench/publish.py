@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import EventId, NoteId, VaultId, uuid7
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Committed, Outcome, Recorder, deliver_here
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.recorder import Committed, Outcome, Recorder, deliver_here
+from workspaced_events.schema import catalogue as c
 
 from .bare import BareLog, Wire, echo, echo_request, latencies_ms
 from .daemon import Daemon, Place, daemon

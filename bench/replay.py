@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Outcome
 from workspaced_events.log.disk import RealDisk, RealFile
-from workspaced_events.recorder import Outcome
-from workspaced_events.replay import replay
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
 
 from .daemon import Place
 from .measure import Figure, at_least, at_most, interleaved, median, progress, seconds

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
-from workspaced_events.actions import Action, parse_actions
+from workspaced_events.journal.actions import Action, parse_actions
 
 NOTES: Final = tuple(f"projects/Küche plan {number}.md" for number in range(40))
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from workspaced_events.debugging.bisect import find_first
+from workspaced_events.debugging.predicate import Expression
+from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import NeverTrue
-from workspaced_events.find import find_first
-from workspaced_events.predicate import Expression
-from workspaced_events.replay import replay
-from workspaced_events.shrink import Shrinking
-from workspaced_events.source import open_source
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import open_source
 
 from .daemon import Place
 from .measure import Figure, at_least, at_most, interleaved, median, progress, seconds

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import Conversation
 from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.citing.search import Document, Search

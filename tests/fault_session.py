@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, parse_actions
 from workspaced_events.errors import LogError, LogUnreadable, WorkspacedError
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Outcome
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.disk import Disk
-from workspaced_events.recorder import Outcome
-from workspaced_events.state import EMPTY
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema import catalogue as c
 
 EVERYTHING = 1 << 40
 ANSWER_S = 10.0

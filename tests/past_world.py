@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, admit
-from workspaced_events.catalogue import ENTRY_OF, Data, Event, ToolCalled
 from workspaced_events.clock import event_time
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.fold import apply
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.moments import Moment, moment_of
-from workspaced_events.state import EMPTY, WorkspaceState
-from workspaced_events.until import parse_until
-from workspaced_events.visits import Visit, visits_of
+from workspaced_events.journal.actions import Action, admit
+from workspaced_events.projections.visits import Visit, visits_of
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay.log_cursor import Moment, moment_of
+from workspaced_events.replay.position import parse_until
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, ToolCalled
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.past import Past
 from workspaced_tools.past_vault import PastVault, PastVersions

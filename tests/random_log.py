@@ -5,16 +5,16 @@ from random import Random
 
 import msgspec
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, admit
-from workspaced_events.catalogue import ENTRY_OF, Data, Event
 from workspaced_events.errors import ActionError
-from workspaced_events.fold import apply
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.slicing import Slice
-from workspaced_events.source import Source
-from workspaced_events.state import EMPTY, WorkspaceState
-from workspaced_events.visits import visits_from
+from workspaced_events.journal.actions import Action, admit
+from workspaced_events.projections.visits import visits_from
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.source import Source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = [NoteId(f"{folder}note {number}.md") for folder in ("", "work/", "日記/") for number in range(5)]

@@ -24,15 +24,15 @@ from workspaced.service import OWN_SOURCE, Service
 from workspaced.sharing import setting
 from workspaced.sweeping import Sweeper
 from workspaced.vaults import ServedVault, registrations
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Outcome
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.recorder import Outcome
-from workspaced_events.served import ServedBlobs
-from workspaced_events.source import DirectorySource
+from workspaced_events.replay.source import DirectorySource
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.verify import Outcome as Verdict
@@ -61,7 +61,7 @@ class Session:
             folder.mkdir()
         self.now_ns = START_NS
         self._numbers = itertools.count(1)
-        self._naming = patch("workspaced_events.recorder.uuid7", self._name)
+        self._naming = patch("workspaced_events.journal.writer.uuid7", self._name)
         self._naming.start()
         self.told: Counter[Told] = Counter()
         """What was answered, as often as it was."""

@@ -26,8 +26,8 @@ import msgspec
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import SCRIBE_WAITING_MAX
 from workspaced_events.limits import BATCH_ACTIONS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, ID_WINDOW_EVENTS
-from workspaced_events.replay import replay
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
 
 NOTES: Final = 400
 PINNED_NOTES: Final = 8

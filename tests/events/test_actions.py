@@ -8,9 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, admit, parse_actions
-from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Event, Publisher
 from workspaced_events.errors import (
     ActionError,
     BatchTooLarge,
@@ -20,8 +17,8 @@ from workspaced_events.errors import (
     UnknownAction,
     WorkspacedError,
 )
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import (
     BATCH_ACTIONS_MAX,
     ID_CHARS_MAX,
@@ -30,8 +27,11 @@ from workspaced_events.limits import (
     SELECTION_INLINE_CHARS_MAX,
     TITLE_CHARS_MAX,
 )
-from workspaced_events.record import decode_batch, encode_batch
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Event, Publisher
+from workspaced_events.schema.codec import decode_batch, encode_batch
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "vault_opened": {"vaultId": "v", "name": "v", "path": "/v"},

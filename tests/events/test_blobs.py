@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.blobs import BlobStore, packed
+from workspaced_events.blobs.durable import BlobStore, packed
 from workspaced_events.errors import LogDamaged
 from workspaced_events.log.disk import Disk, RealDisk, write_all
-from workspaced_events.log.simdisk import PowerCut, SimDisk
+from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 
 TEXT = "ein langer Text, αβγ\n".encode() * 500
 NAME = sha256(TEXT).hexdigest()

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import bundle, slicing
-from workspaced_events import catalogue as c
-from workspaced_events.bundle import BundleSource, Manifest, Versions, write_bundle
-from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
-from workspaced_events.export import export_lines
-from workspaced_events.fold import FOLD_VERSION, fold_all
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
-from workspaced_events.record import encode_event
-from workspaced_events.replay import replay
-from workspaced_events.slicing import LEAD_EVENTS_MAX, Slice, cut
-from workspaced_events.source import Source, open_source
-from workspaced_events.state import EMPTY
-from workspaced_events.visits import VisitFold, VisitStream, visits_from
+from workspaced_events.projections.visits import VisitFold, VisitStream, visits_from
+from workspaced_events.projections.workspace_fold import FOLD_VERSION, fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay import bundle, log_slice
+from workspaced_events.replay.bundle import BundleSource, Manifest, Versions, write_bundle
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import LEAD_EVENTS_MAX, Slice, cut
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import Source, open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.codec import encode_event
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "folder/日記"))
@@ -205,7 +205,7 @@ def test_many_calls_of_one_state_do_not_make_a_part_longer() -> None:
 
 def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LEAD_EVENTS_MAX >= 1_000
-    monkeypatch.setattr(slicing, "LEAD_EVENTS_MAX", 5)
+    monkeypatch.setattr(log_slice, "LEAD_EVENTS_MAX", 5)
     events = log_of(*[c.ActiveNoteSet(NOTES[n % 2]) for n in range(30)], called(3), called(29))
     assert cut(Held(events).source, last=2).first == 30
 

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import (
+from workspaced_events.errors import ActionError, InvalidArgument, OutsideVault
+from workspaced_events.ids import COMPONENT_BYTES_MAX, EventId, NoteId, VaultId, note_id
+from workspaced_events.limits import (
+    NOTE_ID_CHARS_MAX,
+    NOTES_PER_ACTION_MAX,
+    SELECTION_CHARS_MAX,
+    TITLE_CHARS_MAX,
+)
+from workspaced_events.schema.catalogue import (
     CATALOGUE,
     CATALOGUE_VERSION,
     ENTRY_OF,
@@ -19,14 +27,6 @@ from workspaced_events.catalogue import (
     NoteRenamed,
     Publisher,
     UnknownEvent,
-)
-from workspaced_events.errors import ActionError, InvalidArgument, OutsideVault
-from workspaced_events.ids import COMPONENT_BYTES_MAX, EventId, NoteId, VaultId, note_id
-from workspaced_events.limits import (
-    NOTE_ID_CHARS_MAX,
-    NOTES_PER_ACTION_MAX,
-    SELECTION_CHARS_MAX,
-    TITLE_CHARS_MAX,
 )
 
 SHA256 = "0123456789abcdef" * 4

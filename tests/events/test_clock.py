@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced_events.clock import STEP_US, LogClock, event_time, just_after, microseconds
-from workspaced_events.clock_steps import ClockStep, Stretch, naming, set_by_us, stretches
+from workspaced_events.projections.clock_steps import ClockStep, Stretch, naming, set_by_us, stretches
 
 START = "2026-03-01T12:00:00.000000Z"
 HOUR_US = 3_600_000_000

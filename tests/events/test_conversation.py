@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.calibration import ALPHA, CALIBRATIONS_MAX
-from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
-from workspaced_events.conversation import (
+from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
+from workspaced_events.projections.conversations import (
     CONVERSATION_TYPES,
     CONVERSATIONS_MAX,
     NO_CONVERSATIONS,
@@ -23,10 +21,12 @@ from workspaced_events.conversation import (
     library_of,
     turn_of,
 )
-from workspaced_events.fold import apply, fold_all
-from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
-from workspaced_events.record import decode_event, encode_event
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
+from workspaced_events.projections.token_calibration import ALPHA, CALIBRATIONS_MAX
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
+from workspaced_events.schema.codec import decode_event, encode_event
 
 TALK = ConversationId("talk")
 M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workspaced_events.log.simdisk import SimDisk
+from workspaced_events.log.simulated_disk import SimDisk
 
 _SPEC = importlib.util.spec_from_file_location("fault_session", Path(__file__).parents[1] / "fault_session.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -8,22 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.export import export_lines, import_events, read_export
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
 from workspaced_events.limits import LINE_BYTES_MAX
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.record import decode_event, encode_event
-from workspaced_events.replay import replay
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
+from workspaced_events.schema.codec import decode_event, encode_event
 
 NOW = "2026-01-01T00:00:00.000000Z"
 UNKNOWN = (

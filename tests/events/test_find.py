@@ -17,8 +17,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import Event, UnknownEvent
+from workspaced_events.debugging.bisect import find_between, find_first
+from workspaced_events.debugging.predicate import EXPRESSION_CHARS_MAX, Command, Expression, is_true
 from workspaced_events.errors import (
     AlreadyTrue,
     CannotTell,
@@ -27,14 +27,14 @@ from workspaced_events.errors import (
     NeverTrue,
     PredicateFailed,
 )
-from workspaced_events.export import export_lines
-from workspaced_events.find import find_between, find_first
-from workspaced_events.fold import apply, fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.predicate import EXPRESSION_CHARS_MAX, Command, Expression, is_true
-from workspaced_events.slicing import cut
-from workspaced_events.source import open_source
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.source import open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, UnknownEvent
 
 _SPEC = importlib.util.spec_from_file_location("random_log", Path(__file__).parents[1] / "random_log.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -16,7 +16,11 @@ import msgspec
 import pytest
 
 import workspaced_events
-from workspaced_events.catalogue import (
+from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
+from workspaced_events.projections.workspace_state import EMPTY, StateJson, VaultState, WorkspaceState, to_json
+from workspaced_events.schema.catalogue import (
     CATALOGUE,
     ENTRY_OF,
     ActiveNoteCleared,
@@ -53,10 +57,6 @@ from workspaced_events.catalogue import (
     VaultOpened,
     VaultSwitched,
 )
-from workspaced_events.fold import apply, expired_tabs, fold_all, visible_tabs
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
-from workspaced_events.state import EMPTY, StateJson, VaultState, WorkspaceState, to_json
 
 A, B, C, D = NoteId("a.md"), NoteId("work/b.md"), NoteId("c.md"), NoteId("d.md")
 V1, V2, V3 = VaultId("v1"), VaultId("v2"), VaultId("v3")

@@ -15,7 +15,10 @@ import msgspec
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import (
+from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
+from workspaced_events.projections.workspace_state import EMPTY, StateJson, WorkspaceState, to_json
+from workspaced_events.schema.catalogue import (
     ENTRY_OF,
     ActiveNoteCleared,
     ActiveNoteSet,
@@ -41,9 +44,6 @@ from workspaced_events.catalogue import (
     VaultOpened,
     VaultSwitched,
 )
-from workspaced_events.fold import apply, expired_tabs, fold_all, visible_tabs
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.state import EMPTY, StateJson, WorkspaceState, to_json
 
 VAULTS = (VaultId("v1"), VaultId("v2"))
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記"))

@@ -13,25 +13,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, parse_actions
-from workspaced_events.blobs import unpacked
-from workspaced_events.catalogue import ENTRY_OF, STATE_TYPES, Data, Event, UnknownEvent
-from workspaced_events.conversation import Conversation
+from workspaced_events.blobs.durable import unpacked
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
-from workspaced_events.fold import apply, fold_all
-from workspaced_events.forget import DIRECTORY, READY, Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
-from workspaced_events.journal import Journal, open_journal, read_journal
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
-from workspaced_events.served import ServedBlobs
-from workspaced_events.state import EMPTY, VaultState, WorkspaceState
-from workspaced_events.tombstones import Forgetting, Trail
-from workspaced_events.unsaid import FORGOTTEN, Unsaid
-from workspaced_events.visits import visits_of
+from workspaced_events.privacy.conversation_erasure import FORGOTTEN, Unsaid
+from workspaced_events.privacy.erasure import DIRECTORY, READY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.privacy.tombstones import Forgetting, Trail
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.projections.visits import visits_of
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, STATE_TYPES, Data, Event, UnknownEvent
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記", "Untitled"))

@@ -16,13 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import CATALOGUE_VERSION, Event
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
-from workspaced_events.log.format import (
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Outcome
+from workspaced_events.log.line_format import (
     FORMAT_VERSION,
     BadLine,
     Line,
@@ -34,8 +33,9 @@ from workspaced_events.log.format import (
     verified_lines,
 )
 from workspaced_events.log.scan import Scan, scan_log
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.recorder import Outcome
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE_VERSION, Event
 
 EVERYTHING = 1 << 40
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Data, Event
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.moments import LogMoments, Moment
-from workspaced_events.state import EMPTY
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay.log_cursor import LogMoments, Moment
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V = VaultId("v")
 FUTURE = "2100-01-01T00:00:00.000000Z"

@@ -11,10 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events import recorder as recorder_module
-from workspaced_events.actions import Action, parse_actions
-from workspaced_events.catalogue import Event
 from workspaced_events.clock import just_after
 from workspaced_events.errors import (
     BatchTooLarge,
@@ -25,10 +21,12 @@ from workspaced_events.errors import (
     LogFailed,
     WorkspacedError,
 )
-from workspaced_events.fold import fold_all
-from workspaced_events.id_window import IdWindow, seen_in
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal import writer as recorder_module
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.idempotency import IdWindow, seen_in
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Committed, Outcome, Plan, Receipt
 from workspaced_events.limits import (
     BATCH_BYTES_MAX,
     ID_WINDOW_EVENTS,
@@ -38,9 +36,11 @@ from workspaced_events.limits import (
     WAITING_CLIENT_BYTES_MAX,
 )
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.recorder import Committed, Outcome, Plan, Receipt
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 EVERYTHING = 1 << 40
 

@@ -9,19 +9,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import Event, LogRecovered
 from workspaced_events.errors import DiskFull, LogReadOnly
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
-from workspaced_events.log.format import segment_first
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Outcome
+from workspaced_events.log.line_format import segment_first
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simdisk import PowerCut, SimDisk
-from workspaced_events.recorder import Outcome
-from workspaced_events.state import EMPTY
+from workspaced_events.log.simulated_disk import PowerCut, SimDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, LogRecovered
 
 EVERYTHING = 1 << 40
 IDS = [EventId(f"id{number}") for number in range(1, 10_000)]

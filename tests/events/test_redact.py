@@ -14,19 +14,26 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import CATALOGUE, ENTRY_OF, Data, Event, Redact, UnknownEvent
-from workspaced_events.conversation import CONVERSATION_TYPES, Conversations
-from workspaced_events.export import export_lines, import_events, read_export
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
-from workspaced_events.record import decode_event, encode_event
-from workspaced_events.redact import TAGS, Redactor, tags
-from workspaced_events.replay import replay
-from workspaced_events.state import EMPTY, Selection, Vault, VaultState, WorkspaceState, client_key
-from workspaced_events.visibility import without_visibility
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.privacy.event_redaction import TAGS, Redactor, tags
+from workspaced_events.privacy.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
+from workspaced_events.projections.conversations import CONVERSATION_TYPES, Conversations
+from workspaced_events.projections.note_visibility import without_visibility
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import (
+    EMPTY,
+    Selection,
+    Vault,
+    VaultState,
+    WorkspaceState,
+    client_key,
+)
+from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, Redact, UnknownEvent
+from workspaced_events.schema.codec import decode_event, encode_event
 
 KEY = bytes(range(KEY_BYTES))
 SHA256 = "0123456789abcdef" * 4

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import Event
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.export import read_export
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE, Salvaged, salvage
 from workspaced_events.log.scan import scan_log
-from workspaced_events.log.simdisk import SimDisk
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.replay.json_lines import read_export
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 NOW = "2026-01-01T00:00:00.000000Z"
 COUNT = 60

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
 from workspaced_events.log import segments
-from workspaced_events.log.format import Header, parse_header, segment_first
 from workspaced_events.log.head import read_head
+from workspaced_events.log.line_format import Header, parse_header, segment_first
 from workspaced_events.log.recovery import open_log
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch, SegmentLog
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.record import encode_batch
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
+from workspaced_events.schema.codec import encode_batch
 
 NOW = "2026-01-01T00:00:00.000000Z"
 EVERYTHING = 1 << 40

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.blobs import BlobStore
+from workspaced_events.blobs.durable import BlobStore
+from workspaced_events.blobs.evictable import ServedBlobs, Swept
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.served import ServedBlobs, Swept
 
 HOUR_NS = 3_600 * 10**9
 DAY_NS = 24 * HOUR_NS

@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events import fold
-from workspaced_events.actions import Action, admit
-from workspaced_events.candidate import Candidate
-from workspaced_events.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+from workspaced_events.debugging.bisect import find_first
+from workspaced_events.debugging.predicate import Expression, Predicate
+from workspaced_events.debugging.reduced_log import Candidate
+from workspaced_events.debugging.seed_events import prelude
+from workspaced_events.debugging.shrink import Shrinking, minimise
 from workspaced_events.errors import ActionError, AlreadyTrue, CannotTell, InvalidArgument, NeverTrue
-from workspaced_events.export import export_lines, import_events
-from workspaced_events.find import find_first
-from workspaced_events.fold import apply, fold_all
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.predicate import Expression, Predicate
-from workspaced_events.prelude import prelude
-from workspaced_events.replay import replay
-from workspaced_events.shrink import Shrinking, minimise
-from workspaced_events.slicing import cut
-from workspaced_events.source import open_source
-from workspaced_events.state import EMPTY, VaultState, WorkspaceState, to_json
+from workspaced_events.journal.actions import Action, admit
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.projections import workspace_fold
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines, import_events
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _SPEC = importlib.util.spec_from_file_location("random_log", Path(__file__).parents[1] / "random_log.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -147,8 +147,8 @@ class TestTheResult:
             kept = {**after.tabs, data.to: tab} if tab is not None and data.from_ in state.pins else after.tabs
             return msgspec.structs.replace(after, tabs=kept)
 
-        right = fold._VAULT_FOLDS[c.NoteRenamed]
-        monkeypatch.setitem(fold._VAULT_FOLDS, c.NoteRenamed, rename)
+        right = workspace_fold._VAULT_FOLDS[c.NoteRenamed]
+        monkeypatch.setitem(workspace_fold._VAULT_FOLDS, c.NoteRenamed, rename)
         events = logs.random_log(3, 10_000)
         predicate = Asked(lambda state: bool(state.of(V).pins.keys() & state.of(V).tabs.keys()))
         states = list(accumulate(events, apply, initial=EMPTY))
@@ -345,8 +345,8 @@ class TestACandidate:
         actions: list[Data] = [c.ActiveNoteSet(note) for note in (A, B) * 2_500]
         actions[::500] = [c.NotePinned(NoteId(f"{number}.md")) for number in range(10)]
         events = logs.recorded(*logs.opened(V), *actions)
-        monkeypatch.setattr("workspaced_events.candidate.apply", counted)
-        monkeypatch.setattr("workspaced_events.fold.apply", counted)
+        monkeypatch.setattr("workspaced_events.debugging.reduced_log.apply", counted)
+        monkeypatch.setattr("workspaced_events.projections.workspace_fold.apply", counted)
         candidate = Candidate(events, lambda state: len(state.of(V).pins) >= 10)
         minimise(lambda: len(candidate), candidate.without)
         assert len(candidate) == 11

@@ -23,24 +23,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import blobs
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, parse_actions
-from workspaced_events.catalogue import Event
+from workspaced_events.blobs import durable
 from workspaced_events.clock import Clock
 from workspaced_events.errors import Conflict, DiskFull, InvalidArgument, LogDamaged, LogError, LogFailed
-from workspaced_events.fold import fold_all
-from workspaced_events.id_window import seen_in
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.idempotency import seen_in
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Outcome, Receipt, Recorder, deliver_here
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log import recovery, scan, segments
 from workspaced_events.log.disk import Disk, write_all
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch, SegmentLog, Writable
-from workspaced_events.log.simdisk import PowerCut, SimDisk
-from workspaced_events.recorder import Outcome, Receipt, Recorder, deliver_here
-from workspaced_events.state import EMPTY
+from workspaced_events.log.simulated_disk import PowerCut, SimDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 SEEDS = int(os.environ.get("WORKSPACED_SIMULATION_SEEDS", "5000"))
 CHUNKS = 8
@@ -501,7 +501,7 @@ def ids_first(patch: pytest.MonkeyPatch) -> None:
 
 def blob_after(patch: pytest.MonkeyPatch) -> None:
     """Blobs are left to the page cache."""
-    patch.setattr(blobs, "write_whole", write_loosely)
+    patch.setattr(durable, "write_whole", write_loosely)
 
 
 def write_loosely(disk: Disk, name: str, data: bytes) -> None:

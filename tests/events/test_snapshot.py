@@ -11,23 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events import snapshot as snapshot_module
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
-from workspaced_events.fold import fold_all
-from workspaced_events.id_window import IdWindow, fingerprint, seen_in
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
+from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.writer import Outcome
 from workspaced_events.limits import SNAPSHOT_EVENTS
+from workspaced_events.log import data_directory as snapshot_module
+from workspaced_events.log.data_directory import Made, Snapshots, encode, parse
 from workspaced_events.log.scan import resume_scan, scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simdisk import PowerCut, SimDisk
-from workspaced_events.recorder import Outcome
-from workspaced_events.snapshot import Made, Snapshots, encode, parse
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
+from workspaced_events.log.simulated_disk import PowerCut, SimDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 
 EVERYTHING = 1 << 40
 NEVER = 1 << 60
@@ -450,7 +450,7 @@ def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
     """Whoever changes what a log folds to raises FOLD_VERSION, then pins the new digest here."""
     from hashlib import blake2b
 
-    from workspaced_events.fold import FOLD_VERSION
+    from workspaced_events.projections.workspace_fold import FOLD_VERSION
 
     journal = opened(closed(session(99, 600)))
     digest = blake2b(msgspec.json.encode(journal.recorder.state), digest_size=8).hexdigest()

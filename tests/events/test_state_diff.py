@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF, Data
-from workspaced_events.fold import apply
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
-from workspaced_events.state_diff import Change, changes, lines
+from workspaced_events.projections.state_diff import Change, changes, lines
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data
 
 NOTES = [NoteId(f"{name}.md") for name in "abcde"]
 VAULTS = [VaultId("v1"), VaultId("v2")]

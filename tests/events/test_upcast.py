@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import CATALOGUE, CATALOGUE_VERSION, ENTRY_OF, Event, UnknownEvent
-from workspaced_events.conversation import CONVERSATION_TYPES
-from workspaced_events.export import export_lines, import_events, read_export
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import NoteId
-from workspaced_events.journal import Journal, open_journal, read_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.format import PREFIX_BYTES, parse_header
+from workspaced_events.log.line_format import PREFIX_BYTES, parse_header
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.record import decode_batch, decode_event, encode_event
-from workspaced_events.replay import replay
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.projections.conversations import CONVERSATION_TYPES
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, CATALOGUE_VERSION, ENTRY_OF, Event, UnknownEvent
+from workspaced_events.schema.codec import decode_batch, decode_event, encode_event
 
 GOLDEN = Path(__file__).parents[1] / "data" / "logs"
 VERSIONS = range(1, CATALOGUE_VERSION + 1)

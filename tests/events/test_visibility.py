@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Event
-from workspaced_events.export import export_lines, read_export
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.state import EMPTY
-from workspaced_events.visibility import Visibility, VisibilityFold, without_visibility
+from workspaced_events.projections.note_visibility import Visibility, VisibilityFold, without_visibility
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay.json_lines import export_lines, read_export
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 
 V = VaultId("brain")
 A, B, C = (NoteId(f"{name}.md") for name in "abc")

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF, Event, UnknownEvent
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
 from workspaced_events.log.recovery import open_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simdisk import SimDisk
-from workspaced_events.record import encode_batch
-from workspaced_events.visits import Bounds, Visit, VisitLog, visits_of
+from workspaced_events.log.simulated_disk import SimDisk
+from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
+from workspaced_events.schema.codec import encode_batch
 
 V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
@@ -196,8 +196,8 @@ def test_unknown_events_are_ignored() -> None:
 
 def test_the_time_zone_does_not_matter() -> None:
     program = (
-        "from workspaced_events.catalogue import ENTRY_OF, ActiveNoteSet, DaemonStarted\n"
-        "from workspaced_events.visits import visits_of\n"
+        "from workspaced_events.schema.catalogue import ENTRY_OF, ActiveNoteSet, DaemonStarted\n"
+        "from workspaced_events.projections.visits import visits_of\n"
         "made = [ENTRY_OF[type(d)].event(n, str(n), f'2026-03-29T0{n}:30:00.000000Z', 'ui', 'v', d)"
         " for n, d in enumerate([ActiveNoteSet('a.md'), ActiveNoteSet('b.md'), DaemonStarted('1', 1, ())], 1)]\n"
         "print(visits_of(made, 'v'))\n"

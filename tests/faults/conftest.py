@@ -217,8 +217,8 @@ def verified() -> Callable[..., list[Any]]:
 
     import msgspec
 
-    from workspaced_events.replay import replay
-    from workspaced_events.state import to_json
+    from workspaced_events.projections.workspace_state import to_json
+    from workspaced_events.replay.replay import replay
 
     def check(running: Any, acknowledged: dict[str, int]) -> list[Any]:
         events: list[Any] = []

@@ -11,19 +11,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, parse_actions
-from workspaced_events.blobs import read_blob, unpacked
-from workspaced_events.catalogue import Event
+from workspaced_events.blobs.durable import read_blob, unpacked
 from workspaced_events.errors import LogDamaged
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
-from workspaced_events.record import decode_batch
-from workspaced_events.state import EMPTY, to_json
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import decode_batch
 
 BATCHES = 240
 EVERYTHING = 1 << 40

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.blobs import packed, read_blob
+from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.log.disk import RealDisk
 
 TEXT = "Ein langer ausgewählter Text. " * 400

@@ -14,11 +14,11 @@ import pytest
 
 from workspaced import Client, said
 from workspaced.conversing import spoken
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import EventId, NoteId
-from workspaced_events.replay import replay
-from workspaced_events.state import to_json
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None

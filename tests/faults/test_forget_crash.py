@@ -14,16 +14,16 @@ from hashlib import sha256
 
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.blobs import blob_path, packed, unpacked
-from workspaced_events.catalogue import Event
+from workspaced_events.blobs.durable import blob_path, packed, unpacked
 from workspaced_events.errors import LogError, NotInLog
-from workspaced_events.forget import READY, carry_out, finish, prepare
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
 from workspaced_events.log.scan import scan_log
-from workspaced_events.log.simdisk import PowerCut, SimDisk
+from workspaced_events.log.simulated_disk import PowerCut, SimDisk
+from workspaced_events.privacy.erasure import READY, carry_out, finish, prepare
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 SECRET, OTHER = NoteId("geheimplan.md"), NoteId("other.md")
 CANARY = b"geheimplan"

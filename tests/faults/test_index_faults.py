@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.vault import index_file
 from workspaced_tools.vault.vault import Vault

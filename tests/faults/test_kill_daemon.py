@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from workspaced.errors import NoDaemon, RemoteError
-from workspaced_events.replay import replay
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
 
 ROUNDS = 20
 PUBLISHERS = 3

@@ -21,17 +21,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import Event
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Outcome
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
-from workspaced_events.recorder import Outcome
-from workspaced_events.state import EMPTY
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 DIRECTORIES = 10
 ROUNDS_EACH = 20

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX, REQUEST_BYTES_MAX
-from workspaced_events.blobs import unpacked
-from workspaced_events.catalogue import Event, ToolCalled
-from workspaced_events.record import encode_event
-from workspaced_events.source import DirectorySource
+from workspaced_events.blobs.durable import unpacked
+from workspaced_events.replay.source import DirectorySource
+from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.codec import encode_event
 from workspaced_tools.verify import Outcome
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")

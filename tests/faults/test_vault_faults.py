@@ -22,8 +22,8 @@ import pytest
 
 from workspaced_events.ids import NoteId
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
-from workspaced_events.state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
-from workspaced_events.state import Vault as RegisteredVault
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
 from workspaced_tools.tool import Result, run

@@ -23,10 +23,10 @@ import watchfiles
 
 from workspaced import vaults as vaults_module
 from workspaced.vaults import ServedVault
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.vault.note import Note
 from workspaced_tools.vault.scan import folders, scan
 from workspaced_tools.vault.vault import Vault

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from workspaced_events.ids import NoteId, TabId, VaultId
-from workspaced_events.state import (
+from workspaced_events.projections.workspace_state import (
     ActiveNote,
     Pin,
     Selection,
@@ -20,7 +20,7 @@ from workspaced_events.state import (
     VaultState,
     WorkspaceState,
 )
-from workspaced_events.state import Vault as RegisteredVault
+from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.tool import run

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import EventId, NoteId
-from workspaced_events.source import Progress, Sink
-from workspaced_events.state import EMPTY
-from workspaced_events.visits import VisitFold, visits_from
+from workspaced_events.projections.visits import VisitFold, visits_from
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay.source import Progress, Sink
+from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
 from workspaced_tools.call_diff import compared, readable_json
 from workspaced_tools.called import (
     Wanted,

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import Sharing, ToolCalled
 from workspaced_events.ids import ConversationId, NoteId, VaultId
-from workspaced_events.state import WorkspaceState
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.kept import KeptPrompts, SharedPrompts
 from workspaced_tools.context.rebuild import texts_in

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import EMPTY_VAULT, Vault, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, WorkspaceState
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.tool import run
 from workspaced_tools.view import NoteRef, View

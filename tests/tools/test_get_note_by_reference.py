@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.state import EMPTY_VAULT, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.vault.vault import Vault
 from workspaced_tools.view import View
 

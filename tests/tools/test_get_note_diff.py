@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.get_note_diff import COMPARED_LINES_MAX, TOOL, _page, unified
 from workspaced_tools.recording import Tape

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT, VaultState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.get_related_notes import visited_together
 from workspaced_tools.sharing import NAMES_ONLY, shared_view
 from workspaced_tools.vault.note import Note, NoteFailure, StatKey

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT, Selection, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.tool import run
 from workspaced_tools.truncation import MARKER

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT, Pin, VaultState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
 from workspaced_tools.vault.note import Note, NoteFailure, StatKey
 from workspaced_tools.view import LinkName, LinkTarget, NoteRef, Overview, View
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.vault import index_file
 from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.index_file import IndexFile, IndexLost

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.policy import IGNORE_FILE
 from workspaced_tools.vault.survey import Bounds

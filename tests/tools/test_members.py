@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import Vault as RegisteredVault
-from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Vault as RegisteredVault
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.sharing import NamesOnly, shared_view
 from workspaced_tools.vault.search import members
 from workspaced_tools.vault.vault import Vault

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF
 from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
-from workspaced_events.moments import Moment
+from workspaced_events.replay.log_cursor import Moment
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.past import Past
 from workspaced_tools.recalled import taken_apart

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
 from workspaced_events.ids import NoteId
+from workspaced_events.schema import catalogue as c
 from workspaced_tools import backwards, past
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.past import Past

@@ -14,11 +14,19 @@ from hypothesis import strategies as st
 
 import workspaced_events.errors as event_errors
 import workspaced_tools.errors as tool_errors
-from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, TabId, VaultId
-from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+)
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NoteNotFound
 from workspaced_tools.recording import Asked, Tape, TapedVault, raised, recorded, refused, without
 from workspaced_tools.replaying import (

@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from workspaced.bundling import make_bundle
-from workspaced_events.conversation import NO_CONVERSATIONS
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
-from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
-from workspaced_events.replay import replay
-from workspaced_events.served import ServedBlobs
-from workspaced_events.slicing import Slice, cut
-from workspaced_events.source import DirectorySource, Source, open_source
-from workspaced_events.state import EMPTY, WorkspaceState, to_json
-from workspaced_events.visits import VisitFold, visits_from
+from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
+from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.visits import VisitFold, visits_from
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.log_slice import Slice, cut
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import DirectorySource, Source, open_source
 from workspaced_tools import redacted
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording import Exchange, KeptNote

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import Sharing, ToolCalled
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import Selection, Vault, VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import Selection, Vault, VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.recording import VERSION, Exchange, Recording, Tape, raised, recorded, refused

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
 from workspaced_tools.vault.entries import IndexedNote, IndexEntry, target_keys
 from workspaced_tools.vault.index import Index

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import QUERY_WORDS_MAX
 from workspaced_tools.vault import index as index_module
 from workspaced_tools.vault.fulltext import SNIPPET_CHARS_MAX, frequent_words, query_words

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.sharing import NAMES_ONLY, shared_view

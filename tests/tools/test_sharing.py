@@ -17,10 +17,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.ids import NoteId, TabId, VaultId
-from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+)
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import SharingOff
 from workspaced_tools.sharing import NAMES_ONLY, KnownLists, is_current, refusal, shared_view, sharing_off

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.vault import survey, upkeep
 from workspaced_tools.vault.index import Index

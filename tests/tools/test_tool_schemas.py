@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from workspaced_events.state import EMPTY
+from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import EMPTY_VAULT, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.vault.changes import Changes

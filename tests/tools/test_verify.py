@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF, Event
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
-from workspaced_events.fold import apply
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.served import ServedBlobs
-from workspaced_events.source import DirectorySource
-from workspaced_events.visits import Bounds, VisitStream, visits_of
+from workspaced_events.projections.visits import Bounds, VisitStream, visits_of
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.replay.source import DirectorySource
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools import notes_view, replaying
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.verify import Outcome, Verified, verify

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
-from workspaced_events.visibility import Visibility
+from workspaced_events.projections.note_visibility import Visibility
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
 from workspaced_tools.vault.note import StatKey
 from workspaced_tools.vault.visibility import NoteVisibility

@@ -11,12 +11,12 @@ import pytest
 
 from workspaced.bundling import COUNTED, TOLD, told
 from workspaced.config import Settings
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.journal import Journal, open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.source import open_source
+from workspaced_events.replay.source import open_source
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.verify import Outcome, Verified, verify
 
 SECRET = "Zanzibarium"

@@ -19,11 +19,11 @@ from workspaced.limits import (
     REQUEST_BYTES_MAX,
 )
 from workspaced.schemas import all_schemas
-from workspaced_events.blobs import read_blob
-from workspaced_events.fold import apply
-from workspaced_events.journal import read_journal
+from workspaced_events.blobs.durable import read_blob
+from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_tools.context.rebuild import first_difference, rebuild, texts_in
 
 SCHEMAS = all_schemas()

@@ -13,7 +13,7 @@ import pytest
 
 from workspaced.context_client import AttachmentKind, ContextMethods, PinKind
 from workspaced.errors import CODES
-from workspaced_events.catalogue import Pipeline
+from workspaced_events.schema.catalogue import Pipeline
 from workspaced_tools.context import accounting
 from workspaced_tools.context.bodies.request import Part, Request
 from workspaced_tools.context.bodies.shape import BUILT_IN

@@ -14,13 +14,13 @@ from workspaced.conversing import ended, spoken, started
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.texts import Aside, KeptTexts
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_events.clock import system_clock
-from workspaced_events.fold import apply
 from workspaced_events.ids import ConversationId, EventId, VaultId
-from workspaced_events.recorder import Plan, Receipt
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Plan, Receipt
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.sharing import AllWithheld, shared_view

@@ -11,7 +11,7 @@ import pytest
 
 from workspaced.cli import run
 from workspaced.errors import CODES
-from workspaced_events.blobs import read_blob
+from workspaced_events.blobs.durable import read_blob
 from workspaced_events.log.disk import RealDisk
 from workspaced_tools.context.citing.search import read_search
 

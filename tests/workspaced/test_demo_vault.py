@@ -12,11 +12,11 @@ import msgspec
 import pytest
 import ryaml
 
-from workspaced_events.catalogue import CATALOGUE, NoteUnpinned, Publisher, TemporaryTabClosed
-from workspaced_events.fold import apply, is_permutation
 from workspaced_events.ids import EventId, VaultId, note_id
 from workspaced_events.limits import TEMPORARY_TABS_MAX
-from workspaced_events.state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_fold import apply, is_permutation
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.schema.catalogue import CATALOGUE, NoteUnpinned, Publisher, TemporaryTabClosed
 
 DEMO = Path(str(files("workspaced"))) / "demo"
 VAULT = DEMO / "vault"

@@ -15,7 +15,7 @@ from workspaced.cli import COMMANDS, cli
 from workspaced.config import Settings
 from workspaced.errors import CODES
 from workspaced.ipc.methods import METHODS
-from workspaced_events.catalogue import CATALOGUE
+from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.catalogue import TOOLS
 
 ROOT = Path(__file__).parents[2]

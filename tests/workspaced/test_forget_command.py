@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events.blobs import unpacked
-from workspaced_events.forget import DIRECTORY, READY, prepare
+from workspaced_events.blobs.durable import unpacked
 from workspaced_events.ids import NoteId
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.source import open_source
+from workspaced_events.privacy.erasure import DIRECTORY, READY, prepare
+from workspaced_events.replay.source import open_source
 from workspaced_tools.verify import Outcome, Verified, verify
 
 SECRET = "private/Geheimplan Falke.md"

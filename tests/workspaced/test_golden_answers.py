@@ -29,7 +29,7 @@ ANSWERS: Final = """
 import sys
 from pathlib import Path
 from workspaced import replay
-from workspaced_events.record import encode_event
+from workspaced_events.schema.codec import encode_event
 with replay.open(Path(sys.argv[1])) as log:
     for made in log.verify():
         given = getattr(made, "answered", None)

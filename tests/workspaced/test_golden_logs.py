@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.catalogue import CATALOGUE_VERSION
-from workspaced_events.export import read_export
-from workspaced_events.journal import read_journal
-from workspaced_events.record import decode_event
+from workspaced_events.journal.opening import read_journal
+from workspaced_events.replay.json_lines import read_export
+from workspaced_events.schema.catalogue import CATALOGUE_VERSION
+from workspaced_events.schema.codec import decode_event
 
 GOLDEN = Path(__file__).parents[1] / "data" / "logs"
 

@@ -16,14 +16,14 @@ import msgspec
 import pytest
 
 from workspaced.cli import run
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import Event
-from workspaced_events.export import export_lines
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.replay import replay
-from workspaced_events.state import EMPTY, to_json
-from workspaced_events.state_diff import changes
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 _SPEC = importlib.util.spec_from_file_location("random_log", Path(__file__).parents[1] / "random_log.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workspaced.errors import NoDaemon, RemoteError
-from workspaced_events.replay import replay
+from workspaced_events.replay.replay import replay
 
 
 def failed(running: Any) -> tuple[int, str]:

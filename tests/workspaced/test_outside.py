@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from workspaced_events.blobs import unpacked
+from workspaced_events.blobs.durable import unpacked
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import QUERY_CHARS_MAX

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from workspaced import replay
 from workspaced.cli import run
-from workspaced_events import catalogue as c
-from workspaced_events import fold
-from workspaced_events.catalogue import Data, Event
 from workspaced_events.errors import NeverTrue
-from workspaced_events.export import export_lines
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections import workspace_fold
+from workspaced_events.projections.workspace_state import VaultState
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Data, Event
 
 _SPEC = importlib.util.spec_from_file_location("random_log", Path(__file__).parents[1] / "random_log.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -52,7 +52,7 @@ def a_year_of_work() -> list[Event]:
 
 def renamed_and_put_last(state: VaultState, event: Event, data: c.NoteRenamed) -> VaultState:
     """The planted bug: as the fold does it, but a pin that is renamed goes to the end."""
-    after = fold._note_renamed(state, event, data)
+    after = workspace_fold._note_renamed(state, event, data)
     if data.from_ not in state.pins:
         return after
     others = {note: pin for note, pin in after.pins.items() if note != data.to}
@@ -63,7 +63,7 @@ def renamed_and_put_last(state: VaultState, event: Event, data: c.NoteRenamed) -
 def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """The program has the bug; `undo` mends it."""
     with monkeypatch.context() as patch:
-        patch.setitem(fold._VAULT_FOLDS, c.NoteRenamed, renamed_and_put_last)
+        patch.setitem(workspace_fold._VAULT_FOLDS, c.NoteRenamed, renamed_and_put_last)
         yield patch
 
 

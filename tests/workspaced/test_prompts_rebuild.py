@@ -45,7 +45,7 @@ import json, sys
 from hashlib import sha256
 from pathlib import Path
 import msgspec
-from workspaced_events.source import DirectorySource
+from workspaced_events.replay.source import DirectorySource
 from workspaced_tools.verify import verify
 
 def each_prompt(made):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.blobs import BlobStore
+from workspaced_events.blobs.durable import BlobStore
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.replay import replay
+from workspaced_events.replay.replay import replay
 
 
 def pin(note: str, **more: Any) -> dict[str, Any]:

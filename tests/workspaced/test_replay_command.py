@@ -12,16 +12,16 @@ import msgspec
 import pytest
 
 from workspaced.cli import run
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Data, Event, UnknownEvent
-from workspaced_events.export import export_lines
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.source import open_source
-from workspaced_events.state import EMPTY, to_json
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.source import open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 V, W = VaultId("v"), VaultId("w")
 A, B = NoteId("a.md"), NoteId("b.md")

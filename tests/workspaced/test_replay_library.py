@@ -18,9 +18,9 @@ import workspaced
 from workspaced import replay
 from workspaced.cli import run
 from workspaced.errors import UnknownTool
-from workspaced_events import fold
 from workspaced_events.errors import AlreadyTrue, InvalidArgument, LogDamaged, NeverTrue
-from workspaced_events.export import export_lines
+from workspaced_events.projections import workspace_fold
+from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.vault.vault import Vault
@@ -138,7 +138,7 @@ class TestMoments:
         for place in reversed(range(len(events) + 1)):
             if place and events[place - 1].type == "tool_called":
                 continue
-            assert log.at(place).state == fold.fold_all(events[:place], fold.WorkspaceState())
+            assert log.at(place).state == workspace_fold.fold_all(events[:place], workspace_fold.WorkspaceState())
 
     def test_a_recorded_call_is_at_the_moment_when_it_was_made(self, log: replay.Log) -> None:
         call = log.calls()[0]
@@ -298,7 +298,9 @@ class TestRecordedCalls:
 
     def test_show_what_a_changed_program_answers(self, log: replay.Log, monkeypatch: pytest.MonkeyPatch) -> None:
         context = log.calls()[0]
-        monkeypatch.setitem(fold._VAULT_FOLDS, fold.c.NotePinned, lambda state, _event, _data: state)
+        monkeypatch.setitem(
+            workspace_fold._VAULT_FOLDS, workspace_fold.c.NotePinned, lambda state, _event, _data: state
+        )
         assert context.verify().outcome is replay.Outcome.DIFFERENT
         assert [pin["id"] for pin in context.served["data"]["pinnedNotes"]] == ["b.md"]
         assert context.again()["code"] == "NOT_RECORDED"  # it reads other notes than it did

@@ -14,9 +14,9 @@ from workspaced import scribe as scribe_module
 from workspaced.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
 from workspaced.scribe import Call, Scribe
-from workspaced_events.catalogue import ToolCalled
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogReadOnly
-from workspaced_events.served import ServedBlobs
+from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording import raised
 from workspaced_tools.sharing import sharing_off
 from workspaced_tools.verify import Outcome

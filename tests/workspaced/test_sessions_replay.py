@@ -152,7 +152,7 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
 VERIFY = """
 import hashlib, json, sys
 from pathlib import Path
-from workspaced_events.source import DirectorySource
+from workspaced_events.replay.source import DirectorySource
 from workspaced_tools.verify import verify
 
 def each(one):

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events.replay import replay
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
 
 
 def test_an_empty_log_has_nothing_active(daemon: Any) -> None:

@@ -22,15 +22,15 @@ from rich.console import Console
 
 from workspaced.cli.stepping import Watching
 from workspaced.cli.steps import Stepper, Tape, View
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 from workspaced_events.clock import event_time
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.export import export_lines
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.state import EMPTY, to_json
-from workspaced_events.state_diff import changes
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]

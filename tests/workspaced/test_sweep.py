@@ -18,8 +18,8 @@ from workspaced.config import load_settings
 from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.sweeping import Sweeper
-from workspaced_events.served import ServedBlobs
-from workspaced_events.source import open_source
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.replay.source import open_source
 from workspaced_tools.verify import Outcome, verify
 
 LONG_AGO_S = 100 * 86_400

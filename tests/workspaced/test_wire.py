@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from workspaced.limits import IN_FLIGHT_MAX, JSON_DEPTH_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX
-from workspaced_events.catalogue import CATALOGUE
-from workspaced_events.replay import replay
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema.catalogue import CATALOGUE
 
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"workspaced/hello","params":{}}\n'
 MEGABYTE = 1024 * 1024

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.replay import replay
+from workspaced_events.replay.replay import replay
 from workspaced_tools.limits import SETTLE_S
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import ToolCalled
+from workspaced_events.schema.catalogue import ToolCalled
 
 from .catalogue import TOOLS
 from .tokens import estimate_tokens

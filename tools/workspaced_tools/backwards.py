@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final, Protocol
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import CATALOGUE, Event, ToolCalled
 from workspaced_events.ids import VaultId
-from workspaced_events.moments import Moment
+from workspaced_events.replay.log_cursor import Moment
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, Event, ToolCalled
 
 SCAN_EVENTS_MAX: Final = 100_000
 """How far back a question about the past looks."""

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event, ToolCalled
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import NoteId
-from workspaced_events.source import Progress, Source
-from workspaced_events.state import client_key
-from workspaced_events.until import Until
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.replay.position import Until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from .errors import NotRecorded
 from .recording import VERSION_AT, Kept, KeptFailure, KeptName, KeptNote, KeptVersion, Recording

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
 
 from .errors import ArgumentInvalid
 from .limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX

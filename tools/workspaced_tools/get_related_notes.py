@@ -25,8 +25,8 @@ from pydantic import Field
 
 from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState
 
 from .errors import NoActiveNote, NoteNotFound
 from .limits import (

@@ -6,9 +6,9 @@ from typing import Any, Final, TypeGuard
 
 from pydantic import Field
 
-from workspaced_events.fold import visible_tabs
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_fold import visible_tabs
+from workspaced_events.projections.workspace_state import VaultState
 
 from .limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
 from .notes_view import Facts, ShownNote, content_of, facts, note_entry, served_vault

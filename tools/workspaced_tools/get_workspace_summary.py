@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from workspaced_events.clock import event_time
-from workspaced_events.fold import visible_tabs
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_fold import visible_tabs
+from workspaced_events.projections.workspace_state import VaultState
 
 from .limits import (
     MOST_VISITED_DAYS,

@@ -12,7 +12,7 @@ import msgspec
 from pydantic import Field
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from .errors import NoActiveVault, NoteNotFound, NotRecorded, ReadFailed, ReferenceOutsideVault, ToolError
 from .limits import (

@@ -16,12 +16,12 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import Event, ToolCalled
 from workspaced_events.clock import event_time
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.moments import Moment
+from workspaced_events.replay.log_cursor import Moment
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from .backwards import SCAN_EVENTS_MAX, PastEvents, backwards
 from .errors import NoteNotFound, NotRecorded, ReadFailed

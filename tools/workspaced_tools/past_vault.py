@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.moments import Moment
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
+from workspaced_events.replay.log_cursor import Moment
 
 from .backwards import PastEvents
 from .errors import ArgumentInvalid, NoteNotFound, NotRecorded

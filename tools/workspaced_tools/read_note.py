@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from .errors import AmbiguousReference, NoteNotFound, ToolError
 from .limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX

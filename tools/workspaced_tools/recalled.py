@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.catalogue import ToolCalled
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
+from workspaced_events.schema.catalogue import ToolCalled
 
 from .errors import NotRecorded, ReadFailed
 from .recording import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording

@@ -15,11 +15,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing
 
 from .sharing import NameOnly, SharedHistory
 from .vault.note import Note, NoteFailure, StatKey

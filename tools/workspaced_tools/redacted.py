@@ -24,16 +24,25 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Event, SelectionChanged, ToolCalled
-from workspaced_events.clock_steps import ClockStep
-from workspaced_events.conversation import NO_CONVERSATIONS
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
-from workspaced_events.pseudonyms import Pseudonyms
-from workspaced_events.redact import Redactor
-from workspaced_events.served import ServedBlobs
-from workspaced_events.slicing import Slice
-from workspaced_events.state import ActiveNote, Pin, Selection, Tab, Vault, VaultState, WorkspaceState, client_key
-from workspaced_events.visits import Stay, Visit, VisitFold
+from workspaced_events.privacy.event_redaction import Redactor
+from workspaced_events.privacy.pseudonyms import Pseudonyms
+from workspaced_events.projections.clock_steps import ClockStep
+from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.visits import Stay, Visit, VisitFold
+from workspaced_events.projections.workspace_state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+    client_key,
+)
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCalled
 
 from .catalogue import TOOLS
 from .context.model import ManifestEntry, ManifestLayer

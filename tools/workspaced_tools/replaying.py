@@ -12,11 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 import workspaced_events.errors
-from workspaced_events.catalogue import ToolCalled
 from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import ToolCalled
 
 from . import errors
 from .catalogue import TOOLS

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from workspaced_events.fold import visible_tabs
 from workspaced_events.ids import NoteId
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
+from workspaced_events.projections.workspace_fold import visible_tabs
 
 from .errors import ArgumentInvalid, ReferenceOutsideVault, SharingOff
 from .limits import (

@@ -13,10 +13,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing
 
 from .context.kept import PromptSource, SharedPrompts
 from .errors import ReadFailed, SharingOff, ToolError

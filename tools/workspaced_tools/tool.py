@@ -23,7 +23,7 @@ from pydantic import ValidationError as PydanticError
 from pydantic.alias_generators import to_camel
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.until import ALSO_SHOWN_MAX
+from workspaced_events.replay.position import ALSO_SHOWN_MAX
 
 from .errors import ArgumentInvalid, ToolError
 from .limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event, ToolCalled
-from workspaced_events.state import client_key
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from .advice import RULES, Answer, Held, advised, read_answer
 from .called import result_of

@@ -16,15 +16,15 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event, PromptAssembled, ToolCalled
-from workspaced_events.conversation import Conversation
 from workspaced_events.errors import LogDamaged, WorkspacedError
-from workspaced_events.fold import apply
 from workspaced_events.ids import ConversationId, VaultId
-from workspaced_events.source import Progress, Source
-from workspaced_events.state import WorkspaceState
-from workspaced_events.until import Until, feed_until
-from workspaced_events.visits import Visit, VisitStream
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.projections.visits import Visit, VisitStream
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.position import Until, feed_until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
 from .context.bodies.reshape import body_difference
 from .context.model import Envelope

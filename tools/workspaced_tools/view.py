@@ -12,10 +12,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import Vault, VaultState, WorkspaceState
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import Vault, VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing
 
 from .context.model import Manifest
 from .errors import NotRecorded

@@ -6,7 +6,7 @@ import msgspec
 
 from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
-from workspaced_events.visits import Visit
+from workspaced_events.projections.visits import Visit
 
 from .tool import Json
 from .vault.names import stem

@@ -11,8 +11,13 @@ from typing import IO, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.bundle import Manifest, Versions, write_bundle
-from workspaced_events.catalogue import (
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.errors import LogDamaged
+from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
+from workspaced_events.projections.conversations import blobs_named
+from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema.catalogue import (
     ArtifactRecorded,
     ConversationData,
     MessageData,
@@ -20,11 +25,6 @@ from workspaced_events.catalogue import (
     SelectionChanged,
     ToolCalled,
 )
-from workspaced_events.conversation import blobs_named
-from workspaced_events.errors import LogDamaged
-from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
-from workspaced_events.served import ServedBlobs
-from workspaced_events.slicing import Slice
 from workspaced_tools.context.model import Turn
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording import VERSION_AT, Kept, KeptNote, KeptVersion, Recording

@@ -13,13 +13,13 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.clock import Clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.moments import LogMoments, Moment
-from workspaced_events.state import WorkspaceState
-from workspaced_events.visits import Visit, VisitLog
+from workspaced_events.projections.visits import Visit, VisitLog
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.log_cursor import LogMoments, Moment
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.kept import KeptPrompts
 from workspaced_tools.context.model import Texts

@@ -10,16 +10,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.clock import system_clock
-from workspaced_events.conversation import Conversation
 from workspaced_events.errors import BatchTooLarge, Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId, uuid7
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Plan
 from workspaced_events.limits import BATCH_BYTES_MAX, ID_CHARS_MAX
-from workspaced_events.record import encode_batch
-from workspaced_events.recorder import Plan
-from workspaced_events.state import WorkspaceState
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.codec import encode_batch
 from workspaced_tools.context.chats.chat import (
     Chat,
     ChatWarning,

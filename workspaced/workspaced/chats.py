@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Attachment
-from workspaced_events.conversation import Conversation, Message
 from workspaced_events.errors import BatchTooLarge
 from workspaced_events.ids import ConversationId, VaultId
-from workspaced_events.state import WorkspaceState
+from workspaced_events.projections.conversations import Conversation, Message
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema.catalogue import Attachment
 from workspaced_tools.context.chats.chat import (
     Chat,
     ChatWarning,

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import asdict, replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.conversation import Conversation, Message, Prompt
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, uuid7
+from workspaced_events.journal.actions import Action
 from workspaced_events.limits import ACTION_BYTES
-from workspaced_events.state import WorkspaceState
+from workspaced_events.projections.conversations import Conversation, Message, Prompt
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.bodies.shape import CacheOffer, Shaped

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.conversation import Conversation, Message, Prompt, read_tokens
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId, note_id
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Plan
 from workspaced_events.limits import ID_CHARS_MAX
-from workspaced_events.recorder import Plan
-from workspaced_events.state import WorkspaceState
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.bodies.definitions import sendable
 from workspaced_tools.context.bodies.usage_report import family_of
 

@@ -1,7 +1,7 @@
 """The tokens that a provider counted: as a runtime says them, or as the provider's own report does."""
 
-from workspaced_events.conversation import Prompt, Settings
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.projections.conversations import Prompt, Settings
 from workspaced_tools.context.bodies.usage_report import FAMILIES, counted, family_of
 from workspaced_tools.limits import ECHO_CHARS_MAX
 

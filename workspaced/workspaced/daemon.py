@@ -19,17 +19,17 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.clock import system_clock, system_uptime
 from workspaced_events.errors import DiskFull, LogFailed
-from workspaced_events.forget import finish_forgetting
-from workspaced_events.journal import open_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Committed
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.log.segments import NO_SPACE
-from workspaced_events.recorder import Committed
-from workspaced_events.served import ServedBlobs
+from workspaced_events.privacy.erasure import finish_forgetting
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.vault.vault import Vault
 
 from .__about__ import __version__

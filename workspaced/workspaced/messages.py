@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events import catalogue as c
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, uuid7
+from workspaced_events.schema import catalogue as c
 
 from . import said
 from .texts import Aside

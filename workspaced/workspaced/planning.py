@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import Conversation, turn_of
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.bodies.definitions import Definition, definitions_of
 from workspaced_tools.context.bodies.usage_report import family_of

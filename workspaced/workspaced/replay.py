@@ -20,20 +20,20 @@ from typing import IO, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events import moments
-from workspaced_events.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_events.clock import system_clock
-from workspaced_events.clock_steps import ClockStep, stretches
+from workspaced_events.debugging.bisect import find_first
+from workspaced_events.debugging.predicate import Expression
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.find import find_first
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.predicate import Expression
-from workspaced_events.slicing import Slice
-from workspaced_events.source import Source, feed_in_chunks, open_source
-from workspaced_events.state import WorkspaceState, to_json
-from workspaced_events.until import not_held, parse_until
-from workspaced_events.visits import Visit, VisitStream
+from workspaced_events.projections.clock_steps import ClockStep, stretches
+from workspaced_events.projections.visits import Visit, VisitStream
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import WorkspaceState, to_json
+from workspaced_events.replay import log_cursor
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.position import not_held, parse_until
+from workspaced_events.replay.source import Source, feed_in_chunks, open_source
+from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_tools.called import kept_call
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.kept import KeptPrompts
@@ -134,7 +134,7 @@ class Log:
         verify(self._part, found.append, each_prompt=found.append)
         return found
 
-    def _moment(self, place: moments.Moment) -> "Moment":
+    def _moment(self, place: log_cursor.Moment) -> "Moment":
         return Moment(place, self._events, self._recordings, self._texts)
 
 
@@ -146,7 +146,7 @@ class Moment:
         time: what a clock said.
     """
 
-    def __init__(self, place: moments.Moment, events: "_Events", recordings: Recordings, texts: Texts) -> None:
+    def __init__(self, place: log_cursor.Moment, events: "_Events", recordings: Recordings, texts: Texts) -> None:
         self.seq = place.seq
         self.time = place.time
         self._place = place
@@ -291,7 +291,7 @@ class _Events:
     def after(self, seq: int) -> Iterator[Event]:
         return (self._events[at] for at in range(_count(self._events, seq), len(self._events)))
 
-    def moment(self, at: int | str) -> moments.Moment:
+    def moment(self, at: int | str) -> log_cursor.Moment:
         place = parse_until(at) if isinstance(at, str) else at
         if isinstance(place, str):
             return self._moment_at_time(place)
@@ -302,14 +302,14 @@ class _Events:
         if place == self._before:
             return self._beginning
         event = self._events[_count(self._events, place) - 1]
-        return moments.moment_of(event)
+        return log_cursor.moment_of(event)
 
     @property
-    def end(self) -> moments.Moment:
+    def end(self) -> log_cursor.Moment:
         """The moment at which all calls of the log count as made."""
         if not self._events:
             return self._beginning
-        return moments.Moment(self.tail, self._events[-1].time, lasts=True)
+        return log_cursor.Moment(self.tail, self._events[-1].time, lasts=True)
 
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`; of what is before the first event, the state that the log begins with."""
@@ -333,9 +333,9 @@ class _Events:
             raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.")
         return found
 
-    def _moment_at_time(self, time: str) -> moments.Moment:
+    def _moment_at_time(self, time: str) -> log_cursor.Moment:
         if not self._events:
-            return moments.Moment(self._before, time)
+            return log_cursor.Moment(self._before, time)
         first, last = self._events[0], self._events[-1]
         now = max(system_clock(), last.time)
         steps = [
@@ -344,7 +344,7 @@ class _Events:
             if type(event.data) is ClockStepped
         ]
         found = stretches(steps, (first.seq, first.time), (last.seq, now if not steps else last.time))
-        moment = moments.moment_at_time(time, found, now, self._last_until)
+        moment = log_cursor.moment_at_time(time, found, now, self._last_until)
         if moment.seq < first.seq and self._before:
             raise not_held(time, first, None)
         return moment
@@ -355,9 +355,9 @@ class _Events:
         return self._events[count - 1].seq if count else self._before
 
     @property
-    def _beginning(self) -> moments.Moment:
+    def _beginning(self) -> log_cursor.Moment:
         time = self._events[0].time if self._events and self._before else _EPOCH
-        return moments.Moment(self._before, time, lasts=True)
+        return log_cursor.Moment(self._before, time, lasts=True)
 
 
 _EPOCH: Final = "1970-01-01T00:00:00.000000Z"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.catalogue import AttachmentKind, Pipeline, ProviderKind, Role
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
+from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, ProviderKind, Role
 
 from .limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.actions import ActionJson
-from workspaced_events.catalogue import CATALOGUE, Publisher
-from workspaced_events.export import ExportHeader
-from workspaced_events.state import StateJson
+from workspaced_events.journal.actions import ActionJson
+from workspaced_events.projections.workspace_state import StateJson
+from workspaced_events.replay.json_lines import ExportHeader
+from workspaced_events.schema.catalogue import CATALOGUE, Publisher
 from workspaced_tools.catalogue import TOOLS
 
 from .context import Prompted

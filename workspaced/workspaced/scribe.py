@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.catalogue import ToolCalled
-from workspaced_events.served import ServedBlobs
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording import Tape, recorded, refused
 from workspaced_tools.tool import ANSWER_VERSION
 

@@ -25,19 +25,19 @@ from anyio import to_thread
 from msgspec.structs import replace
 from pyee import EventEmitter
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action, parse_actions
-from workspaced_events.blob_check import texts_of_tail
-from workspaced_events.catalogue import Event
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, LogError, WorkspacedError
-from workspaced_events.fold import expired_tabs
 from workspaced_events.ids import VaultId
-from workspaced_events.journal import Journal
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.opening import Journal
+from workspaced_events.journal.writer import OWN_SOURCE, Committed, Done, Outcome, Plan, Receipt
 from workspaced_events.limits import ACTION_BYTES, SLOW_SYNC_S, SOURCE_CHARS_MAX
-from workspaced_events.moments import LogMoments
-from workspaced_events.recorder import OWN_SOURCE, Committed, Done, Outcome, Plan, Receipt
-from workspaced_events.state import StateJson, WorkspaceState, to_json
-from workspaced_events.visits import Visit, VisitLog
+from workspaced_events.projections.visits import Visit, VisitLog
+from workspaced_events.projections.workspace_fold import expired_tabs
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.blob_check import texts_of_tail
+from workspaced_events.replay.log_cursor import LogMoments
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.context.accounting import conversations_status
 from workspaced_tools.context.rebuild import texts_in

@@ -17,10 +17,10 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
 from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.journal.actions import Action
 from workspaced_events.limits import BATCH_ACTIONS_MAX
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.vault.changes import Changes
 from workspaced_tools.vault.vault import Vault
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from workspaced_events.catalogue import Shape
-from workspaced_events.conversation import Settings
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.projections.conversations import Settings
+from workspaced_events.schema.catalogue import Shape
 from workspaced_tools.context.bodies.shape import Shaped, Template, body_hash, shape, template_named
 from workspaced_tools.context.model import Envelope
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Plan
 from workspaced_events.limits import SHARING_CLIENTS_MAX
-from workspaced_events.recorder import Plan
-from workspaced_events.state import ANY_CLIENT, WorkspaceState, client_key
+from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Sharing
 
 
 def setting(client: str, level: Sharing) -> Plan:

@@ -6,14 +6,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import TabSource
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.fold import apply
 from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.journal.actions import Action
 from workspaced_events.limits import ID_CHARS_MAX, NOTES_PER_ACTION_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
-from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import TabSource
 
 
 class SnapshotTab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

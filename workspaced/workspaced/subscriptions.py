@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from workspaced_events.catalogue import Event
 from workspaced_events.errors import LogError
+from workspaced_events.schema.catalogue import Event
 
 from .ipc.jsonrpc import notification
 from .limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX

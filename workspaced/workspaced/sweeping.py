@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Final
 
-from workspaced_events.served import ServedBlobs, Swept
+from workspaced_events.blobs.evictable import ServedBlobs, Swept
 
 from .limits import SWEEP_CHECK_S, SWEEP_INTERVAL_S
 

@@ -23,12 +23,12 @@ import anyio
 import watchfiles
 from anyio import to_thread
 
-from workspaced_events import catalogue as c
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import ENTRY_OF, Event
 from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.journal.actions import Action
 from workspaced_events.limits import BATCH_ACTIONS_MAX
-from workspaced_events.state import VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.context.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S

@@ -12,9 +12,9 @@ from hashlib import blake2b
 
 import msgspec
 
-from ..catalogue import LogRecovered
 from ..errors import DiskFull
 from ..limits import SEGMENT_BYTES_MAX
+from ..schema.catalogue import LogRecovered
 from .disk import Disk, write_whole
 from .head import HeadFile
 from .scan import DIRECTORY, Scan, Sink, Tail, Torn, is_unfinished, read_segment, scan_log

@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from ..catalogue import CATALOGUE_VERSION, Event
 from ..errors import InvalidArgument, LogDamaged
-from ..record import decode_batch, encode_batch, encode_event
+from ..schema.catalogue import CATALOGUE_VERSION, Event
+from ..schema.codec import decode_batch, encode_batch, encode_event
 from .disk import Disk, write_whole
-from .format import PREFIX_BYTES, parse_header, segment_first
+from .line_format import PREFIX_BYTES, parse_header, segment_first
 from .recovery import open_log
 from .scan import DIRECTORY, read_segment, scan_log
 from .segments import Batch

@@ -9,12 +9,13 @@ from typing import Final
 
 import msgspec
 
-from ..catalogue import Event
 from ..errors import LogDamaged, LogUnreadable
 from ..limits import INDEX_STRIDE_BYTES
-from ..record import decode_batch
+from ..schema.catalogue import Event
+from ..schema.codec import decode_batch
 from .disk import Disk
-from .format import (
+from .head import Head, read_head
+from .line_format import (
     FORMAT_VERSION,
     PREFIX_BYTES,
     BadLine,
@@ -28,7 +29,6 @@ from .format import (
     valid_line_after,
     verified_lines,
 )
-from .head import Head, read_head
 
 DIRECTORY: Final = "log"
 _ENDS_BYTES: Final = 4_096

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ..catalogue import CATALOGUE_VERSION, Event, LogRecovered
 from ..errors import DiskFull, LogDamaged, LogError, LogFailed, LogReadOnly
 from ..limits import (
     HEAD_SYNC_INTERVAL_S,
@@ -23,9 +22,11 @@ from ..limits import (
     READ_BYTES_MAX,
     SEGMENT_BYTES_MAX,
 )
-from ..record import decode_batch
+from ..schema.catalogue import CATALOGUE_VERSION, Event, LogRecovered
+from ..schema.codec import decode_batch
 from .disk import Disk, DiskFile, write_all
-from .format import (
+from .head import Head, HeadFile
+from .line_format import (
     FORMAT_VERSION,
     PREFIX_BYTES,
     BadLine,
@@ -37,7 +38,6 @@ from .format import (
     segment_name,
     verified_lines,
 )
-from .head import Head, HeadFile
 from .scan import DIRECTORY, Position, Tail, read_segment
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

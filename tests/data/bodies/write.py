@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from workspaced_events import catalogue as c
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.bodies.shape import BUILT_IN, Shaped, shape, template_named
 from workspaced_tools.context.model import Envelope
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import msgspec
 
-from workspaced_events.actions import Action
-from workspaced_events.catalogue import CATALOGUE, CATALOGUE_VERSION
-from workspaced_events.export import export_lines
-from workspaced_events.journal import open_journal, read_journal
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal, read_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema.catalogue import CATALOGUE, CATALOGUE_VERSION
 
 HASH = "0123456789abcdef" * 4
 LONG = "A long selection lies in a blob. " * 200

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from workspaced_events.served import ServedBlobs
+from workspaced_events.blobs.evictable import ServedBlobs
 
 _get = ServedBlobs.get
 

@@ -8,18 +8,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from workspaced_events.calibration import NO_CALIBRATION, Calibration
-from workspaced_events.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
-from workspaced_events.conversation import (
-    Conversation,
-    Message,
-    Prompt,
-    Provider,
-    Settings,
-)
 from workspaced_events.ids import ConversationId, MessageId, VaultId
-from workspaced_events.state import EMPTY_VAULT, VaultState, WorkspaceState
-from workspaced_events.state import Vault as RegisteredVault
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, Provider, Settings
+from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Vault as RegisteredVault
+from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
 from workspaced_tools.context.acquire import acquire
 from workspaced_tools.context.model import Turn
 from workspaced_tools.context.reading import Reading

@@ -9,13 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import (
-    NO_CONVERSATIONS,
-    Conversation,
-    apply_conversation,
-)
 from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, apply_conversation
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.model import (
     TURN_VERSION,

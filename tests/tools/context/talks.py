@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import NO_CONVERSATIONS, Conversation, Message, apply_conversation
 from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, Message, apply_conversation
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.citing.search import Document, Search
 from workspaced_tools.errors import NotRecorded
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import (
+from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_events.projections.conversations import (
     NO_CONVERSATIONS,
     PROMPTS_MAX,
     Conversation,
     apply_conversation,
 )
-from workspaced_events.ids import ConversationId, EventId, MessageId
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context import accounting
 from workspaced_tools.context.accounting import Accounted, account, conversations_status, summed
 from workspaced_tools.context.model import (

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events.calibration import Calibration
-from workspaced_events.catalogue import Attachment, AttachmentKind, Pipeline
-from workspaced_events.conversation import Provider
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import Selection
+from workspaced_events.projections.conversations import Provider
+from workspaced_events.projections.token_calibration import Calibration
+from workspaced_events.projections.workspace_state import Selection
+from workspaced_events.schema.catalogue import Attachment, AttachmentKind, Pipeline
 from workspaced_tools.context.model import TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.context.reading import utc_seconds
 from workspaced_tools.errors import ArgumentInvalid

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import library_of, turn_of
 from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.projections.conversations import library_of, turn_of
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context import layers
 from workspaced_tools.context.assemble import NO_TEXT, assemble
 from workspaced_tools.context.blocks import LIBRARY_FRAME, REPLACES

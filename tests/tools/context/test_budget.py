@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import LibraryEntry
-from workspaced_events.conversation import PROMPTS_MAX
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import PROMPTS_MAX
+from workspaced_events.schema.catalogue import LibraryEntry
 from workspaced_tools.context.budget import Fitted, Parts, fit
 from workspaced_tools.context.estimate import IMAGE_TOKENS, Estimator
 from workspaced_tools.context.history import history_of, last_rounds, paired

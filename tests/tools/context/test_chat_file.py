@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.catalogue import AttachmentKind, Form, Role
+from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
 from workspaced_tools.context.chats.chat import (
     Chat,
     ReadChat,

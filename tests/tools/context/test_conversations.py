@@ -17,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import Conversation, library_of, turn_of
 from workspaced_events.ids import MessageId, NoteId
+from workspaced_events.projections.conversations import Conversation, library_of, turn_of
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.citing.search import Document
 from workspaced_tools.context.citing.sources import sources_of

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_events import catalogue as c
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.environment import environment
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.state import Vault, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Vault, VaultState, WorkspaceState
 from workspaced_tools.context.environment import environment, file_line
 from workspaced_tools.view import NoteRef, View
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events.conversation import turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.context.history import KEEP_ROUNDS, continuation_of, history_of, last_rounds, paired
 from workspaced_tools.context.model import Block, ChatMessage, ManifestEntry, Policy
 from workspaced_tools.errors import NotRecorded

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.conversation import Message, Settings
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Message, Settings
 from workspaced_tools.context.estimate import Estimator
 from workspaced_tools.context.instructions import add_words
 from workspaced_tools.context.layers import Sheet, joined

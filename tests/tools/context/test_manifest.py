@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.manifest import L1_CHANGED, L2_CHANGED
 from workspaced_tools.context.model import Artifact, Provided

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import PROMPTS_MAX, blobs_named
+from workspaced_events.projections.conversations import PROMPTS_MAX, blobs_named
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.accounting import OTHER_PIPELINE, account, causes_of
 from workspaced_tools.context.assemble import assemble
 from workspaced_tools.context.model import ChatMessage, Policy, Turn

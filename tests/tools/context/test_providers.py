@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.conversation import Provider
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.conversations import Provider
 from workspaced_tools.context.model import Provided
 from workspaced_tools.context.providers import provide
 from workspaced_tools.limits import ATTACHED_CHARS_MAX, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX

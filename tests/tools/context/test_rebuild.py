@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.catalogue import Event, PromptAssembled
-from workspaced_events.conversation import NO_CONVERSATIONS
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.fold import fold_all
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.record import decode_event
-from workspaced_events.slicing import Slice
-from workspaced_events.state import EMPTY, WorkspaceState
-from workspaced_events.visits import visits_from
+from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.visits import visits_from
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, PromptAssembled
+from workspaced_events.schema.codec import decode_event
 from workspaced_tools.context.citing.search import Document
 from workspaced_tools.context.model import LAYERS, Turn
 from workspaced_tools.context.rebuild import (

@@ -14,7 +14,7 @@ from hypothesis import settings as runs
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.bodies.breakpoints import LOOKBACK_PARTS, MARKS_MAX
 from workspaced_tools.context.bodies.breakpoints import marked as with_marks
 from workspaced_tools.context.bodies.definitions import DEPTH_MAX

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events import catalogue as c
-from workspaced_events.conversation import turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import turn_of
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.context.history import history_of
 from workspaced_tools.context.model import Envelope, Policy
 from workspaced_tools.context.window import window_of

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from workspaced_events.catalogue import Pipeline
-from workspaced_events.conversation import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
+from workspaced_events.projections.conversations import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
+from workspaced_events.schema.catalogue import Pipeline
 
 from .estimate import Estimator
 from .model import ChatMessage, Envelope, LayerId

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from workspaced_events.calibration import NO_CALIBRATION, Calibration, model_key
-from workspaced_events.catalogue import Pipeline
-from workspaced_events.conversation import Conversation, turn_of
 from workspaced_events.ids import MessageId, NoteId
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
+from workspaced_events.schema.catalogue import Pipeline
 
 from ..errors import ArgumentInvalid, NotRecorded
 from ..limits import SUMMARY_TOKENS_MAX

@@ -15,9 +15,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Attachment, LibraryEntry
-from workspaced_events.conversation import Conversation, library_of, turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, library_of, turn_of
+from workspaced_events.schema.catalogue import Attachment, LibraryEntry
 
 from ..errors import ArgumentInvalid
 from . import blocks as b

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import ArtifactKind, Attachment, AttachmentKind
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
 from ..errors import ArgumentInvalid, NoteNotFound
 from ..limits import (

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.catalogue import LibraryEntry
 from workspaced_events.ids import MessageId
+from workspaced_events.schema.catalogue import LibraryEntry
 
 from ..errors import BudgetExceeded
 from .estimate import Estimator

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import ArtifactKind, Attachment
-from workspaced_events.conversation import Conversation, Message, turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, Message, turn_of
+from workspaced_events.schema.catalogue import ArtifactKind, Attachment
 
 from ..errors import NotRecorded
 from ..limits import ATTACHED_CHARS_MAX

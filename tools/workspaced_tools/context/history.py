@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.conversation import Conversation, Message, turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
 from .blocks import BLANK_LINE, given_block, trimmed
 from .citing.search import Numbers

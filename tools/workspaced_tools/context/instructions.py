@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Pipeline
-from workspaced_events.conversation import Message, Settings
+from workspaced_events.projections.conversations import Message, Settings
+from workspaced_events.schema.catalogue import Pipeline
 
 from .blocks import TRIMMED, trimmed
 from .layers import Sheet, Thing

@@ -12,10 +12,10 @@ from typing import Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Sharing
-from workspaced_events.conversation import Conversation, Conversations, Prompt
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId, NoteId, VaultId
+from workspaced_events.projections.conversations import Conversation, Conversations, Prompt
+from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import ArgumentInvalid, NotRecorded
 from ..limits import ECHO_CHARS_MAX

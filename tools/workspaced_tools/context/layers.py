@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import LayerHashes, Pipeline
-from workspaced_events.conversation import Conversation, turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 
 from .blocks import BLANK_LINE, trimmed
 from .estimate import Estimator, seed_tokens

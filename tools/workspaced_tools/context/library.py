@@ -14,9 +14,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import ArtifactKind, LibraryEntry
-from workspaced_events.conversation import Conversation
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from .blocks import artifact_block
 from .estimate import seed_tokens

@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from workspaced_events.catalogue import Pipeline
-from workspaced_events.conversation import Conversation
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.schema.catalogue import Pipeline
 
 from .layers import Digests, Reuse, Sheet
 from .model import LAYERS, CacheHint, LayerId, Manifest, ManifestLayer, Policy, Turn

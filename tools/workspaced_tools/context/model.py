@@ -9,8 +9,15 @@ from typing import Final, Literal
 
 import msgspec
 
-from workspaced_events.catalogue import ArtifactKind, Form, LayerHashes, LibraryEntry, Pipeline, ProviderKind
 from workspaced_events.ids import ConversationId, MessageId, NoteId
+from workspaced_events.schema.catalogue import (
+    ArtifactKind,
+    Form,
+    LayerHashes,
+    LibraryEntry,
+    Pipeline,
+    ProviderKind,
+)
 
 Texts = Callable[[str], str]
 """The text of that sha256. Raises NotRecorded where it is not kept."""

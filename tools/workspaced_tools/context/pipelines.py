@@ -9,7 +9,7 @@
 
 from typing import Final, NamedTuple
 
-from workspaced_events.catalogue import Pipeline
+from workspaced_events.schema.catalogue import Pipeline
 
 
 class Parts(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import ProviderKind
-from workspaced_events.conversation import Provider
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.fold import visible_tabs
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.conversations import Provider
+from workspaced_events.projections.workspace_fold import visible_tabs
+from workspaced_events.schema.catalogue import ProviderKind
 
 from ..errors import ArgumentInvalid
 from ..limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX

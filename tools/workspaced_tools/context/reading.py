@@ -13,7 +13,7 @@ from typing import Final
 
 from workspaced_events.errors import InvalidArgument, OutsideVault
 from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoActiveNote, NoActiveVault, NoteNotFound
 from ..limits import ATTACHED_CHARS_MAX

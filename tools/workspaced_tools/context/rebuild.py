@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import PromptAssembled
-from workspaced_events.conversation import Conversation, Conversations
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId
+from workspaced_events.projections.conversations import Conversation, Conversations
+from workspaced_events.schema.catalogue import PromptAssembled
 
 from ..errors import NotRecorded
 from .assemble import assemble

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from workspaced_events.catalogue import Event, PromptAssembled
-from workspaced_events.conversation import Conversation, Conversations, Prompt
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.fold import apply
 from workspaced_events.ids import ConversationId
-from workspaced_events.source import Progress, Source
-from workspaced_events.until import feed_until
+from workspaced_events.projections.conversations import Conversation, Conversations, Prompt
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.replay.position import feed_until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, PromptAssembled
 
 from ..errors import NotRecorded
 from .model import Assembled, Manifest

@@ -11,8 +11,8 @@ tells: what prompts had no room for was not summed up yet.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workspaced_events.conversation import Conversation, Message, turn_of
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
 from .model import ManifestEntry, Policy
 

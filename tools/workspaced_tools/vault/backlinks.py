@@ -1,6 +1,6 @@
 """Which links lead to a note: the index gives those whose target could mean it, the resolver decides."""
 
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..view import Incoming, IncomingLink, LinkName, NoteRef
 from .entries import IndexEntry, target_keys

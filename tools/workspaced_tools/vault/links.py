@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..view import LinkName, LinkTarget, NoteRef
 from .entries import target_keys

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 
 from workspaced_events.errors import InvalidArgument, OutsideVault
 from workspaced_events.ids import NoteId, note_id
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import ArgumentInvalid, ReferenceOutsideVault
 from ..limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX

@@ -16,8 +16,8 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
-from workspaced_events.visibility import Visibility
+from workspaced_events.projections.note_visibility import Visibility
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from workspaced_events.ids import NoteId
-from workspaced_events.visibility import Visibility, renamed
+from workspaced_events.projections.note_visibility import Visibility, renamed
 
 from ..limits import SETTLE_EMPTY_S, SETTLE_S
 from .note import StatKey

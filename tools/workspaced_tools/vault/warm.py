@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from workspaced_events.ids import NoteId
-from workspaced_events.state import VaultState
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..context.kept import KeptPrompt
 from ..view import (

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.source import Source
+from workspaced_events.replay.source import Source
 from workspaced_tools.context.bodies.reshape import shaped_again
 from workspaced_tools.context.bodies.shape import Shaped, Template, body_hash, shape, template_named
 from workspaced_tools.context.rebuild import texts_in

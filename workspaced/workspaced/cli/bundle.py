@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from workspaced_events.bundle import Manifest
-from workspaced_events.catalogue import ToolCalled
 from workspaced_events.clock import system_clock
-from workspaced_events.slicing import LAST_EVENTS, Slice, cut
-from workspaced_events.until import parse_until
+from workspaced_events.replay.bundle import Manifest
+from workspaced_events.replay.log_slice import LAST_EVENTS, Slice, cut
+from workspaced_events.replay.position import parse_until
+from workspaced_events.schema.catalogue import ToolCalled
 
 from ..bundling import make_bundle, under_pseudonyms
 from ..config import Settings, load_settings

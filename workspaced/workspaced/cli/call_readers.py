@@ -9,11 +9,11 @@ from typing import Protocol
 
 import msgspec
 
-from workspaced_events.catalogue import ToolCalled
-from workspaced_events.record import decode_event
-from workspaced_events.replay import replay
-from workspaced_events.source import Source, open_source
-from workspaced_events.state import StateJson, to_json
+from workspaced_events.projections.workspace_state import StateJson, to_json
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import Source, open_source
+from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_events.schema.codec import decode_event
 from workspaced_tools.called import KeptCall, Listed, Wanted, find, kept_call, latest, listed
 from workspaced_tools.recording import Recording
 

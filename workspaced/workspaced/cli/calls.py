@@ -6,9 +6,9 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.record import encode_event
-from workspaced_events.state_diff import changes, lines
-from workspaced_events.until import parse_until
+from workspaced_events.projections.state_diff import changes, lines
+from workspaced_events.replay.position import parse_until
+from workspaced_events.schema.codec import encode_event
 from workspaced_tools.call_diff import compared
 from workspaced_tools.called import KeptCall, Listed, Wanted, made_from, texts_of
 from workspaced_tools.tokens import CHARS_PER_TOKEN, estimate_tokens

@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.private import FILE_MODE
-from workspaced_events.showing import shown as shown
+from workspaced_events.escaping import shown as shown
+from workspaced_events.log.private_files import FILE_MODE
 
 from ..discovery import running, serving
 from ..errors import NoDaemon, SettingsInvalid
@@ -22,7 +22,7 @@ from ..on_demand import reach_or_start
 from ..sync_client import SyncClient, connect, socket_from_environment
 
 if TYPE_CHECKING:
-    from workspaced_events.blobs import BlobTrouble
+    from workspaced_events.blobs.durable import BlobTrouble
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ def json_option(function: F) -> F:
 def _moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | str | None:
     if text is None:
         return None
-    from workspaced_events.until import parse_until
+    from workspaced_events.replay.position import parse_until
 
     return parse_until(text)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from workspaced_events.conversation import Conversation
+from workspaced_events.projections.conversations import Conversation
 from workspaced_tools.context.accounting import (
     Accounted,
     account,

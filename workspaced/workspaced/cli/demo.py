@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from workspaced_events.replay import replay
-from workspaced_events.state import to_json
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
 
 from ..errors import NoDaemon
 from ..sync_client import SyncClient, connect

@@ -10,11 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.blob_check import Examined, NamedBlobs
 from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
-from workspaced_events.journal import read_journal
+from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
+from workspaced_events.replay.blob_check import Examined, NamedBlobs
 
 from ..__about__ import __version__
 from ..config import config_file, load_settings

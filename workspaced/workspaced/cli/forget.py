@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, NotInLog
-from workspaced_events.forget import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
-from workspaced_events.served import ServedBlobs
-from workspaced_events.source import open_source
+from workspaced_events.privacy.erasure import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.replay.source import open_source
 from workspaced_tools.vault.index_file import remove_index
 from workspaced_tools.verify import Outcome, Verified, verify
 

@@ -9,17 +9,17 @@ from typing import Final, TypeVar
 import click
 import msgspec
 
+from workspaced_events.debugging.bisect import Found, find_between, find_first
+from workspaced_events.debugging.predicate import TIMEOUT_S, Command, Expression, Predicate
+from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import InvalidArgument, PredicateFailed
-from workspaced_events.export import export_lines
-from workspaced_events.find import Found, find_between, find_first
 from workspaced_events.ids import VaultId
-from workspaced_events.predicate import TIMEOUT_S, Command, Expression, Predicate
-from workspaced_events.record import encode_event
-from workspaced_events.shrink import Shrinking
-from workspaced_events.source import Source, open_source
-from workspaced_events.state import to_json
-from workspaced_events.state_diff import changes
-from workspaced_events.until import parse_until
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.source import Source, open_source
+from workspaced_events.schema.codec import encode_event
 
 from .common import json_option, print_json, segment_progress, write_lines
 

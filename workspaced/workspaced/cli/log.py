@@ -10,18 +10,18 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.blob_check import Examined, NamedBlobs, put_imported
-from workspaced_events.catalogue import Event
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogLocked
-from workspaced_events.export import export_lines, import_events, read_export
-from workspaced_events.forget import finish_forgetting
-from workspaced_events.journal import read_journal
+from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
 from workspaced_events.log.scan import Scan, Sink
-from workspaced_events.record import decode_event, encode_event
+from workspaced_events.privacy.erasure import finish_forgetting
+from workspaced_events.replay.blob_check import Examined, NamedBlobs, put_imported
+from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import decode_event, encode_event
 
 from ..__about__ import __version__
 from ..folders import own_folder
@@ -93,8 +93,8 @@ def export_command(
 
 def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
     """Under a key that nobody keeps. The log's id is left out: what agents were told names it."""
-    from workspaced_events.pseudonyms import KEY_BYTES, Pseudonyms
-    from workspaced_events.redact import Redactor
+    from workspaced_events.privacy.event_redaction import Redactor
+    from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
     from workspaced_tools.catalogue import TOOLS
 
     argument_names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}

@@ -9,8 +9,8 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.catalogue import CATALOGUE
 from workspaced_events.limits import BATCH_ACTIONS_MAX
+from workspaced_events.schema.catalogue import CATALOGUE
 
 from ..errors import SettingsInvalid
 from ..sync_client import SyncClient

@@ -6,19 +6,19 @@ from pathlib import Path
 import click
 import msgspec
 
-from workspaced_events.blob_check import NamedBlobs
-from workspaced_events.catalogue import Event
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.fold import apply
+from workspaced_events.escaping import shown
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.record import encode_event
-from workspaced_events.replay import replay
-from workspaced_events.showing import shown
-from workspaced_events.source import DirectorySource, Progress, Sink, Source, open_source
-from workspaced_events.state import StateJson, WorkspaceState, to_json
-from workspaced_events.state_diff import changes
-from workspaced_events.until import Until, feed_until, parse_until
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.blob_check import NamedBlobs
+from workspaced_events.replay.position import Until, feed_until, parse_until
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source, open_source
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import encode_event
 
 from ..errors import SettingsInvalid
 from .common import complain_of_blobs, json_option, print_warnings, segment_progress

@@ -19,7 +19,7 @@ def state_command(
     with daemon(socket_path, workspace) as client:
         state = client.state(at=at, vault=of_vault)
     if "alsoAt" in state:
-        from workspaced_events.until import also_named
+        from workspaced_events.replay.position import also_named
 
         print_warnings(also_named(str(at), state["alsoAt"]))
     if as_json:
@@ -45,7 +45,7 @@ def watch_command(
     since: str | None, types: tuple[str, ...], socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
     """Follow events as they are recorded, until Ctrl-C."""
-    from workspaced_events.until import sequence
+    from workspaced_events.replay.position import sequence
 
     seq = sequence(since) if since is not None else None
     start = since if seq is None else seq

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event, UnknownEvent
-from workspaced_events.showing import shown
-from workspaced_events.state_diff import Change, lines
+from workspaced_events.escaping import shown
+from workspaced_events.projections.state_diff import Change, lines
+from workspaced_events.schema.catalogue import Event, UnknownEvent
 
 _RECENTS_SHOWN: Final = 10
 

@@ -22,8 +22,8 @@ from rich.layout import Layout
 from rich.text import Text
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.showing import shown
-from workspaced_events.state_diff import lines
+from workspaced_events.escaping import shown
+from workspaced_events.projections.state_diff import lines
 
 from .step_text import event_lines, state_lines
 from .steps import Stepper

@@ -12,15 +12,15 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.catalogue import Event
-from workspaced_events.clock_steps import naming, stretches
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.fold import apply, fold_all
 from workspaced_events.ids import VaultId
-from workspaced_events.record import decode_batch, encode_batch
-from workspaced_events.state import StateJson, WorkspaceState, to_json
-from workspaced_events.state_diff import Change, changes
-from workspaced_events.until import is_past, not_held, parse_until
+from workspaced_events.projections.clock_steps import naming, stretches
+from workspaced_events.projections.state_diff import Change, changes
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.position import is_past, not_held, parse_until
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import decode_batch, encode_batch
 
 PAGE_EVENTS: Final = 4_096
 _COMPRESSION: Final = 1

@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
+from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.served import ServedBlobs
 
 from ..config import load_settings
 from ..discovery import running

@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.showing import shown
-from workspaced_events.source import ExportSource, Source
-from workspaced_events.until import Until
+from workspaced_events.escaping import shown
+from workspaced_events.replay.position import Until
+from workspaced_events.replay.source import ExportSource, Source
 
 from .common import print_json, print_warnings, segment_progress
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.catalogue import Event
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.called import Listed, Wanted, checked_call, kept_call, listed
 
 from ..service import Service

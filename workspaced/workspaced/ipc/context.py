@@ -5,7 +5,7 @@ What is said counts from the answer on: it is synced, and the next prompt has it
 
 from typing import TYPE_CHECKING, Any
 
-from workspaced_events.recorder import Plan
+from workspaced_events.journal.writer import Plan
 
 from .. import chats, citing, conversing, planning, said
 from .jsonrpc import RequestId

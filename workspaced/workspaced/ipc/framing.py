@@ -1,6 +1,6 @@
 """Lines out of a byte stream, bounded while they are read. No sockets here."""
 
-from workspaced_events.nesting import is_deeper
+from workspaced_events.schema.nesting import is_deeper
 
 from ..errors import RequestError
 from ..limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX

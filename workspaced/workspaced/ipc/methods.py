@@ -11,14 +11,14 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.journal.writer import Done, Outcome
 from workspaced_events.limits import (
     BATCH_ACTIONS_MAX,
     BATCH_BYTES_MAX,
     READ_EVENTS_MAX,
     SOURCE_CHARS_MAX,
 )
-from workspaced_events.recorder import Done, Outcome
-from workspaced_events.until import sequence
+from workspaced_events.replay.position import sequence
 
 from .. import said
 from ..__about__ import __version__

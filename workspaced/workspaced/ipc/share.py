@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from workspaced_events.catalogue import Sharing
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
-from workspaced_events.state import client_key
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.vault.vault import Reason
 
 from ..service import Service

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.conversation import Settings
+from workspaced_events.projections.conversations import Settings
 
 from ..blocks import BLANK_LINE, LIBRARY_FRAME
 from ..model import Block, ChatMessage, Envelope, Texts, Wire

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from workspaced_events.catalogue import PromptAssembled
-from workspaced_events.catalogue import Shape as Recorded
-from workspaced_events.conversation import Settings
+from workspaced_events.projections.conversations import Settings
+from workspaced_events.schema.catalogue import PromptAssembled
+from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import NotRecorded
 from ..model import Envelope

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import regex
 
-from workspaced_events.conversation import Settings
+from workspaced_events.projections.conversations import Settings
 
 from ...errors import TemplateFailed, UnknownShape
 from ...rendering import show_invisible

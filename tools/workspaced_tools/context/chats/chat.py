@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.catalogue import AttachmentKind, Form, Role
+from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
 
 from ...limits import ECHO_CHARS_MAX
 

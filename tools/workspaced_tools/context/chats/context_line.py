@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Final, NamedTuple
 
-from workspaced_events.catalogue import AttachmentKind
+from workspaced_events.schema.catalogue import AttachmentKind
 
 from .chat import SavedAttachment
 

@@ -21,7 +21,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from workspaced_events.catalogue import Role
+from workspaced_events.schema.catalogue import Role
 
 from ...vault.frontmatter import FrontMatter
 from .chat import (

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from workspaced_events.conversation import Conversation
 from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation
 
 from ..given import searches_of
 from ..model import Artifact, Block, ChatMessage, Texts

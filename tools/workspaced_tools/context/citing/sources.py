@@ -1,6 +1,6 @@
 """The sources that a turn shows, for whoever puts its answer's citations in order (citations.py)."""
 
-from workspaced_events.conversation import Conversation
+from workspaced_events.projections.conversations import Conversation
 
 from ..history import continuation_of
 from ..model import Texts, Turn

@@ -1,0 +1,249 @@
+"""Finding the event at which a state first shows something.
+
+`find_first` follows the log with an expression. `find_between` bisects, for predicates too slow for that: it takes
+for granted that once shown it stays shown, up to the last event it is given; else it finds one of the events at
+which it begins to show.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from ..errors import AlreadyTrue, CannotTell, InvalidArgument, NeverTrue, WorkspacedError
+from ..escaping import shown
+from ..projections.workspace_fold import apply
+from ..projections.workspace_state import WorkspaceState
+from ..replay.position import Until, feed_until, not_held, place_until
+from ..replay.source import Progress, Source
+from ..schema.catalogue import Event
+from .predicate import Expression, Predicate
+
+Told = Callable[[int, int], None]
+"""Told between which sequences the event lies, each time it is known more closely."""
+_STATES_MAX = 1_000
+"""So many states of a log are held at a time."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The event at which it begins to show, and the states around it."""
+
+    event: Event
+    before: WorkspaceState
+    after: WorkspaceState
+
+
+class _Stop(Exception):
+    """The source need not be read further."""
+
+
+def find_first(source: Source, expression: Expression, *, progress: Progress | None = None) -> Found:
+    """The first event of the source after which the expression is true.
+
+    Raises:
+        AlreadyTrue: it is true of the state before the first event.
+        NeverTrue: it is true after none.
+        InvalidArgument: the expression cannot work, or speaks of a vault that the log does not know.
+        LogDamaged, OSError: the source cannot be read, as far as was needed.
+    """
+    found, state = follow(source, expression, lambda _event: None, progress=progress)
+    if found is None:
+        raise never_true(expression, state, f"It is not true after any event up to {state.seq}.")
+    return found
+
+
+def follow(
+    source: Source, expression: Expression, passed: Callable[[Event], None], *, progress: Progress | None = None
+) -> tuple[Found | None, WorkspaceState]:
+    """As `find_first`, with the last state that was folded; `passed` is shown every event up to what is found."""
+    state = source.start
+    if expression(state):
+        raise already_true(state.seq)
+    found: Found | None = None
+
+    def look(events: list[Event]) -> None:
+        nonlocal state, found
+        for event in events:
+            passed(event)
+            after = apply(state, event)
+            if after is not state and not expression.same(state, after) and expression(after):
+                found = Found(event, state, after)
+                raise _Stop
+            state = after
+
+    with suppress(_Stop):
+        source.feed(look, progress)
+    return found, state
+
+
+def already_true(seq: int) -> AlreadyTrue:
+    """The error that the state after event `seq`, from which something was to be looked for, shows it."""
+    where = f"after event {seq}" if seq else "of the state before the first event"
+    return AlreadyTrue(
+        f"It is true {where} already, so there is no event at which it becomes true.",
+        hint="Look for what is not so at first.",
+        seq=seq,
+    )
+
+
+def never_true(predicate: Predicate, last: WorkspaceState, message: str, hint: str = "") -> WorkspacedError:
+    """The error that what was looked for, the last time in `last`, does not show; with what may be the cause."""
+    vault = predicate.vault
+    if vault is not None and vault not in last.vaults and vault not in last.by_vault:
+        known = ", ".join(shown(each) for each in last.vaults)
+        return InvalidArgument(f"The log holds no vault {shown(vault)!r}.", hint=f"Its vaults: {known or 'none'}.")
+    if isinstance(predicate, Expression) and predicate.trouble is not None:
+        hint = f"It could not always be evaluated: {predicate.trouble}."
+    return NeverTrue(message, hint=hint, seq=last.seq)
+
+
+# -- bisecting --
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """A place in the log."""
+
+    seq: int
+    event: Event | None
+    """None before the first one."""
+    state: WorkspaceState
+
+
+def find_between(
+    source: Source,
+    predicate: Predicate,
+    after: Until | None = None,
+    upto: Until | None = None,
+    *,
+    told: Told | None = None,
+) -> Found:
+    """An event after which the predicate is true and before which it is not; asks about log2 of the events.
+
+    Where the predicate cannot tell, its neighbours are asked.
+
+    Args:
+        after: the last event known not to show it; default: before the first.
+        upto: an event that shows it; default: the last.
+
+    Raises:
+        AlreadyTrue: true after `after`.
+        NeverTrue: not true after `upto`.
+        CannotTell: of the two, or of all that would tell which event it is.
+        InvalidArgument: the log holds no such events, or they are in the wrong order.
+        PredicateFailed: the predicate did not work.
+        LogDamaged, OSError: the source cannot be read, as far as was needed.
+    """
+    low, high = _ends(source, after, upto)
+    _check_ends(predicate, low, high)
+    asked: dict[int, bool | None] = {}
+
+    def ask(point: _Point) -> bool | None:
+        if point.state.seq not in asked:
+            asked[point.state.seq] = predicate(point.state)
+        return asked[point.state.seq]
+
+    while True:
+        if told is not None:
+            told(low.seq, high.seq)
+        stride = -(-(high.seq - low.seq) // _STATES_MAX)
+        points = _points(source, low, high, stride)
+        at, to = _narrowed(points, ask, told)
+        if stride == 1 and to == at + 1:
+            event = points[to].event
+            assert event is not None
+            return Found(event, points[at].state, points[to].state)
+        if stride == 1 or (at, to) == (0, len(points) - 1):
+            raise _one_of(points[at], points[to])
+        low, high = points[at], points[to]
+
+
+def _ends(source: Source, after: Until | None, upto: Until | None) -> tuple[_Point, _Point]:
+    """The two places, which exist and are in order."""
+    if isinstance(after, int) and isinstance(upto, int) and after >= upto:
+        raise InvalidArgument(f"Expected the earlier event first, got {after} and {upto}.")
+    if isinstance(after, str):
+        after = place_until(source, after).seq
+    start = _Point(source.start.seq, None, source.start)
+    low, high = start, start
+    first: Event | None = None
+
+    def fold(events: list[Event]) -> None:
+        nonlocal low, high, first
+        state = high.state
+        first = first or events[0]
+        for event in events:
+            state = apply(state, event)
+            if after is not None and event.seq <= after:
+                low = _Point(event.seq, event, state)
+        high = _Point(events[-1].seq, events[-1], state)
+
+    feed_until(source, upto, fold)
+    if (
+        after is not None
+        and after != start.seq
+        and (low is start or (isinstance(after, int) and low.seq != after))
+    ):
+        raise not_held(after, first, high.event)
+    if low.seq >= high.seq:
+        raise InvalidArgument(f"There is no event between the two, which are {low.seq} and {high.seq}.")
+    return low, high
+
+
+def _check_ends(predicate: Predicate, low: _Point, high: _Point) -> None:
+    name_others = "Name other events with --between."
+    verdicts = []
+    for point in (low, high):
+        verdicts.append(predicate(point.state))
+        if verdicts[-1] is None:
+            message = f"The command cannot tell of the state after event {point.seq}."
+            raise CannotTell(message, hint=name_others, first=point.seq, last=point.seq)
+    if verdicts[0]:
+        raise already_true(low.seq)
+    if not verdicts[1]:
+        message = f"It is not true after event {high.seq}, the last one looked at."
+        raise never_true(predicate, high.state, message, name_others)
+
+
+def _points(source: Source, low: _Point, high: _Point, stride: int) -> list[_Point]:
+    """From `low` to `high` every place that many events on, but of those with one state the first alone."""
+    points = [low]
+    state = source.start
+
+    def fold(events: list[Event]) -> None:
+        nonlocal state
+        for event in events:
+            state = apply(state, event)
+            wanted = (event.seq - low.seq) % stride == 0 or event.seq == high.seq
+            if event.seq > low.seq and wanted and state.seq != points[-1].state.seq:
+                points.append(_Point(event.seq, event, state))
+
+    feed_until(source, high.seq, fold)
+    return points
+
+
+def _narrowed(
+    points: Sequence[_Point], ask: Callable[[_Point], bool | None], told: Told | None
+) -> tuple[int, int]:
+    """The closest two points of which the first does not show it and the second does."""
+    low, high = 0, len(points) - 1
+    unknown: set[int] = set()
+    while still := [at for at in range(low + 1, high) if at not in unknown]:
+        middle = min(still, key=lambda at: abs(2 * at - low - high))
+        verdict = ask(points[middle])
+        if verdict is None:
+            unknown.add(middle)
+        elif verdict:
+            high = middle
+        else:
+            low = middle
+        if told is not None:
+            told(points[low].seq, points[high].seq)
+    return low, high
+
+
+def _one_of(low: _Point, high: _Point) -> CannotTell:
+    return CannotTell(
+        f"It becomes true at one of the events {low.seq + 1} to {high.seq}; in between the command cannot tell.",
+        first=low.seq + 1,
+        last=high.seq,
+    )

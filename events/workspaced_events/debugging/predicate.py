@@ -1,0 +1,238 @@
+"""Predicates over a state: an expression, or a command that is shown the state.
+
+Both see the JSON that `workspaced replay --json` prints: `to_json(state)`.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+import jmespath
+import msgspec
+from jmespath.exceptions import ArityError, JMESPathError, UnknownFunctionError
+from jmespath.functions import Functions
+from jmespath.visitor import TreeInterpreter
+
+from ..errors import InvalidArgument, PredicateFailed
+from ..ids import VaultId
+from ..projections.workspace_state import StateJson, VaultState, WorkspaceState, to_json
+
+EXPRESSION_CHARS_MAX: Final = 10_000
+TIMEOUT_S: Final = 60.0
+"""So long a command may take over one state."""
+
+
+class Predicate(Protocol):
+    """Whether a state shows what is looked for."""
+
+    vault: VaultId | None
+    """The vault whose state it is shown; None: the one that is current in that state."""
+
+    def __call__(self, state: WorkspaceState) -> bool | None:
+        """True, False, or None where it cannot tell.
+
+        Raises:
+            PredicateFailed: it did not work.
+            InvalidArgument: it can never work.
+        """
+        ...
+
+
+# -- an expression --
+
+_FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(StateJson))
+_OF_WORKSPACE: Final = {
+    "seq": ("seq",),
+    "currentVaultId": ("current",),
+    "vaults": ("vaults",),
+    "sharing": ("sharing",),
+}
+_OF_VAULT: Final = {
+    "activeNote": ("active",),
+    "activeTabId": ("active", "tabs"),
+    "pinnedNotes": ("pins",),
+    "temporaryTabs": ("tabs",),
+    "recentNotes": ("recents",),
+    "selection": ("selection",),
+    "archived": ("archived",),
+    "lastUpdated": ("last_updated",),
+}
+"""What of a `WorkspaceState`, and of its vault's state, each field of the JSON is made of."""
+_FIRST_IN_SCOPE: Final = frozenset(
+    ("subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection")
+)
+
+
+class Expression:
+    """Implements `Predicate`: a JMESPath expression, true as JMESPath defines it (not null, false, "", [] or {}).
+
+    A state for which it cannot be evaluated (`contains(activeNote.id, 'x')` while no note is active) does not show
+    it. It is given only the fields it reads, and need not be asked again while those are the same: following a log
+    is then a matter of looking whether they moved.
+    """
+
+    def __init__(self, text: str, vault: VaultId | None = None) -> None:
+        """
+        Raises:
+            InvalidArgument: it does not parse (`position` says where), or names a function or a field of the state
+                that there is not.
+        """
+        self.vault = vault
+        self.trouble: str | None = None
+        """Why it could not be evaluated, the last time that was so."""
+        self._text = text
+        self._parsed = _parsed(text)
+        self._interpreter = TreeInterpreter()
+        """Kept, since `search` makes one each time, which takes as long as the rest."""
+        fields = _reads(self._parsed, at_root=True)
+        if unknown := fields - _FIELDS:
+            raise _unknown_field(min(unknown))
+        self._of_workspace = sorted({part for field in fields for part in _OF_WORKSPACE.get(field, ())})
+        self._of_vault = sorted({part for field in fields for part in _OF_VAULT.get(field, ())})
+
+    def __call__(self, state: WorkspaceState) -> bool:
+        shown = msgspec.to_builtins(self._narrowed(state))
+        try:
+            return is_true(self._interpreter.visit(self._parsed, shown))
+        except (ArityError, UnknownFunctionError) as error:
+            raise InvalidArgument(f"Cannot evaluate {self._text!r}: {error}.") from None
+        except (JMESPathError, TypeError, ArithmeticError) as error:
+            self.trouble = str(error)
+            return False
+
+    def _narrowed(self, state: WorkspaceState) -> StateJson:
+        """The JSON of `state` as far as the expression reads it; the rest as in an empty state."""
+        vault = self.vault if self.vault is not None else state.current
+        parts: dict[str, Any] = {name: getattr(state, name) for name in self._of_workspace}
+        if vault is not None and self._of_vault:
+            sub = state.of(vault)
+            parts["by_vault"] = {vault: VaultState(**{name: getattr(sub, name) for name in self._of_vault})}
+        return to_json(WorkspaceState(**parts), vault)
+
+    def same(self, before: WorkspaceState, after: WorkspaceState) -> bool:
+        """Whether it certainly says the same of both, since what it reads is the same."""
+        for name in self._of_workspace:
+            if getattr(before, name) is not getattr(after, name):
+                return False
+        if self.vault is None and before.current != after.current:
+            return not self._of_vault
+        vault = self.vault if self.vault is not None else after.current
+        old, new = before.of(vault), after.of(vault)
+        if old is not new:
+            for name in self._of_vault:
+                if getattr(old, name) is not getattr(new, name):
+                    return False
+        return True
+
+
+def is_true(value: Any) -> bool:
+    """Whether JMESPath takes the value for true; 0 is."""
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > EXPRESSION_CHARS_MAX:
+        raise InvalidArgument(
+            f"Expected at most {EXPRESSION_CHARS_MAX} characters of expression, got {len(text)}."
+        )
+    try:
+        return jmespath.compile(text).parsed
+    except RecursionError:
+        raise InvalidArgument("The expression is nested too deeply.") from None
+    except JMESPathError as error:
+        position = getattr(error, "lex_position", None)
+        if position is None:
+            raise InvalidArgument("The expression is empty.", hint="Give JMESPath, see jmespath.org.") from None
+        raise InvalidArgument(
+            f"The expression does not parse at character {position + 1}:\n  {text}\n  {' ' * position}^",
+            hint="It is JMESPath, see jmespath.org; text stands in '…', numbers in `…`.",
+            position=position,
+        ) from None
+
+
+def _unknown_field(name: str) -> InvalidArgument:
+    if name in ("null", "true", "false"):
+        return InvalidArgument(f"The expression reads a field {name!r}.", hint=f"The value is written `{name}`.")
+    fields = ", ".join(sorted(_FIELDS))
+    return InvalidArgument(f"The expression reads {name!r}, which no state has.", hint=f"A state has {fields}.")
+
+
+def _reads(node: dict[str, Any], *, at_root: bool) -> frozenset[str]:
+    """Names of the fields of the whole state that an expression reads; more than it does, but never fewer.
+
+    A node after a dot, in brackets or behind a pipe is applied to what stood before it, not to the state.
+    """
+    kind, children = node["type"], node["children"]
+    if kind in ("current", "identity"):
+        return _FIELDS if at_root else frozenset()
+    if kind == "field":
+        return frozenset((node["value"],)) if at_root else frozenset()
+    if kind == "function_expression" and node["value"] not in Functions.FUNCTION_TABLE:
+        raise InvalidArgument(f"JMESPath has no function {node['value']!r}.", hint="See jmespath.org.")
+    found: frozenset[str] = frozenset()
+    for number, child in enumerate(children):
+        if isinstance(child, dict):  # a slice has numbers
+            inside = kind == "expref" or (kind in _FIRST_IN_SCOPE and number > 0)
+            found |= _reads(child, at_root=at_root and not inside)
+    return found
+
+
+# -- a command --
+
+SHOWN, NOT_SHOWN, CANNOT_TELL = 0, 1, 125
+"""What its exit code says, as for `git bisect run`."""
+_SHOWN_ERROR_BYTES: Final = 500
+
+
+class Command:
+    """Implements `Predicate`: a command of the shell that gets the state's JSON on its standard input.
+
+    It is killed with all it started when it takes too long, or when the one who asks is interrupted.
+    """
+
+    def __init__(self, command: str, vault: VaultId | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+        self.vault = vault
+        self._command = command
+        self._timeout_s = timeout_s
+
+    def __call__(self, state: WorkspaceState) -> bool | None:
+        shown = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
+        with tempfile.TemporaryFile() as errors:
+            code = self._exit_code(shown, errors.fileno())
+            if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
+                return None if code == CANNOT_TELL else code == SHOWN
+            errors.seek(0, os.SEEK_END)
+            errors.seek(max(0, errors.tell() - _SHOWN_ERROR_BYTES))
+            said = errors.read().decode(errors="replace").strip()
+        ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+        raise PredicateFailed(
+            f"The command {ended} for the state after event {state.seq}{': ' + said if said else '.'}",
+            hint="Expected 0 (shows it), 1 (does not) or 125 (cannot tell).",
+            seq=state.seq,
+            exit=code,
+        )
+
+    def _exit_code(self, shown: bytes, errors: int) -> int:
+        # A session of its own: what it starts can be killed with it.
+        process = subprocess.Popen(  # noqa: S603 (the user's own command)
+            ["/bin/sh", "-c", self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            process.communicate(shown, timeout=self._timeout_s)
+        except BaseException as error:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise PredicateFailed(
+                f"The command took longer than {self._timeout_s:g} s.", hint="Give it more with --timeout."
+            ) from None
+        return process.returncode

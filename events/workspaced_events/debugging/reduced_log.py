@@ -1,0 +1,144 @@
+"""A log made smaller: what is left of it, published anew.
+
+Whatever is taken away, the rest is numbered from 1 through the real rules (`actions.admit`, the fold), as if
+nothing else had ever been published:
+
+- ids, times and sources stay; `tab-<seq>` follows the numbering;
+- an order names what is there to be ordered; a tab is not closed if the event that made it is gone;
+- what is not admitted any more is left out.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..errors import ActionError
+from ..ids import TabId, VaultId
+from ..journal.actions import Action, admit
+from ..projections.workspace_fold import apply, fold_all
+from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..schema import catalogue as c
+from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+
+_TAB: Final = "tab-"
+
+
+class Candidate:
+    """The smallest log found so far, of those whose last state shows what is looked for.
+
+    It keeps states along the log. As long as cuts are tried from the back to the front, each folds from its first
+    change only, so costs what is behind it: what earlier cuts have left.
+    """
+
+    def __init__(self, events: Sequence[Event], shows: Callable[[WorkspaceState], bool]) -> None:
+        """`events` are of a log, all or some of them; whether they show it is for `is_shown` to say."""
+        self._shows = shows
+        self._places: list[int] = [0]
+        self._states: list[WorkspaceState] = [EMPTY]
+        self.events, self.state = _published(EMPTY, 0, events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def is_shown(self) -> bool:
+        """Whether the last state shows it."""
+        return self._shows(self.state)
+
+    def without(self, start: int, stop: int) -> bool:
+        """Leaves out events, one at least, from index `start` to before `stop` if the rest shows it; says so."""
+        return self._become(start, self.events[stop:], stride=stop - start)
+
+    def with_data(self, index: int, data: Data) -> bool:
+        """Gives the event at `index` other data, if that shows it; says whether."""
+        return self._become(index, [_with(self.events[index], data), *self.events[index + 1 :]], stride=1)
+
+    def with_all(self, data: Callable[[Data], Data]) -> bool:
+        """Gives all events the data that `data` makes of theirs, if that shows it; says whether."""
+        return self._become(0, [_with(each, data(each.data)) for each in self.events], stride=1)
+
+    def _become(self, start: int, rest: Sequence[Event], *, stride: int) -> bool:
+        published, state = _published(self._state_at(start, stride), start, rest)
+        if not self._shows(state):
+            return False
+        self.events = [*self.events[:start], *published]
+        self.state = state
+        kept = bisect_right(self._places, start)
+        del self._places[kept:], self._states[kept:]
+        return True
+
+    def _state_at(self, index: int, stride: int) -> WorkspaceState:
+        """The state before the event at `index`; on the way there one of every `stride` is kept."""
+        nearest = bisect_right(self._places, index) - 1
+        place, state = self._places[nearest], self._states[nearest]
+        while place < index:
+            step = (index - place) % stride or stride
+            state = fold_all(self.events[place : place + step], state)
+            place += step
+            if nearest + 1 == len(self._places):
+                self._places.append(place)
+                self._states.append(state)
+                nearest += 1
+        return state
+
+
+def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tuple[list[Event], WorkspaceState]:
+    """What becomes of `events` after the first `count` of a log, which fold to `state`; the state they lead to."""
+    published: list[Event] = []
+    numbers: dict[int, int] = {}
+    for event in events:
+        if type(event) is UnknownEvent:
+            continue
+        data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
+        if data is None:
+            continue
+        # The share policy and the clock belong to no vault, so they need none to be open.
+        vault = None if type(data) in (c.SharingSet, c.ClockStepped) else event.vault
+        try:
+            vault = admit(state, Action(data, event.id, vault))
+        except ActionError:
+            continue
+        seq = count + len(published) + 1
+        numbers[event.seq] = seq
+        if seq != event.seq or data is not event.data or vault != event.vault:
+            event = _event(event, seq, vault, data)
+        state = apply(state, event)
+        published.append(event)
+    return published, state
+
+
+def _with(event: Event, data: Data) -> Event:
+    return event if data is event.data else _event(event, event.seq, event.vault, data)
+
+
+def _event(event: Event, seq: int, vault: VaultId | None, data: Data) -> Event:
+    made: Event = ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data)
+    return made
+
+
+def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int | None]) -> Data | None:
+    """The event's data, naming only what is there; None if nothing is left that it is about.
+
+    `number` tells the present number of what was an event's, or None if that is gone.
+    """
+    data: Data = event.data
+    if isinstance(data, c.PinnedNotesReordered):
+        pins = state.of(event.vault).pins
+        notes = tuple(note for note in data.notes if note in pins)
+        return data if notes == data.notes else replace(data, notes=notes) if notes else None
+    if isinstance(data, c.TemporaryTabsReordered | c.TemporaryTabsExpired):
+        there = {tab.id for tab in state.of(event.vault).tabs.values()}
+        tabs = tuple(tab for each in data.tab_ids if (tab := _tab(each, number)) in there)
+        return data if tabs == data.tab_ids else replace(data, tab_ids=tabs) if tabs else None
+    if isinstance(data, c.TemporaryTabClosed) and data.tab_id is not None:
+        tab = _tab(data.tab_id, number)
+        return data if tab == data.tab_id else replace(data, tab_id=tab) if tab is not None else None
+    return data
+
+
+def _tab(tab: TabId, number: Callable[[int], int | None]) -> TabId | None:
+    """What the tab is called now; None if the event that made it is gone."""
+    seq = tab.removeprefix(_TAB)
+    now = number(int(seq)) if seq.isdecimal() else None
+    return None if now is None else TabId(f"{_TAB}{now}")

@@ -1,0 +1,176 @@
+"""Actions: from what a publisher sent to what may be appended.
+
+`parse_actions` checks everything that needs no state: type, data, paths, who may publish it, sizes. `admit`
+checks an action against the state at the very moment of its appending.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, convert
+
+from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, UnknownAction
+from ..ids import EventId, VaultId, note_id
+from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
+from ..projections.workspace_fold import is_permutation
+from ..projections.workspace_state import WorkspaceState
+from ..schema import catalogue as c
+from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Data
+
+
+class ActionJson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The envelope of an action on the wire."""
+
+    type: str
+    data: dict[str, Any] = {}
+    id: Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)] | None = None
+    vault: Annotated[str, Meta(max_length=ID_CHARS_MAX)] | None = None
+
+
+class Action(msgspec.Struct, frozen=True):
+    """A checked action."""
+
+    data: Data
+    id: EventId | None = None
+    """The publisher's idempotency key, or None: the recorder makes one."""
+    vault: VaultId | None = None
+    """None: the vault current at the moment of appending."""
+    blobs: tuple[bytes, ...] = ()
+    """Texts that `data` names by their sha256; kept as blobs, durably, before the event is appended."""
+
+
+def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> list[Action]:
+    """The checked actions of a UI's batch.
+
+    Args:
+        raw: JSON values as the publisher sent them.
+        keep_text: names a text that will be kept as a blob (its sha256).
+
+    Raises:
+        ActionError: which says the index of the first action that is wrong; nothing of the batch may be appended.
+    """
+    if not raw:
+        raise InvalidArgument("Expected at least one action, got none.")
+    if len(raw) > BATCH_ACTIONS_MAX:
+        raise BatchTooLarge(
+            f"Expected at most {BATCH_ACTIONS_MAX} actions a batch, got {len(raw)}.", hint="Publish it in parts."
+        )
+    actions = []
+    for index, each in enumerate(raw):
+        try:
+            actions.append(_parse(each, keep_text))
+        except ActionError as error:
+            raise error.at_index(index) from None
+    return actions
+
+
+def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
+    envelope = _convert(raw, ActionJson, "an action")
+    entry = CATALOGUE.get(envelope.type)
+    if entry is None:
+        raise UnknownAction(
+            f"There is no action {envelope.type[:ID_CHARS_MAX]!r}.",
+            hint="`workspaced schema` lists the actions of this version.",
+        )
+    if entry.data in DAEMON_TYPES:
+        raise NotAllowed(f"Only the daemon may publish {entry.name}.")
+    if not entry.fields.issuperset(envelope.data):
+        unknown = min(envelope.data.keys() - entry.fields)
+        raise InvalidArgument(
+            f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.",
+            hint=f"It takes {', '.join(sorted(entry.fields)) or 'no fields'}.",
+        )
+    data = _with_checked_paths(_convert(envelope.data, entry.data, f"the data of {entry.name}"))
+    blobs: tuple[bytes, ...] = ()
+    if isinstance(data, c.ActiveNoteSet) and data.note is None:
+        data = c.ActiveNoteCleared()
+    elif isinstance(data, c.SelectionChanged):
+        data, blobs = _with_text_aside(data, keep_text)
+    return Action(
+        data,
+        EventId(envelope.id) if envelope.id is not None else None,
+        VaultId(envelope.vault) if envelope.vault is not None else None,
+        blobs,
+    )
+
+
+def _convert(raw: Any, type_: Any, what: str) -> Any:
+    try:
+        return convert(raw, type_)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"Cannot take {what}: {error}.") from None
+
+
+_PATH_FIELDS: Final = {
+    data: tuple(name for name in ("note", "notes", "from_", "to") if name in data.__struct_fields__)
+    for data in c.ENTRY_OF
+}
+
+
+def _with_checked_paths(data: Data) -> Data:
+    changed = {}
+    for name in _PATH_FIELDS[type(data)]:
+        value = getattr(data, name)
+        if isinstance(value, str):
+            checked: Any = note_id(value)
+        elif isinstance(value, tuple):
+            checked = tuple(note_id(each) for each in value)
+        else:
+            continue
+        if checked != value:
+            changed[name] = checked
+    return msgspec.structs.replace(data, **changed) if changed else data
+
+
+def _with_text_aside(
+    data: c.SelectionChanged, keep_text: Callable[[bytes], str]
+) -> tuple[c.SelectionChanged, tuple[bytes, ...]]:
+    if data.text_sha256 is not None:
+        raise InvalidArgument("textSha256 is the daemon's to set.", hint="Send the selected text as `text`.")
+    if data.text is None or len(data.text) <= SELECTION_INLINE_CHARS_MAX:
+        return data, ()
+    blob = data.text.encode()
+    return msgspec.structs.replace(data, text=None, text_sha256=keep_text(blob)), (blob,)
+
+
+def admit(state: WorkspaceState, action: Action) -> VaultId | None:
+    """The vault the action's event belongs to, if it may be appended to a log whose fold is `state`.
+
+    Raises:
+        ActionError: unknown or closed vault, or an order that is no permutation of what is there.
+    """
+    data = action.data
+    if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):
+        return data.vault_id if isinstance(data, c.VaultOpened) else _open_vault(state, data.vault_id)
+    if type(data) in DAEMON_TYPES and action.vault is None:
+        return state.current
+    vault = _open_vault(state, action.vault if action.vault is not None else state.current)
+    if isinstance(data, c.PinnedNotesReordered):
+        _check_order(data.notes, list(state.of(vault).pins), "notes", "pinned notes")
+    elif isinstance(data, c.TemporaryTabsReordered):
+        tabs = [tab.id for tab in state.of(vault).tabs.values()]
+        _check_order(data.tab_ids, tabs, "tabIds", "temporary tabs")
+    return vault
+
+
+def _open_vault(state: WorkspaceState, vault_id: VaultId | None) -> VaultId:
+    if vault_id is None:
+        raise InvalidArgument(
+            "No vault is open, so there is nothing to publish to.", hint="Start the daemon with --vault DIR."
+        )
+    vault = state.vaults.get(vault_id)
+    if vault is None or not vault.open:
+        known = ", ".join(each.id for each in state.vaults.values() if each.open)
+        raise InvalidArgument(
+            f"There is no open vault {vault_id[:ID_CHARS_MAX]!r}.", hint=f"Open vaults: {known or 'none'}."
+        )
+    return vault_id
+
+
+def _check_order(order: Sequence[str], of: Sequence[str], field: str, things: str) -> None:
+    if not is_permutation(order, of):
+        raise InvalidArgument(
+            f"`{field}` is no permutation of the {len(of)} {things}; it names {len(order)}.",
+            hint="Name each exactly once; read the state first, since another client may have changed them.",
+        )

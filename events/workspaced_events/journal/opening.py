@@ -1,0 +1,138 @@
+"""Opening a data directory: log, fold and id window in one pass.
+
+`open_journal` is what a daemon starts from. `read_journal` only reads: it takes no lock and changes nothing, so it
+works beside a running daemon.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from ..blobs.durable import BlobStore
+from ..clock import Clock, Uptime, system_clock
+from ..errors import LogReadOnly
+from ..limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
+from ..log.data_directory import Snapshot, Snapshots
+from ..log.disk import Disk, RealDisk
+from ..log.recovery import open_scanned
+from ..log.scan import Scan, Sink, resume_scan, scan_log
+from ..log.segments import SegmentLog
+from ..privacy.erasure import is_interrupted
+from ..projections.note_visibility import VisibilityFold
+from ..projections.workspace_fold import fold_all
+from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..schema.catalogue import Event, LogRecovered
+from .idempotency import IdWindow, seen_in
+from .writer import Committed, Recorder
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """An open data directory."""
+
+    recorder: Recorder
+    log: SegmentLog
+    blobs: BlobStore
+    recovered: LogRecovered | None
+    warnings: list[str]
+
+
+class Folding:
+    """A sink that folds what it is given and keeps the latest events, from which the id window is made."""
+
+    def __init__(self, keep_events: int = 0, snapshot: Snapshot | None = None) -> None:
+        """Folds from the beginning, or from a snapshot on."""
+        self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
+        self.last_time = snapshot.last_time if snapshot else ""
+        self.visibility = snapshot.visibility if snapshot else VisibilityFold()
+        self._ids = snapshot.ids if snapshot else {}
+        self.latest: deque[list[Event]] = deque()
+        self._keep_events = keep_events
+        self._kept = 0
+
+    def __call__(self, events: list[Event]) -> None:
+        self.state = fold_all(events, self.state)
+        self.visibility.feed(events)
+        self.last_time = events[-1].time
+        if self._keep_events:
+            self.latest.append(events)
+            self._kept += len(events)
+            while self._kept - len(self.latest[0]) >= self._keep_events:
+                self._kept -= len(self.latest.popleft())
+
+    def id_window(self) -> IdWindow:
+        """The window over the latest events."""
+        window = IdWindow()
+        window.add(self._ids)
+        for events in self.latest:
+            window.add({event.id: seen_in(event) for event in events})
+        return window
+
+
+def open_journal(
+    disk: Disk,
+    *,
+    version: str,
+    clock: Clock = system_clock,
+    uptime: Uptime | None = None,
+    deliver: Callable[[Committed], None] | None = None,
+    segment_bytes_max: int = SEGMENT_BYTES_MAX,
+    snapshot_events: int = SNAPSHOT_EVENTS,
+) -> Journal:
+    """Opens the log for writing and folds it, from the newest snapshot that fits it on.
+
+    The caller holds the lock (log/lock.py). `clock` and `uptime`: as those of a `LogClock`.
+
+    Raises:
+        OSError: the directory cannot be used.
+    """
+    snapshots = Snapshots(disk)
+    scan, folding, snapshot_seq = _fold(disk, snapshots)
+    opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
+    blobs = BlobStore(disk)
+    recorder = Recorder(
+        opened.log,
+        folding.state,
+        folding.id_window(),
+        folding.visibility,
+        blobs,
+        clock=clock,
+        uptime=uptime,
+        last_time=folding.last_time,
+        deliver=deliver,
+        snapshots=snapshots,
+        snapshot_events=snapshot_events,
+        snapshot_seq=snapshot_seq,
+    )
+    return Journal(recorder, opened.log, blobs, opened.recovered, opened.warnings)
+
+
+def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
+    """Scans the log from the newest snapshot that fits it, or from its beginning; also says its sequence."""
+    warnings: list[str] = []
+    for snapshot in snapshots.newest_first(warnings):
+        folding = Folding(ID_WINDOW_EVENTS, snapshot)
+        scan = resume_scan(disk, folding, snapshot.log, snapshot.tail, snapshot.positions)
+        if scan is not None:
+            scan.warnings.extend(warnings)
+            return scan, folding, snapshot.tail.seq
+    folding = Folding(ID_WINDOW_EVENTS)
+    scan = scan_log(disk, folding)
+    scan.warnings.extend(warnings)
+    return scan, folding, 0
+
+
+def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:
+    """Verifies the log in `directory` and hands its events to `sink`, without changing anything.
+
+    Raises:
+        LogReadOnly: a forgetting was interrupted there: the log is neither the old nor the new one.
+        OSError: a file cannot be read.
+    """
+    if is_interrupted(directory):
+        raise LogReadOnly(
+            f"A note was being forgotten in {directory}, and that was interrupted.",
+            hint="Start the daemon, or run `workspaced forget` again: either finishes it.",
+        )
+    return scan_log(RealDisk(directory), sink, progress=progress)

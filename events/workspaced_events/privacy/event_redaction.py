@@ -1,0 +1,167 @@
+"""Redaction: events that may be given away, as the catalogue's tags say of each field.
+
+A redacted log folds to what the log folds to, under other names (pseudonyms.py). What stays to be seen: how many
+events of which types, their sequences and times, sizes and times of files, line numbers and durations (all of them
+what a bug is found by), and of every text its punctuation and the lengths, case and equality of its words.
+
+Whatever is not known to be harmless goes: a field without a tag stops the program, an event of a type or with data
+that this version does not know keeps the structure of its data alone.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec.structs import replace
+
+from ..ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
+from ..limits import SHARING_CLIENT_CHARS_MAX
+from ..schema.catalogue import CATALOGUE, Event, Redact, UnknownEvent
+from .pseudonyms import Pseudonyms
+
+TAG_OF_TYPE: Final[dict[Any, Redact]] = {
+    NoteId: Redact.PATH,
+    VaultId: Redact.CONTENT,  # made of the folder's name
+    TabId: Redact.ID,
+    EventId: Redact.ID,
+    ConversationId: Redact.ID,
+    MessageId: Redact.ID,
+    bool: Redact.PUBLIC,
+}
+"""Of types that are the same wherever they stand; a `Literal` is public too, being one of our words."""
+
+_MADE_UP: Final = re.compile(
+    r"tab-[0-9]{1,19}|[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+)
+"""Ids of tabs, and UUIDs made of random bits or the time: other ones may hold a machine's address or a hash."""
+
+
+def tags(struct: type[msgspec.Struct]) -> dict[str, Redact]:
+    """The tag of each field.
+
+    Raises:
+        TypeError: a field has none, or several.
+    """
+    hints = get_type_hints(struct, include_extras=True)
+    found = {}
+    for name in struct.__struct_fields__:
+        tag = _tags_in(hints[name])
+        if len(tag) != 1:
+            raise TypeError(f"Expected one tag of `Redact` on {struct.__name__}.{name}, got {len(tag)}")
+        (found[name],) = tag
+    return found
+
+
+def _tags_in(hint: Any) -> set[Redact]:
+    if get_origin(hint) is Literal:
+        return {Redact.PUBLIC}
+    if hint in TAG_OF_TYPE:
+        return {TAG_OF_TYPE[hint]}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return {Redact.FIELDS}
+    given = {each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Redact)}
+    return given or {tag for part in get_args(hint) for tag in _tags_in(part)}
+
+
+def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
+    """The structs that a value of that type is made of."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+        parts: Iterable[Any] = get_type_hints(hint).values()
+    else:
+        parts = get_args(hint)
+    for part in parts:
+        yield from _structs_in(part)
+
+
+_ENVELOPE: Final = tags(Event)
+TAGS: Final = {struct: tags(struct) for entry in CATALOGUE.values() for struct in _structs_in(entry.data)}
+"""Of the fields of each type's data, and of the structs in it."""
+
+
+class Redactor:
+    """Redacts events under the key of some pseudonyms. Not thread-safe."""
+
+    def __init__(self, pseudonyms: Pseudonyms, argument_names: Collection[str] = ()) -> None:
+        """
+        Args:
+            pseudonyms: what to put in place of what goes.
+            argument_names: names of the tools' arguments. In `tool_called` they stay, and numbers under them; a
+                call that was refused may have other ones, which can be anything.
+        """
+        self._text = pseudonyms.text
+        self._argument_names = argument_names
+        self._treatments: dict[Redact, Callable[[Any], Any]] = {
+            Redact.PATH: self._text,
+            Redact.CONTENT: self._text,
+            Redact.CLIENT: self._client,
+            Redact.ID: self._id,
+            Redact.HASH: pseudonyms.digest,
+            Redact.SECRET: pseudonyms.secret,
+            Redact.FIELDS: self._part,
+        }
+
+    def event(self, event: Event) -> Event:
+        """The event as it may be given away."""
+        if isinstance(event, UnknownEvent):
+            data: Any = msgspec.Raw(msgspec.json.encode(self._unknown_data(event.data)))
+        else:
+            data = replace(event.data, **self._fields(event.data, TAGS[type(event.data)]))
+        return replace(event, data=data, **self._fields(event, _ENVELOPE))
+
+    def _fields(self, struct: msgspec.Struct, tagged: dict[str, Redact]) -> dict[str, Any]:
+        return {
+            name: self._value(self._treatments[tag], getattr(struct, name))
+            for name, tag in tagged.items()
+            if tag is not Redact.PUBLIC
+        }
+
+    def _part(self, struct: msgspec.Struct) -> msgspec.Struct:
+        return replace(struct, **self._fields(struct, TAGS[type(struct)]))
+
+    def _value(self, treat: Callable[[Any], Any], value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, str | msgspec.Struct):
+            return treat(value)
+        if isinstance(value, tuple):
+            return tuple(treat(each) for each in value)
+        assert isinstance(value, dict), "only text, texts and the arguments of tools need redaction"
+        return self._arguments(value)
+
+    def _client(self, name: str) -> str:
+        # Folded first: what folds to the same has the same pseudonym, and folding may make a name longer.
+        return self._text(name.casefold())[:SHARING_CLIENT_CHARS_MAX]
+
+    def _id(self, text: str) -> str:
+        return text if _MADE_UP.fullmatch(text) else self._text(text)
+
+    # -- JSON of any form --
+
+    def _arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return dict(self._argument(name, value) for name, value in arguments.items())
+        except RecursionError:
+            return {}
+
+    def _argument(self, name: str, value: Any) -> tuple[str, Any]:
+        if name not in self._argument_names:
+            return self._text(name), self._unknown(value)
+        return name, value if isinstance(value, int | float) else self._unknown(value)
+
+    def _unknown_data(self, data: msgspec.Raw) -> Any:
+        try:
+            return self._unknown(msgspec.json.decode(data))
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            return {}
+
+    def _unknown(self, value: Any) -> Any:
+        """The structure, with pseudonyms for texts and keys; a number may be anybody's, so it becomes 0."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, dict):
+            return {self._text(key): self._unknown(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._unknown(each) for each in value]
+        return value if value is None or isinstance(value, bool) else 0

@@ -1,0 +1,397 @@
+"""Conversations: what runtimes said of them, folded from the log.
+
+A conversation holds all that a prompt is made of and that is not read anew each time: settings, messages, pins,
+the context library, the summary. Texts are named by their sha256 and kept as blobs. The fold is pure; together
+with the inputs that `prompt_assembled` names it gives any prompt again, to the byte.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ..ids import ConversationId, MessageId, NoteId, VaultId
+from ..schema import catalogue as c
+from ..schema.catalogue import (
+    Attachment,
+    Event,
+    LayerHashes,
+    LibraryEntry,
+    Pipeline,
+    ProviderKind,
+    Role,
+    Section,
+    Shape,
+)
+from .token_calibration import NO_CALIBRATION, Calibration, model_key, sampled
+
+CONVERSATIONS_MAX: Final = 200
+"""So many are remembered; of more, the one that nothing was said of for the longest time is forgotten."""
+PROMPTS_MAX: Final = 50
+"""So many of its last prompts of each pipeline a conversation remembers, for telling what became of the provider's
+cache."""
+
+
+class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
+    provider: str
+    model: str
+    context_window: int
+    output_reserve: int
+    sections: tuple[Section, ...]
+    tools_sha256: str | None
+    cached_in_input: bool
+    seq: int
+    """Of the event that set them."""
+    composer_sha256: str | None = None
+    adapter_sha256: str | None = None
+    history_turns: int | None = None
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: MessageId
+    role: Role
+    seq: int
+    """Of the event that made it what it is."""
+    at: str
+    text_sha256: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    tool_calls: tuple[c.ToolCall, ...] = ()
+    tool_results: tuple[c.ToolResult, ...] = ()
+    thinking: tuple[c.Thinking, ...] = ()
+
+    @property
+    def is_carrier(self) -> bool:
+        """Whether it brings results of tools, and so goes on with the turn before it."""
+        return self.role == "user" and bool(self.tool_results)
+
+
+class Provider(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pin."""
+
+    id: str
+    kind: ProviderKind
+    path: NoteId | None = None
+    folder: str | None = None
+    text_sha256: str | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
+    text_sha256: str
+    up_to: MessageId
+
+
+class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A prompt that was made, and what its provider counted."""
+
+    seq: int
+    message: MessageId
+    hashes: LayerHashes
+    combined_hash: str
+    prefix_tokens: int
+    estimate: int
+    seed_estimate: int
+    limit: int
+    elided: int
+    inputs_sha256: str
+    manifest_sha256: str
+    as_of_seq: int
+    library: tuple[str, ...] = ()
+    """The blocks of its second layer, in order. Only a chat's last prompt knows them: libraries are long."""
+    blocks: int = 0
+    """How many those are, or were."""
+    blocks_kept: int = 0
+    """So many of the first ones are those that the prompt before began its library with."""
+    tokens_not_kept: int = 0
+    """Of the other ones, before calibration."""
+    input_tokens: int | None = None
+    """All that the provider read, cached or not; None: not reported."""
+    cached_tokens: int | None = None
+    pipeline: Pipeline = "chat"
+    shape: Shape | None = None
+
+
+class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
+    seq: int
+    reason: str
+
+
+class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: ConversationId
+    vault: VaultId | None
+    seq: int
+    """Of the last event about it."""
+    settings: Settings
+    messages: dict[MessageId, Message] = {}
+    """In their order."""
+    pins: dict[str, Provider] = {}
+    library: tuple[LibraryEntry, ...] = ()
+    summary: Summary | None = None
+    prompts: tuple[Prompt, ...] = ()
+    rebases: tuple[Rebase, ...] = ()
+    elided_until: MessageId | None = None
+    """Up to this message whole turns are left out of prompts."""
+    ended: bool = False
+
+    def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
+        """The last prompt of that pipeline: those of others share no prefix with it."""
+        return next((each for each in reversed(self.prompts) if each.pipeline == pipeline), None)
+
+
+class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All conversations, the one spoken of last at the end, and what is known of providers' tokenizers."""
+
+    by_id: dict[ConversationId, Conversation] = {}
+    calibrations: dict[str, Calibration] = {}
+    """By `provider/model`."""
+
+    def calibration(self, settings: Settings) -> Calibration:
+        """For the model that a conversation is with."""
+        return self.calibrations.get(model_key(settings.provider, settings.model), NO_CALIBRATION)
+
+
+NO_CONVERSATIONS: Final = Conversations()
+
+
+def apply_conversation(state: Conversations, event: Event) -> Conversations:
+    """The conversations after `event`; the very object where it changes none."""
+    data = event.data
+    if isinstance(data, c.ConversationStarted):
+        return _kept(state, _started(state.by_id.get(data.conversation), event, data))
+    fold = _FOLDS.get(type(data))
+    if fold is None or (before := state.by_id.get(data.conversation)) is None:
+        return state
+    after = fold(before, event, data)
+    if after is before:
+        return state
+    if isinstance(data, c.UsageReported):
+        state = _calibrated(state, before, data)
+    return _kept(state, replace(after, seq=event.seq))
+
+
+def _kept(state: Conversations, conversation: Conversation) -> Conversations:
+    by_id = {name: each for name, each in state.by_id.items() if name != conversation.id}
+    by_id[conversation.id] = conversation
+    if len(by_id) > CONVERSATIONS_MAX:
+        del by_id[next(iter(by_id))]
+    return replace(state, by_id=by_id)
+
+
+def _started(before: Conversation | None, event: Event, data: c.ConversationStarted) -> Conversation:
+    settings = Settings(
+        data.provider,
+        data.model,
+        data.context_window,
+        data.output_reserve,
+        data.sections,
+        data.tools_sha256,
+        data.cached_in_input,
+        event.seq,
+        data.composer_sha256,
+        data.adapter_sha256,
+        data.history_turns,
+    )
+    if before is None:
+        return Conversation(data.conversation, event.vault, event.seq, settings)
+    return replace(before, settings=settings, seq=event.seq, ended=False)
+
+
+def _message(event: Event, data: c.MessageData) -> Message:
+    return Message(
+        data.message,
+        data.role,
+        event.seq,
+        event.time,
+        data.text_sha256,
+        data.attachments,
+        data.tool_calls,
+        data.tool_results,
+        data.thinking,
+    )
+
+
+def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Conversation:
+    """Added at the end; of an id that is there, replaced in its place."""
+    return replace(before, messages={**before.messages, data.message: _message(event, data)})
+
+
+def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Conversation:
+    if data.message not in before.messages:
+        return before
+    ids = list(before.messages)
+    at = ids.index(data.message)
+    gone = set(ids[at:]) if data.following else {data.message}
+    messages = {name: each for name, each in before.messages.items() if name not in gone}
+    summary = before.summary if before.summary is not None and before.summary.up_to not in gone else None
+    until = before.elided_until
+    if until in gone:
+        until = ids[at - 1] if at > 0 and not data.following else None
+    library = tuple(_still_attached(before.library, gone, messages))
+    return replace(before, messages=messages, library=library, summary=summary, elided_until=until)
+
+
+def _still_attached(
+    library: tuple[LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
+) -> Iterator[LibraryEntry]:
+    """The library without what only the messages that are gone had attached."""
+    first = {each.id: message.id for message in reversed(messages.values()) for each in message.attachments}
+    for entry in library:
+        if entry.message not in gone:
+            yield entry
+        elif entry.id in first:
+            yield replace(entry, message=first[entry.id])
+
+
+def _summary(before: Conversation, _event: Event, data: c.SummarySet) -> Conversation:
+    if data.up_to not in before.messages:
+        return before
+    return replace(before, summary=Summary(data.text_sha256, data.up_to))
+
+
+def _pinned(before: Conversation, _event: Event, data: c.ContextPinned) -> Conversation:
+    provider = Provider(data.id, data.kind, data.path, data.folder, data.text_sha256)
+    return replace(before, pins={**before.pins, data.id: provider})
+
+
+def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> Conversation:
+    if data.id not in before.pins:
+        return before
+    return replace(before, pins={name: each for name, each in before.pins.items() if name != data.id})
+
+
+def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
+    """The context library of the turn that begins with `message`: what earlier turns had attached."""
+    earlier = set(takewhile(lambda name: name != message, conversation.messages))
+    return tuple(entry for entry in conversation.library if entry.message in earlier)
+
+
+def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
+    """Only a chat's prompts have a library and fill it."""
+    if data.message not in before.messages:
+        return before
+    is_chat = data.pipeline == "chat"
+    shown = library_of(before, turn_of(before, data.message)) if is_chat else ()
+    last_chat = before.last_prompt()
+    last = last_chat.library if last_chat is not None else ()
+    pairs = zip((entry.block_sha256 for entry in shown), last, strict=False)
+    kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    prompt = Prompt(
+        event.seq,
+        data.message,
+        data.layer_hashes,
+        data.combined_hash,
+        data.prefix_tokens,
+        data.estimate,
+        data.seed_estimate,
+        data.limit,
+        data.elided,
+        data.inputs_sha256,
+        data.manifest_sha256,
+        data.as_of_seq,
+        tuple(entry.block_sha256 for entry in shown),
+        blocks=len(shown),
+        blocks_kept=kept,
+        tokens_not_kept=sum(entry.tokens for entry in shown[kept:]),
+        pipeline=data.pipeline,
+        shape=data.shape,
+    )
+    earlier = _remembered(before.prompts, data.pipeline)
+    if not is_chat:
+        return replace(before, prompts=(*earlier, prompt))
+    earlier = tuple(replace(each, library=()) if each.library else each for each in earlier)
+    known = {entry.id for entry in before.library}
+    library = before.library + tuple(entry for entry in data.promoted if entry.id not in known)
+    until = data.elided_until if data.elided_until in before.messages else before.elided_until
+    return replace(before, library=library, prompts=(*earlier, prompt), elided_until=until)
+
+
+def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
+    """The prompts with room for one more of that pipeline: none pushes out what another one's go on from."""
+    same = [each for each in prompts if each.pipeline == pipeline]
+    if len(same) < PROMPTS_MAX:
+        return prompts
+    return tuple(each for each in prompts if each is not same[0])
+
+
+def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
+    """The message that the turn of `message` begins with: the last user's message up to it that is no carrier.
+
+    Where there is none it is the conversation's first.
+    """
+    turn = next(iter(conversation.messages), message)
+    for each in conversation.messages.values():
+        if each.role == "user" and not each.is_carrier:
+            turn = each.id
+        if each.id == message:
+            break
+    return turn
+
+
+def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conversation:
+    rebases = (*before.rebases, Rebase(event.seq, data.reason))[-PROMPTS_MAX:]
+    return replace(before, library=data.library, rebases=rebases)
+
+
+def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
+    prompt = _prompt_for(before, data.message)
+    if prompt is None:
+        return before
+    counted = replace(prompt, input_tokens=read_tokens(before.settings, data), cached_tokens=data.cached_tokens)
+    return replace(before, prompts=tuple(counted if each is prompt else each for each in before.prompts))
+
+
+def _prompt_for(conversation: Conversation, message: MessageId) -> Prompt | None:
+    return next((each for each in reversed(conversation.prompts) if each.message == message), None)
+
+
+def read_tokens(settings: Settings, data: c.UsageReported) -> int:
+    """All tokens that the provider read, cached ones counted once."""
+    return data.input_tokens if settings.cached_in_input else data.input_tokens + data.cached_tokens
+
+
+def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageReported) -> Conversations:
+    """With one more sample of how our estimate compares: a prompt's first report is one."""
+    prompt = _prompt_for(conversation, data.message)
+    if prompt is None or prompt.input_tokens is not None:
+        return state
+    counted = read_tokens(conversation.settings, data)
+    key = model_key(data.provider, data.model)
+    return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
+
+
+def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> Conversation:
+    return replace(before, ended=True)
+
+
+_NAME_BLOBS: Final = frozenset({"revision", "before", "after"})
+"""Fields of an artifact that hold a blob's name, or nothing."""
+
+
+def blobs_named(value: Any) -> Iterator[str]:
+    """The texts that an event's data, a conversation, or what a prompt was made from names, at any depth."""
+    if isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            held = getattr(value, name)
+            if not isinstance(held, str):
+                yield from blobs_named(held)
+            elif held and (name in _NAME_BLOBS or name.endswith("_sha256")):
+                yield held
+    elif isinstance(value, tuple | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from blobs_named(each)
+
+
+_FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = {
+    c.MessageAdded: _set_message,
+    c.MessageReplaced: _set_message,
+    c.MessageRemoved: _removed,
+    c.SummarySet: _summary,
+    c.ContextPinned: _pinned,
+    c.ContextUnpinned: _unpinned,
+    c.PromptAssembled: _assembled,
+    c.LibraryRebased: _rebased,
+    c.UsageReported: _usage,
+    c.ConversationEnded: _ended,
+}
+CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, *_FOLDS})

@@ -1,0 +1,165 @@
+"""The difference of two states: as plain values for programs, as lines for people."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ..escaping import shown
+from .workspace_state import StateJson
+
+_NAMES_IN_ORDER: Final = 4
+"""So many names of a new order are shown to people."""
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that the second state has otherwise. Together the changes lead from the first to the second:
+    take away what was `removed`, put what is left in the new `order`, set what `changed`, then insert what was
+    `added`, each at its place, first places first."""
+
+    field: str
+    """Wire name of the state's field."""
+    kind: Literal["changed", "added", "removed", "order"]
+    id: str | None = None
+    """Which entry of the list (of `sharing`: which client); null where the field itself changed."""
+    at: int | None = None
+    """Place of the entry: in the second state, or of a removed one in the first."""
+    before: Any = None
+    after: Any = None
+    """The plain values. Of an `order`: the ids that both states list, in the order of each."""
+
+
+def changes(before: StateJson, after: StateJson) -> list[Change]:
+    """How `after` differs from `before`, in an order fit for reading; empty if in nothing but `seq`."""
+    found: list[Change] = []
+    for field, name in _SCALARS.items():
+        found += _scalar(name, getattr(before, field), getattr(after, field))
+    for field, name in _LISTS.items():
+        old, new = getattr(before, field), getattr(after, field)
+        if old != new:
+            found += _entries(name, _by_id(old), _by_id(new))
+    if before.sharing != after.sharing:
+        found += _entries("sharing", before.sharing or {}, after.sharing or {}, ordered=False)
+    found += _scalar("lastUpdated", before.last_updated, after.last_updated)
+    return found
+
+
+def lines(changes: Iterable[Change]) -> list[str]:
+    """The changes for people, one line each; `lastUpdated` is mentioned only where nothing else changed.
+
+    Control characters in names are shown, not kept.
+    """
+    listed = list(changes)
+    return [shown(_line(each)) for each in listed if each.field != "lastUpdated" or len(listed) == 1]
+
+
+# -- comparing --
+
+_SCALARS: Final = {
+    "current_vault_id": "currentVaultId",
+    "active_note": "activeNote",
+    "active_tab_id": "activeTabId",
+    "selection": "selection",
+}
+_LISTS: Final = {
+    "pinned_notes": "pinnedNotes",
+    "temporary_tabs": "temporaryTabs",
+    "recent_notes": "recentNotes",
+    "archived": "archived",
+    "vaults": "vaults",
+}
+
+
+def _scalar(name: str, before: Any, after: Any) -> list[Change]:
+    return [] if before == after else [Change(name, "changed", before=_plain(before), after=_plain(after))]
+
+
+def _by_id(entries: list[Any]) -> dict[str, Any]:
+    return {entry if isinstance(entry, str) else entry.id: entry for entry in entries}
+
+
+def _entries(
+    name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, ordered: bool = True
+) -> Iterator[Change]:
+    for at, (key, value) in enumerate(before.items()):
+        if key not in after:
+            yield Change(name, "removed", key, at if ordered else None, before=_plain(value))
+    for at, (key, value) in enumerate(after.items()):
+        if key not in before:
+            yield Change(name, "added", key, at if ordered else None, after=_plain(value))
+        elif value != before[key]:
+            yield Change(name, "changed", key, at if ordered else None, _plain(before[key]), _plain(value))
+    old, new = [key for key in before if key in after], [key for key in after if key in before]
+    if ordered and old != new:
+        yield Change(name, "order", before=old, after=new)
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value)
+
+
+# -- for people --
+
+_WORDS: Final = {
+    "currentVaultId": "vault",
+    "activeNote": "active",
+    "activeTabId": "active tab",
+    "selection": "selected",
+    "pinnedNotes": "pinned",
+    "temporaryTabs": "tab",
+    "recentNotes": "recent",
+    "archived": "archived",
+    "vaults": "open vault",
+    "sharing": "shared",
+    "lastUpdated": "last updated",
+}
+
+
+def _line(change: Change) -> str:
+    word = _WORDS[change.field]
+    match change.kind:
+        case "added":
+            place = f" at {change.at}" if change.field in ("pinnedNotes", "temporaryTabs") else ""
+            return f"{word} + {_entry(change, change.after)}{place}"
+        case "removed":
+            return f"{word} - {_entry(change, change.before)}"
+        case "order":
+            more = len(change.after) - _NAMES_IN_ORDER
+            names = ", ".join(change.after[:_NAMES_IN_ORDER])
+            return f"{word} order {names}{f' and {more} more' if more > 0 else ''}"
+    if isinstance(change.before, dict) and isinstance(change.after, dict):
+        return f"{word} {_inside(change)}"
+    about = "" if change.id is None else f"{change.id} "
+    return f"{word} {about}{_value(change.before)} -> {_value(change.after)}"
+
+
+def _inside(change: Change) -> str:
+    """What changed in an entry, or in the note that is active or selected in."""
+    before, after = change.before, change.after
+    if change.id is None and _value(before) != _value(after):
+        return f"{_value(before)} -> {_value(after)}"
+    keys = [key for key in dict.fromkeys((*before, *after)) if before.get(key) != after.get(key)]
+    parts = ["text" if key == "text" else f"{key} {before.get(key)} -> {after.get(key)}" for key in keys]
+    return f"{_entry(change, after)}: {', '.join(parts)}"
+
+
+def _entry(change: Change, value: Any) -> str:
+    """An entry of a list by its id, with what tells more."""
+    match change.field:
+        case "temporaryTabs":
+            return f"{change.id} {value['noteId']}"
+        case "vaults":
+            return f"{change.id} {value['path']}"
+        case "sharing":
+            return f"{change.id}: {value}"
+        case _:
+            return _value(value) if change.id is None else change.id
+
+
+def _value(value: Any) -> str:
+    """A field's value; the text of a selection is left out."""
+    if value is None:
+        return "none"
+    if isinstance(value, dict):
+        return f"{value['note']} {value['startLine']}-{value['endLine']}" if "note" in value else str(value["id"])
+    return str(value)

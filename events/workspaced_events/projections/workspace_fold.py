@@ -1,0 +1,398 @@
+"""The fold: `apply(state, event) -> state`, a pure function.
+
+It reads no clock, randomness, locale or disk, so a replay on another day and machine gives the same bytes. Each
+type of the catalogue that changes the state has one function here, on the state of the event's vault; `vault_*`
+act on the workspace. A type without a function, an unknown one included, is a no-op.
+
+A function that finds nothing to change returns the very object it was given: `lastUpdated` then stays. Otherwise
+it returns a new one, and `apply` sets `lastUpdated` in it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import force_setattr, replace
+
+from ..clock import microseconds
+from ..ids import NoteId, TabId, VaultId
+from ..limits import (
+    CLOCK_STEPS_MAX,
+    FORMER_PATHS_MAX,
+    RECENT_NOTES_MAX,
+    SHARING_CLIENTS_MAX,
+    TAB_LIFETIME_HOURS,
+    TEMPORARY_TABS_MAX,
+)
+from ..schema import catalogue as c
+from ..schema.catalogue import Event, UnknownEvent
+from .clock_steps import ClockStep, set_by_us
+from .conversations import CONVERSATION_TYPES, apply_conversation
+from .workspace_state import (
+    ANY_CLIENT,
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+    client_key,
+)
+
+V = TypeVar("V")
+
+FOLD_VERSION: Final = 5
+"""Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
+
+
+def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
+    """The state after `event`."""
+    data = event.data
+    fold = _VAULT_FOLDS.get(type(data))
+    if fold is not None and event.vault is not None:
+        before = state.of(event.vault)
+        after = fold(before, event, data)
+        by_vault = state.by_vault
+        if after is not before:
+            # Nobody else holds the fresh value yet, so it may still be completed.
+            force_setattr(after, "last_updated", event.time)
+            by_vault = {**by_vault, event.vault: after}
+        return WorkspaceState(
+            event.seq,
+            state.current,
+            state.vaults,
+            by_vault,
+            state.unknown_events,
+            state.sharing,
+            state.conversations,
+            state.clock_steps,
+        )
+    if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
+        return replace(switch(state, data), seq=event.seq)
+    if type(data) is c.ClockStepped:
+        step = ClockStep(event.seq, data.before, data.after)
+        return replace(state, seq=event.seq, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:])
+    if type(data) in CONVERSATION_TYPES:
+        spoken = apply_conversation(state.conversations, event)
+        return state if spoken is state.conversations else replace(state, conversations=spoken)
+    if type(event) is UnknownEvent:
+        return replace(state, unknown_events=state.unknown_events + 1)
+    return state
+
+
+def fold_all(events: Iterable[Event], state: WorkspaceState) -> WorkspaceState:
+    """The state after all `events`, in their order."""
+    for event in events:
+        state = apply(state, event)
+    return state
+
+
+def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
+    """The tabs that `now` (an event time) finds not accessed for 24 h or more; queries hide them.
+
+    `steps`: those of the workspace's state. By how much the clock was set since is not counted.
+    """
+    limit = microseconds(now) - TAB_LIFETIME_HOURS * 3_600_000_000
+    return [
+        tab
+        for tab in state.tabs.values()
+        if microseconds(tab.last_accessed) + set_by_us(steps, tab.accessed_seq) <= limit
+    ]
+
+
+def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
+    """The tabs a query at `now` shows, in their order."""
+    hidden = {tab.id for tab in expired_tabs(state, now, steps)}
+    return [tab for tab in state.tabs.values() if tab.id not in hidden]
+
+
+# -- workspace --
+
+
+def _vault_opened(state: WorkspaceState, data: c.VaultOpened) -> WorkspaceState:
+    vaults = {**state.vaults, data.vault_id: Vault(data.vault_id, data.name, data.path, True)}
+    state = replace(state, vaults=vaults)
+    return _switch(state, data.vault_id) if state.current is None else state
+
+
+def _vault_closed(state: WorkspaceState, data: c.VaultClosed) -> WorkspaceState:
+    vault = state.vaults.get(data.vault_id)
+    if vault is None:
+        return state
+    vaults = {**state.vaults, vault.id: replace(vault, open=False)}
+    return replace(state, vaults=vaults, current=None if state.current == vault.id else state.current)
+
+
+def _vault_switched(state: WorkspaceState, data: c.VaultSwitched) -> WorkspaceState:
+    vault = state.vaults.get(data.vault_id)
+    if vault is None or not vault.open or state.current == vault.id:
+        return state
+    return _switch(state, vault.id)
+
+
+def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
+    by_vault = state.by_vault
+    if (sub := by_vault.get(vault)) is not None and sub.active is not None:
+        by_vault = {**by_vault, vault: replace(sub, active=None, selection=None)}
+    return replace(state, current=vault, by_vault=by_vault)
+
+
+# -- the share policy --
+
+
+def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
+    """Kept is only what differs from showing all to all: where no default is set, `all` forgets the client."""
+    client = client_key(data.client)
+    sharing = {**state.sharing, client: data.level}
+    if sharing.get(ANY_CLIENT, "all") == "all":
+        sharing = {name: level for name, level in sharing.items() if level != "all"}
+    if len(sharing) > SHARING_CLIENTS_MAX and client not in state.sharing:
+        return state
+    return replace(state, sharing=sharing)
+
+
+# -- active note, selection --
+
+
+def _active_note_set(state: VaultState, event: Event, data: c.ActiveNoteSet) -> VaultState:
+    note = data.note
+    if note is None:
+        return _active_note_cleared(state, event, data)
+    recents = state.recents.copy()
+    recents.pop(note, None)
+    recents[note] = event.time
+    if len(recents) > RECENT_NOTES_MAX:
+        del recents[next(iter(recents))]
+    same = state.active is not None and state.active.id == note
+    return VaultState(
+        active=state.active if same else ActiveNote(note, event.time),
+        pins=state.pins,
+        tabs=_accessed(state.tabs, note, event),
+        recents=recents,
+        selection=state.selection if same else None,
+        archived=state.archived,
+        former=state.former,
+    )
+
+
+def _active_note_cleared(state: VaultState, _event: Event, _data: c.Data) -> VaultState:
+    # A fresh object even when nothing was active: both spellings of "no note" must fold alike, time included.
+    return replace(state, active=None, selection=None)
+
+
+def _selection_changed(state: VaultState, event: Event, data: c.SelectionChanged) -> VaultState:
+    if state.active is None or state.active.id != data.note:
+        return state
+    selection = Selection(data.note, data.start_line, data.end_line, event.time, data.text, data.text_sha256)
+    return replace(state, selection=selection)
+
+
+# -- pins --
+
+
+def _note_pinned(state: VaultState, event: Event, data: c.NotePinned) -> VaultState:
+    if data.note in state.pins:
+        return state
+    pin = Pin(data.note, event.time, event.source)
+    if data.index is None or data.index >= len(state.pins):
+        pins = {**state.pins, pin.id: pin}
+    else:
+        order = list(state.pins.values())
+        order.insert(data.index, pin)
+        pins = {each.id: each for each in order}
+    return replace(state, pins=pins, tabs=_without(state.tabs, data.note))
+
+
+def _note_unpinned(state: VaultState, event: Event, data: c.NoteUnpinned) -> VaultState:
+    if data.note not in state.pins:
+        return state
+    tab = Tab(_tab_id(event), data.note, "navigation", event.time, event.time, event.source, event.seq)
+    return replace(state, pins=_without(state.pins, data.note), tabs=_with_last_tab(state.tabs, tab))
+
+
+def _pinned_notes_reordered(state: VaultState, _event: Event, data: c.PinnedNotesReordered) -> VaultState:
+    if not is_permutation(data.notes, state.pins):
+        return state
+    return replace(state, pins={note: state.pins[note] for note in data.notes})
+
+
+# -- temporary tabs --
+
+
+def _temporary_tab_opened(state: VaultState, event: Event, data: c.TemporaryTabOpened) -> VaultState:
+    note = data.note
+    if note in state.pins:
+        return replace(state)  # activity alone: lastUpdated moves
+    if note in state.tabs:
+        return replace(state, tabs=_accessed(state.tabs, note, event))
+    tab = Tab(_tab_id(event), note, data.source, event.time, event.time, event.source, event.seq)
+    return replace(state, tabs=_with_last_tab(state.tabs, tab))
+
+
+def _temporary_tab_closed(state: VaultState, _event: Event, data: c.TemporaryTabClosed) -> VaultState:
+    gone = [tab for tab in state.tabs.values() if tab.id == data.tab_id or tab.note_id == data.note]
+    return _without_tabs(state, {tab.id for tab in gone})
+
+
+def _temporary_tabs_reordered(state: VaultState, _event: Event, data: c.TemporaryTabsReordered) -> VaultState:
+    by_id = {tab.id: tab for tab in state.tabs.values()}
+    if not is_permutation(data.tab_ids, by_id):
+        return state
+    return replace(state, tabs={by_id[tab_id].note_id: by_id[tab_id] for tab_id in data.tab_ids})
+
+
+def _temporary_tabs_cleared(state: VaultState, _event: Event, _data: c.Data) -> VaultState:
+    return replace(state, tabs={}) if state.tabs else state
+
+
+def _temporary_tabs_expired(state: VaultState, _event: Event, data: c.TemporaryTabsExpired) -> VaultState:
+    return _without_tabs(state, set(data.tab_ids))
+
+
+# -- notes --
+
+
+def _note_renamed(state: VaultState, _event: Event, data: c.NoteRenamed) -> VaultState:
+    old, new = data.from_, data.to
+    if old == new:
+        return state
+    pins = _renamed(state.pins, old, new, lambda pin, _other: replace(pin, id=new))
+    tabs = _renamed(
+        state.tabs,
+        old,
+        new,
+        lambda tab, other: _accessed_with(replace(tab, note_id=new), other),
+    )
+    # Recents lie oldest first, so the entry nearer the front of the list is the later one here.
+    newest_first = dict(reversed(state.recents.items()))
+    recents = dict(reversed(_renamed(newest_first, old, new, lambda at, _other: at).items()))
+    # Rewritten now, not followed later: a path in between may by then belong to another note.
+    former = {path: new if to == old else to for path, to in state.former.items() if path not in (old, new)}
+    former[old] = new
+    if len(former) > FORMER_PATHS_MAX:
+        del former[next(iter(former))]
+    active, selection = state.active, state.selection
+    return VaultState(
+        active=replace(active, id=new) if active and active.id == old else active,
+        pins=pins,
+        tabs=_without(tabs, new) if new in pins else tabs,
+        recents=recents,
+        selection=replace(selection, note=new) if selection and selection.note == old else selection,
+        archived=_renamed(state.archived, old, new, lambda flag, _other: flag),
+        former=former,
+    )
+
+
+def _note_deleted(state: VaultState, _event: Event, data: c.NoteDeleted) -> VaultState:
+    note = data.note
+    is_active = state.active is not None and state.active.id == note
+    if not is_active and note not in state.pins and note not in state.tabs:
+        return state
+    return replace(
+        state,
+        active=None if is_active else state.active,
+        selection=None if is_active else state.selection,
+        pins=_without(state.pins, note),
+        tabs=_without(state.tabs, note),
+    )
+
+
+def _note_archived(state: VaultState, _event: Event, data: c.NoteArchived) -> VaultState:
+    return state if data.note in state.archived else replace(state, archived={**state.archived, data.note: None})
+
+
+def _note_unarchived(state: VaultState, _event: Event, data: c.NoteUnarchived) -> VaultState:
+    return replace(state, archived=_without(state.archived, data.note)) if data.note in state.archived else state
+
+
+# -- what was forgotten --
+
+
+def _event_forgotten(state: VaultState, _event: Event, data: c.EventForgotten) -> VaultState:
+    if data.effect == "left":
+        return replace(state, active=None, selection=None)
+    return replace(state) if data.effect == "updated" else state
+
+
+# -- pieces --
+
+
+def is_permutation(order: Iterable[str], of: Iterable[str]) -> bool:
+    """Whether `order` names each of `of` exactly once and nothing else."""
+    return sorted(order) == sorted(of)
+
+
+def _tab_id(event: Event) -> TabId:
+    return TabId(f"tab-{event.seq}")
+
+
+def _without(items: dict[NoteId, V], note: NoteId) -> dict[NoteId, V]:
+    return {key: value for key, value in items.items() if key != note} if note in items else items
+
+
+def _without_tabs(state: VaultState, ids: set[TabId]) -> VaultState:
+    tabs = {note: tab for note, tab in state.tabs.items() if tab.id not in ids}
+    return replace(state, tabs=tabs) if len(tabs) < len(state.tabs) else state
+
+
+def _accessed(tabs: dict[NoteId, Tab], note: NoteId, event: Event) -> dict[NoteId, Tab]:
+    tab = tabs.get(note)
+    if tab is None:
+        return tabs
+    return {**tabs, note: replace(tab, last_accessed=event.time, accessed_seq=event.seq)}
+
+
+def _accessed_with(tab: Tab, other: Tab) -> Tab:
+    """`tab`, accessed last when either was."""
+    if other.accessed_seq <= tab.accessed_seq:
+        return tab
+    return replace(tab, last_accessed=other.last_accessed, accessed_seq=other.accessed_seq)
+
+
+def _with_last_tab(tabs: dict[NoteId, Tab], tab: Tab) -> dict[NoteId, Tab]:
+    tabs = {**tabs, tab.note_id: tab}
+    if len(tabs) > TEMPORARY_TABS_MAX:
+        del tabs[next(iter(tabs))]
+    return tabs
+
+
+def _renamed(items: dict[NoteId, V], old: NoteId, new: NoteId, entry: Callable[[V, V], V]) -> dict[NoteId, V]:
+    """`items` with `old` called `new`. If both are listed they merge where the first of them stands.
+
+    `entry(first, other)` makes the entry for `new`; where only `old` is listed, both are the same.
+    """
+    if old not in items:
+        return items
+    both = [key for key in items if key in (old, new)]
+    merged = entry(items[both[0]], items[both[-1]])
+    return {
+        (new if key == both[0] else key): (merged if key == both[0] else value)
+        for key, value in items.items()
+        if key == both[0] or key not in both
+    }
+
+
+_WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Any], WorkspaceState]] = {
+    c.VaultOpened: _vault_opened,
+    c.VaultClosed: _vault_closed,
+    c.VaultSwitched: _vault_switched,
+    c.SharingSet: _sharing_set,
+}
+_VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
+    c.ActiveNoteSet: _active_note_set,
+    c.ActiveNoteCleared: _active_note_cleared,
+    c.SelectionChanged: _selection_changed,
+    c.NotePinned: _note_pinned,
+    c.NoteUnpinned: _note_unpinned,
+    c.PinnedNotesReordered: _pinned_notes_reordered,
+    c.TemporaryTabOpened: _temporary_tab_opened,
+    c.TemporaryTabClosed: _temporary_tab_closed,
+    c.TemporaryTabsReordered: _temporary_tabs_reordered,
+    c.TemporaryTabsCleared: _temporary_tabs_cleared,
+    c.TemporaryTabsExpired: _temporary_tabs_expired,
+    c.NoteRenamed: _note_renamed,
+    c.NoteDeleted: _note_deleted,
+    c.NoteArchived: _note_archived,
+    c.NoteUnarchived: _note_unarchived,
+    c.EventForgotten: _event_forgotten,
+}

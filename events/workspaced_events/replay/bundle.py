@@ -1,0 +1,284 @@
+"""Bundles: a part of a log with all that it rests on, in one file that another machine replays.
+
+A bundle is a zip file: `manifest.json`, `state.json` and `visits.json` (what the log folds to before the first
+event), `log.jsonl` (an export of the events) and `blobs/<sha256>` (what they name). Of equal parts equal files are
+made, but for the time in the manifest.
+
+Whoever opens one has it from somebody else: no name in it becomes a path, every entry has a greatest size, a blob
+is believed only where it is what its name says, and what does not fit together is refused.
+"""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import IO, Any, Final, Self
+
+import msgspec
+
+from ..errors import InvalidArgument, LogDamaged
+from ..limits import BUNDLE_ENTRY_BYTES_MAX, BUNDLE_LOG_BYTES_MAX, LINE_BYTES_MAX
+from ..projections.visits import VisitFold
+from ..projections.workspace_fold import FOLD_VERSION
+from ..projections.workspace_state import WorkspaceState
+from ..schema.catalogue import Event
+from .json_lines import export_lines, read_export, read_header
+from .log_slice import Slice
+from .source import Progress, Sink, feed_in_chunks
+
+MAGIC: Final = b"PK"
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+STATE: Final = "state.json"
+VISITS: Final = "visits.json"
+LOG: Final = "log.jsonl"
+_PARTS: Final = (MANIFEST, STATE, VISITS, LOG)
+_BLOB: Final = re.compile(r"blobs/([0-9a-f]{64})")
+_ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
+"""The earliest one that a zip file knows."""
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """What made a bundle."""
+
+    workspaced: str
+    python: str
+    platform: str
+    fold: int = FOLD_VERSION
+
+
+class Manifest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """What a bundle is."""
+
+    workspaced: str = "bundle"
+    version: int = VERSION
+    log: str
+    first: int
+    last: int
+    created: str
+    redacted: bool
+    versions: Versions
+    settings: dict[str, bool | int | float | str | None]
+    missing: tuple[str, ...] = ()
+    """Blobs that its events name and that were not kept any more when it was made."""
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    workspaced: str = ""
+    version: int = 0
+
+
+# -- writing --
+
+
+def write_bundle(
+    file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest, *, visibility: bool = False
+) -> Manifest:
+    """Writes the bundle of `part` with those of the named `blobs` that it holds; returns its manifest, completed.
+
+    `visibility`: as in `export_lines`.
+
+    Raises:
+        InvalidArgument: the part is too large.
+        OSError: the file cannot be written.
+    """
+    missing = []
+    with zipfile.ZipFile(file, "w") as bundle:
+        with bundle.open(_entry(LOG), "w", force_zip64=True) as log:
+            size = 0
+            for line in export_lines(part.log_id, part.events, redacted=manifest.redacted, visibility=visibility):
+                size += log.write(line)
+        _check_size(LOG, size, BUNDLE_LOG_BYTES_MAX)
+        _put(bundle, STATE, msgspec.json.encode(part.start))
+        _put(bundle, VISITS, part.visits_json)
+        for name in sorted(set(blobs)):
+            content = _kept(part, name)
+            if content is None:
+                missing.append(name)
+            else:
+                _put(bundle, f"blobs/{name}", content)
+        manifest = msgspec.structs.replace(manifest, missing=tuple(missing))
+        _put(bundle, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    return manifest
+
+
+def _kept(part: Slice, name: str) -> bytes | None:
+    try:
+        return part.blob(name)
+    except LogDamaged:
+        return None
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _ZIP_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3  # the same on every system
+    entry.external_attr = 0o600 << 16
+    return entry
+
+
+def _put(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
+    _check_size(name, len(content), BUNDLE_ENTRY_BYTES_MAX)
+    bundle.writestr(_entry(name), content)
+
+
+def _check_size(name: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise InvalidArgument(
+            f"{name} would have {size} bytes; a bundle holds {limit} of it.", hint="Bundle fewer events."
+        )
+
+
+# -- reading --
+
+
+class BundleSource:
+    """Implements `Source` over a bundle."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        """`file` can be sought in; `name` is for errors.
+
+        Raises:
+            InvalidArgument: it is no bundle, or one of a newer version.
+            LogDamaged: it is not whole, or does not fit together.
+        """
+        self._file = file
+        self._name = name
+        with self._reading("its list of contents"):
+            self._zip = zipfile.ZipFile(file)
+        entries = self._zip.infolist()
+        self._entries = {entry.filename: entry for entry in entries}
+        self.manifest = self._manifest()
+        if len(self._entries) < len(entries):
+            raise self._damaged("it holds two entries of one name")
+        for entry in self._entries:
+            if entry not in _PARTS and not _BLOB.fullmatch(entry):
+                raise self._damaged(f"it holds {entry[:100]!r}, which is no part of a bundle")
+        self.log_id = self.manifest.log
+        self.start: WorkspaceState = self._decoded(STATE, WorkspaceState)
+        self._visits = self._content(VISITS)
+        self._check_start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._zip.close()
+        self._file.close()
+
+    def start_visits(self) -> VisitFold:
+        with self._reading(VISITS):
+            return msgspec.json.decode(self._visits, type=VisitFold)
+
+    def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
+        manifest, following = self.manifest, self.manifest.first
+
+        def checked(events: list[Event]) -> None:
+            nonlocal following
+            if events[0].seq != following or events[-1].seq > manifest.last:
+                raise self._damaged(f"{LOG} does not hold the events {manifest.first} to {manifest.last}")
+            following = events[-1].seq + 1
+            sink(events)
+            if progress is not None:
+                progress(following - manifest.first, manifest.last - manifest.first + 1)
+
+        feed_in_chunks(read_export(self._lines(), f"{self._name}, {LOG}"), checked)
+        if following != manifest.last + 1:
+            raise self._damaged(f"{LOG} ends before event {manifest.last}")
+        return self._warnings()
+
+    def blob(self, name: str) -> bytes | None:
+        entry = f"blobs/{name}"
+        if entry not in self._entries:
+            return None
+        content = self._content(entry)
+        if sha256(content).hexdigest() != name:
+            raise self._damaged(f"{entry} is not what its name says", file=entry)
+        return content
+
+    def _manifest(self) -> Manifest:
+        if MANIFEST not in self._entries:
+            raise InvalidArgument(
+                f"{self._name} is a zip file, but no bundle.", hint="Make one with `workspaced bundle`."
+            )
+        envelope = self._decoded(MANIFEST, _Envelope)
+        if envelope.workspaced != "bundle":
+            raise InvalidArgument(f"{self._name} is no bundle of workspaced.")
+        if envelope.version > VERSION:
+            raise InvalidArgument(
+                f"{self._name} is a bundle of version {envelope.version}; this program reads up to {VERSION}.",
+                hint="Use a newer workspaced.",
+            )
+        manifest: Manifest = self._decoded(MANIFEST, Manifest)
+        return manifest
+
+    def _check_start(self) -> None:
+        manifest = self.manifest
+        if not 1 <= manifest.first <= manifest.last:
+            raise self._damaged(f"{MANIFEST} names the events {manifest.first} to {manifest.last}")
+        if self.start.seq >= manifest.first or self.start_visits().seq != manifest.first - 1:
+            raise self._damaged(f"its start is not that of event {manifest.first}")
+        if read_header(next(self._lines(), b""), f"{self._name}, {LOG}").log != manifest.log:
+            raise self._damaged(f"{LOG} is of another log than {MANIFEST}")
+
+    def _warnings(self) -> list[str]:
+        fold = self.manifest.versions.fold
+        if fold == FOLD_VERSION:
+            return []
+        return [
+            f"The state that {self._name} begins with was folded by version {fold} of the fold; "
+            f"this program's is {FOLD_VERSION}."
+        ]
+
+    # -- entries --
+
+    def _decoded(self, name: str, kind: Any) -> Any:
+        content = self._content(name)
+        with self._reading(name):
+            return msgspec.json.decode(content, type=kind)
+
+    def _content(self, name: str) -> bytes:
+        with self._opened(name, BUNDLE_ENTRY_BYTES_MAX) as entry, self._reading(name):
+            return entry.read()
+
+    def _lines(self) -> Iterator[bytes]:
+        with self._opened(LOG, BUNDLE_LOG_BYTES_MAX) as log:
+            while True:
+                with self._reading(LOG):
+                    line = log.readline(LINE_BYTES_MAX)
+                if not line:
+                    return
+                yield line
+
+    def _opened(self, name: str, limit: int) -> IO[bytes]:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise self._damaged(f"it holds no {name}")
+        if entry.file_size > limit:
+            raise self._damaged(f"{name} has {entry.file_size} bytes, more than the {limit} of any bundle")
+        if entry.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            raise self._damaged(f"{name} is compressed in a way that no bundle uses")
+        with self._reading(name):
+            return self._zip.open(entry)
+
+    @contextmanager
+    def _reading(self, part: str) -> Iterator[None]:
+        """Makes errors of what lies in the file ours.
+
+        Raises:
+            LogDamaged: it cannot be read.
+        """
+        try:
+            yield
+        except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError) as error:
+            raise self._damaged(f"{part} cannot be read ({error})") from None
+        except msgspec.MsgspecError as error:
+            raise self._damaged(f"{part} is not what it should be ({error})") from None
+
+    def _damaged(self, what: str, **details: Any) -> LogDamaged:
+        return LogDamaged(
+            f"The bundle {self._name} is cut off or damaged: {what}.", hint="Ask for it again.", **details
+        )

@@ -1,0 +1,209 @@
+"""Moments of a log: found by sequence or time, and read from in both directions."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ..clock import Clock, system_clock
+from ..errors import InvalidArgument
+from ..projections.clock_steps import ClockStep, Stretch, naming, stretches
+from ..projections.workspace_fold import apply
+from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..schema.catalogue import Event, ToolCalled
+from .position import parse_until
+
+_PAGE_EVENTS: Final = 256
+"""The first page that is read; each further one is twice as large,"""
+_PAGE_EVENTS_MAX: Final = 2_000
+"""up to this: a page of 10,000 decoded events would take 10 MB, and every thread that looks back holds two."""
+_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+_STRIDE_EVENTS: Final = 20_000
+"""Of so many events folded one state is kept."""
+_STATES_KEPT: Final = 64
+_BEGINNING: Final = "1970-01-01T00:00:00.000000Z"
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A place in a log: after the event `seq`, and what a clock said then."""
+
+    seq: int
+    time: str
+    """In the form of an event's time."""
+    lasts: bool = False
+    """Whether calls made before anything else happened count as well, and not only those made up to `time`."""
+    call: int = 0
+    """The recorded call whose moment this is; 0: none's."""
+    since: int = 0
+    """Calls that were made before this event were made before the moment, whatever the clock said then."""
+    also: tuple[int, ...] = ()
+    """The last events at or before `time` where the clock was set and the log holds it more than once, the newest
+    first; the moment is of the newest place."""
+
+
+def moment_of(event: Event) -> Moment:
+    """The moment that an event names: that which lasts from it to the next one; of a recorded call, when it was
+    made, a little before it was recorded; of one that asked about a moment itself, that one."""
+    data = event.data
+    if isinstance(data, ToolCalled):
+        return Moment(data.tail, data.now, lasts="at" in data.arguments, call=event.seq)
+    return Moment(event.seq, event.time, lasts=True)
+
+
+def moment_at_time(
+    at: str, found: Sequence[Stretch], now: str, last_until: Callable[[str, int, int], int]
+) -> Moment:
+    """The moment that a time names: in the newest stretch that holds it.
+
+    Args:
+        last_until: the last sequence of a stretch, from its first to its last, whose event is not after a time.
+
+    Raises:
+        InvalidArgument: it is to come.
+    """
+    if at > now and not any(each.holds(at) for each in found):
+        raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
+    newest, *others = naming(found, at) or found[:1]
+    also = tuple(last_until(at, each.first, each.last) for each in others)
+    since = newest.first if newest is not found[0] else 0
+    return Moment(last_until(at, newest.first, newest.last), at, since=since, also=also)
+
+
+class PagedLog(Protocol):
+    """What is needed of a log (log/segments.SegmentLog)."""
+
+    @property
+    def tail(self) -> Any:
+        """Its `seq` is the last one that can be read."""
+
+    def read(self, first: int, limit: int, bytes_max: int) -> list[Event]:
+        """Some events from `first` on, at least one where there is one. Blocks.
+
+        Raises:
+            LogDamaged: they do not verify.
+        """
+
+
+class LogMoments:
+    """Finds one's way in an open log. Safe from any thread; reads, so it blocks."""
+
+    def __init__(
+        self,
+        log: PagedLog,
+        state: WorkspaceState = EMPTY,
+        clock: Clock = system_clock,
+        steps: Callable[[], Sequence[ClockStep]] = tuple,
+        check: Callable[[], object] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            state: the fold at the log's present tail; the empty one: all is folded from the start.
+            clock: the time on the log's timeline.
+            steps: where the log's clock was set so far.
+            check: asked before events are read; raises where nobody waits for them any more.
+        """
+        self._check = check
+        self._log = log
+        self._clock = clock
+        self._steps = steps
+        self._folded: OrderedDict[int, WorkspaceState] = OrderedDict()
+        if state is not EMPTY:
+            self._folded[self.tail] = state
+        self._folding = threading.Lock()
+
+    @property
+    def tail(self) -> int:
+        """The last sequence there is."""
+        seq: int = self._log.tail.seq
+        return seq
+
+    def before(self, seq: int) -> Iterator[Event]:
+        """The events from `seq` on back, newest first."""
+        size = _PAGE_EVENTS
+        while seq > 0:
+            page = self._page(max(1, seq - size + 1), seq)
+            yield from reversed(page)
+            seq = page[0].seq - 1
+            size = min(2 * size, _PAGE_EVENTS_MAX)
+
+    def after(self, seq: int) -> Iterator[Event]:
+        """The events after `seq`, oldest first."""
+        size = _PAGE_EVENTS
+        while events := self._read(seq + 1, size):
+            yield from events
+            seq = events[-1].seq
+            size = min(2 * size, _PAGE_EVENTS_MAX)
+
+    def moment(self, at: int | str) -> Moment:
+        """The moment that a sequence or an ISO 8601 time (UTC without an offset) names.
+
+        Asked again at the sequence of a recorded call, a tool sees what it saw then (`moment_of`).
+
+        Raises:
+            InvalidArgument: no time, one to come, or a sequence beyond the log's tail.
+        """
+        tail = self.tail
+        if isinstance(at, str):
+            at = parse_until(at)
+        if isinstance(at, str):
+            return self._moment_at_time(at, tail)
+        if not 0 <= at <= tail:
+            raise InvalidArgument(f"Expected a sequence from 0 to {tail}, got {at}.")
+        if at == 0:
+            return Moment(0, _BEGINNING, lasts=True)
+        return moment_of(self._event(at))
+
+    def state_at(self, seq: int) -> WorkspaceState:
+        """The fold up to `seq`. Folds from the nearest state before it that is kept."""
+        with self._folding:
+            start = max((known for known in self._folded if known <= seq), default=0)
+            state = self._folded.get(start, EMPTY)
+            stride = max(_STRIDE_EVENTS, 2 * self.tail // _STATES_KEPT)
+            for event in self.after(start) if start < seq else ():
+                if event.seq > seq:
+                    break
+                state = apply(state, event)
+                if event.seq % stride == 0:
+                    self._keep(event.seq, state)
+            self._keep(seq, state)
+            return state
+
+    def _keep(self, seq: int, state: WorkspaceState) -> None:
+        self._folded[seq] = state
+        self._folded.move_to_end(seq)
+        if len(self._folded) > _STATES_KEPT:
+            self._folded.popitem(last=False)
+
+    def _event(self, seq: int) -> Event:
+        return self._read(seq, 1)[0]
+
+    def _read(self, first: int, limit: int) -> list[Event]:
+        self._check()
+        return self._log.read(first, limit, _PAGE_BYTES_MAX)
+
+    def _page(self, first: int, last: int) -> list[Event]:
+        events: list[Event] = []
+        while first <= last:
+            events += self._read(first, last - first + 1)
+            first = events[-1].seq + 1
+        return events
+
+    def _moment_at_time(self, at: str, tail: int) -> Moment:
+        steps = [step for step in self._steps() if step.seq <= tail]
+        # After a small step back the last event is a little ahead of the clock.
+        now = max(self._clock(), self._event(tail).time if tail else "")
+        first = (1, self._event(1).time) if steps else (1, "")
+        return moment_at_time(at, stretches(steps, first, (tail, now)), now, self._last_until)
+
+    def _last_until(self, time: str, first: int, last: int) -> int:
+        """The last sequence from `first` to `last` whose event is not after `time`; `first` - 1 if none."""
+        low, high = first - 1, last
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._event(middle).time <= time:
+                low = middle
+            else:
+                high = middle - 1
+        return low

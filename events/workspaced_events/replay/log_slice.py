@@ -1,0 +1,174 @@
+"""A part of a log with all that it rests on: the state and the visits before its first event.
+
+A recorded call saw the state of a moment before its event, and a prompt its conversation. So a part begins a
+little earlier than was asked for where one of them would else rest on what is over when the part begins.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from typing import Final, Self
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..projections.visits import VisitFold, VisitStream
+from ..projections.workspace_fold import apply, fold_all
+from ..projections.workspace_state import WorkspaceState
+from ..schema.catalogue import Event, PromptAssembled, ToolCalled
+from .position import Until, feed_until, place_of
+from .source import Progress, Sink, Source, feed_in_chunks
+
+LAST_EVENTS: Final = 200
+"""How many events a part has unless told otherwise."""
+LEAD_EVENTS_MAX: Final = 1_000
+"""How much earlier than asked for a part may begin."""
+
+
+class Slice:
+    """Implements `Source`: some consecutive events, at least one, in memory."""
+
+    def __init__(
+        self,
+        log_id: str,
+        start: WorkspaceState,
+        visits: bytes,
+        events: Sequence[Event],
+        blob: Callable[[str], bytes | None],
+        warnings: Sequence[str] = (),
+    ) -> None:
+        """`visits`: the JSON of the `VisitFold` before the first event; `blob`: as `Source.blob`."""
+        self.log_id = log_id
+        self.start = start
+        self.visits_json = visits
+        self.events = events
+        self.warnings = warnings
+        self.blob = blob
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    @property
+    def first(self) -> int:
+        """The sequence of the first event."""
+        return self.events[0].seq
+
+    @property
+    def last(self) -> int:
+        """The sequence of the last event."""
+        return self.events[-1].seq
+
+    def start_visits(self) -> VisitFold:
+        return msgspec.json.decode(self.visits_json, type=VisitFold)
+
+    def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:  # noqa: ARG002
+        feed_in_chunks(self.events, sink)
+        return list(self.warnings)
+
+
+def cut(
+    source: Source,
+    *,
+    last: int = LAST_EVENTS,
+    since: Until | None = None,
+    until: Until | None = None,
+    progress: Progress | None = None,
+) -> Slice:
+    """The part of `source` up to `until` (default: its end) from `since` on, else its `last` events.
+
+    The source must stay open as long as blobs of the part are asked for.
+
+    Raises:
+        InvalidArgument: there is no such event.
+        LogDamaged, OSError: as `Source.feed`.
+    """
+    place = place_of(source, since) if isinstance(since, str) else None
+    window = _Window(source, last, since, place.first_seq if place is not None else None)
+    warnings = feed_until(source, until, window.take, progress)
+    warnings += place.warnings(str(since)) if place is not None else []
+    window.close()
+    return Slice(
+        source.log_id,
+        window.state,
+        msgspec.json.encode(window.visits.fold),
+        list(window.kept),
+        source.blob,
+        warnings,
+    )
+
+
+class _Window:
+    """A sink that keeps what is wanted and LEAD_EVENTS_MAX before it, and folds what came earlier."""
+
+    def __init__(self, source: Source, last: int, since: Until | None, first_seq: int | None = None) -> None:
+        """`first_seq`: where the time `since` is."""
+        self.state = source.start
+        self.visits = VisitStream(start=source.start_visits())
+        self.kept: deque[Event] = deque()
+        self._last = last
+        self._since = since
+        self._first_seq = first_seq if first_seq is not None else since
+        self._wanted = 0
+
+    def take(self, events: list[Event]) -> None:
+        self.kept.extend(events)
+        if not isinstance(self._first_seq, int):
+            self._wanted = min(len(self.kept), self._last)
+        else:
+            self._wanted += sum(event.seq >= self._first_seq for event in events)
+        self._fold(len(self.kept) - self._wanted - LEAD_EVENTS_MAX)
+
+    def close(self) -> None:
+        """Folds what the part need not hold.
+
+        Raises:
+            InvalidArgument: it would hold nothing.
+        """
+        if not self._wanted:
+            end = self.kept[-1] if self.kept else None
+            ends = f"it ends with event {end.seq} at {end.time}" if end else "it holds none"
+            what = "" if self._since is None else f" from {self._since} on"
+            raise InvalidArgument(f"The log has no event{what}: {ends}.")
+        first = _first_needed(self.state, self.kept, self.kept[-self._wanted].seq)
+        self._fold(first - self.kept[0].seq)
+
+    def _fold(self, count: int) -> None:
+        gone = [self.kept.popleft() for _ in range(count)]
+        self.state = fold_all(gone, self.state)
+        self.visits.feed(gone)
+
+
+def _first_needed(state: WorkspaceState, events: Sequence[Event], first: int) -> int:
+    """Where a part must begin so that from `first` on every call has its state, and every prompt its conversation,
+    as far as `events` go back.
+
+    Args:
+        state: the one before `events`.
+    """
+    seqs = [state.seq]
+    talks = state.conversations
+    said = defaultdict(lambda: [0], {name: [each.seq] for name, each in talks.by_id.items()})
+    for event in events:
+        state = apply(state, event)
+        if state.seq > seqs[-1]:
+            seqs.append(state.seq)
+        if state.conversations is not talks:
+            talks = state.conversations
+            said[event.data.conversation].append(event.seq)
+    for event in reversed(events):
+        if event.seq < first:
+            break
+        if type(event.data) is ToolCalled:
+            first = min(first, _over(seqs, event.data.as_of_seq) or first)
+        elif type(event.data) is PromptAssembled:
+            first = min(first, _over(said[event.data.conversation], event.data.as_of_seq) or first)
+    return first
+
+
+def _over(seqs: list[int], as_of: int) -> int | None:
+    """Where what was there at `as_of` is over; None if nowhere, or if that was before all of `seqs`."""
+    over = bisect_right(seqs, as_of)
+    return seqs[over] if 0 < over < len(seqs) else None

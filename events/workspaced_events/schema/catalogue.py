@@ -1,0 +1,386 @@
+"""The catalogue: every type of action and event, one data struct each.
+
+An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, which adds `seq`, `time` and
+`source` and always has `id` and `vault`. Both share the data structs below, registered under their wire name
+with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
+a line of the log at once.
+
+Evolution: whatever is added raises CATALOGUE_VERSION, which starts a new segment. A new type or a new optional
+field needs nothing more; anything else needs an upcaster (upcast.py), and every version a golden log
+(tests/data/logs). Readers keep what they do not know as `UnknownEvent`.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ..ids import NoteId, TabId, VaultId
+from ..limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CHARS_MAX, TITLE_CHARS_MAX
+from .conversation_events import ArtifactKind as ArtifactKind
+from .conversation_events import ArtifactRecorded as ArtifactRecorded
+from .conversation_events import Attachment as Attachment
+from .conversation_events import AttachmentKind as AttachmentKind
+from .conversation_events import ContextPinned as ContextPinned
+from .conversation_events import ContextUnpinned as ContextUnpinned
+from .conversation_events import ConversationData as ConversationData
+from .conversation_events import ConversationEnded as ConversationEnded
+from .conversation_events import ConversationStarted as ConversationStarted
+from .conversation_events import Form as Form
+from .conversation_events import LayerHashes as LayerHashes
+from .conversation_events import LibraryEntry as LibraryEntry
+from .conversation_events import LibraryRebased as LibraryRebased
+from .conversation_events import MessageAdded as MessageAdded
+from .conversation_events import MessageData as MessageData
+from .conversation_events import MessageRemoved as MessageRemoved
+from .conversation_events import MessageReplaced as MessageReplaced
+from .conversation_events import Pipeline as Pipeline
+from .conversation_events import PromptAssembled as PromptAssembled
+from .conversation_events import ProviderKind as ProviderKind
+from .conversation_events import Role as Role
+from .conversation_events import Section as Section
+from .conversation_events import Shape as Shape
+from .conversation_events import SummarySet as SummarySet
+from .conversation_events import Text as Text
+from .conversation_events import Thinking as Thinking
+from .conversation_events import ToolCall as ToolCall
+from .conversation_events import ToolResult as ToolResult
+from .conversation_events import UsageReported as UsageReported
+from .registry import (
+    CATALOGUE as CATALOGUE,
+)
+from .registry import (
+    Data as Data,
+)
+from .registry import (
+    Entry as Entry,
+)
+from .registry import (
+    Event as Event,
+)
+from .registry import (
+    Number as Number,
+)
+from .registry import (
+    Publisher as Publisher,
+)
+from .registry import (
+    Redact as Redact,
+)
+from .registry import (
+    Sha256 as Sha256,
+)
+from .registry import (
+    UnknownEvent as UnknownEvent,
+)
+from .registry import (
+    entry as entry,
+)
+
+CATALOGUE_VERSION: Final = 6
+
+TabSource = Literal["search", "wikilink", "navigation", "history"]
+Sharing = Literal["all", "names", "none"]
+"""How much of the vault a client of the tools is shown."""
+Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
+Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
+
+
+class NoteData(Data, frozen=True, gc=False, kw_only=True):
+    """Data about one note."""
+
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX), Redact.CONTENT] | None = None
+    """A hint for people who read logs; never folded, since stored titles rot."""
+
+
+# -- vaults --
+
+
+@entry("vault_opened", Publisher.DAEMON)
+class VaultOpened(Data, frozen=True, gc=False):
+    """Registers the vault; it becomes current when none is."""
+
+    vault_id: VaultId
+    name: Annotated[str, Redact.CONTENT]
+    path: Annotated[str, Redact.SECRET]
+
+
+@entry("vault_closed", Publisher.DAEMON)
+class VaultClosed(Data, frozen=True, gc=False):
+    """Hides the vault; its state stays for a later reopening."""
+
+    vault_id: VaultId
+
+
+@entry("vault_switched", Publisher.UI)
+class VaultSwitched(Data, frozen=True, gc=False):
+    """Makes another open vault the current one; its active note is null until the next set."""
+
+    vault_id: VaultId
+
+
+# -- the active note --
+
+
+@entry("active_note_set", Publisher.UI)
+class ActiveNoteSet(NoteData, frozen=True, gc=False):
+    """The user looks at this note. With null it becomes `active_note_cleared` before it is appended."""
+
+    note: NoteId | None
+
+
+@entry("active_note_cleared", Publisher.UI)
+class ActiveNoteCleared(Data, frozen=True, gc=False):
+    """The user looks at no note."""
+
+
+@entry("selection_changed", Publisher.UI)
+class SelectionChanged(NoteData, frozen=True, gc=False):
+    """What is selected in the active note; of another note it changes nothing."""
+
+    note: NoteId
+    start_line: Line
+    end_line: Line
+    text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX), Redact.CONTENT] | None = None
+    text_sha256: Sha256 | None = None
+    """Set instead of a long `text` by the daemon, which keeps the text as a blob of this name."""
+
+    def __post_init__(self) -> None:
+        if self.end_line < self.start_line:
+            raise ValueError(f"Expected endLine >= startLine, got {self.end_line} < {self.start_line}")
+
+
+# -- pins --
+
+
+@entry("note_pinned", Publisher.UI)
+class NotePinned(NoteData, frozen=True, gc=False):
+    """Appended to the pins, or inserted at `index`; a temporary tab of that note goes."""
+
+    note: NoteId
+    index: Annotated[Number, Meta(ge=0)] | None = None
+
+
+@entry("note_unpinned", Publisher.UI)
+class NoteUnpinned(NoteData, frozen=True, gc=False):
+    """Removed from the pins, and becomes the last temporary tab."""
+
+    note: NoteId
+
+
+@entry("pinned_notes_reordered", Publisher.UI)
+class PinnedNotesReordered(Data, frozen=True, gc=False):
+    """The new order of the pins: a permutation of them."""
+
+    notes: Notes
+
+
+# -- temporary tabs --
+
+
+@entry("temporary_tab_opened", Publisher.UI)
+class TemporaryTabOpened(NoteData, frozen=True, gc=False):
+    """A preview of a note. An existing tab is only touched; a pinned note gets none."""
+
+    note: NoteId
+    source: TabSource
+
+
+@entry("temporary_tab_closed", Publisher.UI)
+class TemporaryTabClosed(Data, frozen=True, gc=False):
+    """Closes one tab, named by its id or by its note."""
+
+    tab_id: TabId | None = None
+    note: NoteId | None = None
+
+    def __post_init__(self) -> None:
+        if (self.tab_id is None) == (self.note is None):
+            raise ValueError("Expected exactly one of `tabId` and `note`")
+
+
+@entry("temporary_tabs_reordered", Publisher.UI)
+class TemporaryTabsReordered(Data, frozen=True, gc=False):
+    """The new order of the tabs: a permutation of their ids."""
+
+    tab_ids: Annotated[tuple[TabId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
+
+
+@entry("temporary_tabs_cleared", Publisher.UI)
+class TemporaryTabsCleared(Data, frozen=True, gc=False):
+    """All temporary tabs go; pins stay."""
+
+
+@entry("temporary_tabs_expired", Publisher.DAEMON)
+class TemporaryTabsExpired(Data, frozen=True, gc=False):
+    """Tabs not accessed for 24 h go."""
+
+    tab_ids: tuple[TabId, ...]
+
+
+# -- notes --
+
+
+class NoteFile(NoteData, frozen=True, gc=False):
+    """A note's file as the daemon saw it."""
+
+    note: NoteId
+    size: Annotated[Number, Meta(ge=0)]
+    mtime_ns: Annotated[
+        str, Meta(pattern="^-?[0-9]+$", description="decimal nanoseconds since the epoch"), Redact.PUBLIC
+    ]
+    sha256: Sha256 | None = None
+
+
+@entry("note_created", Publisher.DAEMON, changes_state=False)
+class NoteCreated(NoteFile, frozen=True, gc=False):
+    """The file of a note of the workspace appeared."""
+
+
+@entry("note_changed", Publisher.DAEMON, changes_state=False)
+class NoteChanged(NoteFile, frozen=True, gc=False):
+    """The file of a note of the workspace has other bytes."""
+
+
+@entry("note_shown", Publisher.DAEMON, changes_state=False)
+class NoteShown(Data, frozen=True, gc=False):
+    """The front matter of a note that the log names does not withhold it; see visibility.py."""
+
+    note: NoteId
+
+
+@entry("note_withheld", Publisher.DAEMON, changes_state=False)
+class NoteWithheld(Data, frozen=True, gc=False):
+    """The front matter of a note that the log names withholds it from every agent."""
+
+    note: NoteId
+
+
+@entry("note_renamed", Publisher.BOTH)
+class NoteRenamed(Data, frozen=True, gc=False):
+    """The note moved; every mention follows, and the old path still resolves."""
+
+    from_: NoteId = msgspec.field(name="from")
+    to: NoteId
+
+
+@entry("note_deleted", Publisher.UI)
+class NoteDeleted(NoteData, frozen=True, gc=False):
+    """The user deleted the note: it leaves active, pins and tabs."""
+
+    note: NoteId
+
+
+@entry("note_archived", Publisher.UI)
+class NoteArchived(NoteData, frozen=True, gc=False):
+    """Flags the note; its entries stay."""
+
+    note: NoteId
+
+
+@entry("note_unarchived", Publisher.UI)
+class NoteUnarchived(NoteData, frozen=True, gc=False):
+    """Takes the flag away."""
+
+    note: NoteId
+
+
+# -- the share policy --
+
+
+@entry("sharing_set", Publisher.DAEMON)
+class SharingSet(Data, frozen=True, gc=False):
+    """How much a client of the tools is shown from now on. Belongs to the workspace, to no vault."""
+
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX), Redact.CLIENT]
+    """The name the client gives itself, compared case-folded; `*`: every client that none is set for."""
+    level: Sharing
+
+
+# -- what was forgotten (forget.py) --
+
+
+@entry("event_forgotten", Publisher.DAEMON)
+class EventForgotten(Data, frozen=True, gc=False):
+    """Stands where an event could change the state and told of a note that was forgotten."""
+
+    effect: Annotated[Literal["none", "updated", "left"], Redact.PUBLIC] = "none"
+    """What is left of what it did: `updated` moves `lastUpdated`; `left` clears the active note as well."""
+
+
+@entry("record_forgotten", Publisher.DAEMON, changes_state=False)
+class RecordForgotten(Data, frozen=True, gc=False):
+    """Stands where a change of a file, or the call of a tool, told of a note that was forgotten."""
+
+
+# -- the daemon's own record --
+
+
+@entry("tool_called", Publisher.DAEMON, changes_state=False)
+class ToolCalled(Data, frozen=True):
+    """What an agent asked and was shown. The hashes name blobs where recording is on."""
+
+    tool: Annotated[str, Redact.PUBLIC]
+    caller: Annotated[str, Redact.CLIENT]
+    arguments: Annotated[dict[str, Any], Redact.CONTENT]
+    """Empty where `arguments_sha256` is given."""
+    as_of_seq: Number
+    result_sha256: Annotated[str, Redact.HASH]
+    bytes: Number
+    duration_us: Number
+    ok: bool
+    now: Annotated[str, Redact.PUBLIC]
+    """The clock the tool saw, in the form of an event's time."""
+    tail_seq: Number | None = None
+    """The log's tail at the call: how far the history went that it saw. Absent: no further than `asOfSeq`."""
+    inputs_sha256: Annotated[str, Redact.HASH] | None = None
+    """Names what the call read through its View; absent where that was not recorded."""
+    arguments_sha256: Annotated[str, Redact.HASH] | None = None
+    """Names the JSON of arguments that are too long for a line of the log."""
+    answer_version: Number = 1
+    """Of the tools' answers (ANSWER_VERSION): calls of another version are not compared byte for byte."""
+
+    @property
+    def tail(self) -> int:
+        """How far into the log the call saw."""
+        return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
+
+
+@entry("clock_stepped", Publisher.DAEMON)
+class ClockStepped(Data, frozen=True, gc=False):
+    """The wall clock was set: times go on from `after`, which may be earlier than those before. So far the log had
+    come by then: `before`. Nothing lasted from the one to the other."""
+
+    before: Annotated[str, Redact.PUBLIC]
+    after: Annotated[str, Redact.PUBLIC]
+
+
+@entry("log_recovered", Publisher.DAEMON, changes_state=False)
+class LogRecovered(Data, frozen=True, gc=False):
+    """Opening the log after an unclean stop found a torn tail and quarantined it."""
+
+    segment: Annotated[str, Redact.PUBLIC]
+    offset: Number
+    bytes: Number
+    last_seq: Number
+    quarantined: Annotated[str, Redact.PUBLIC]
+
+
+@entry("daemon_started", Publisher.DAEMON, changes_state=False)
+class DaemonStarted(Data, frozen=True, gc=False):
+    """A daemon opened the log."""
+
+    version: Annotated[str, Redact.PUBLIC]
+    pid: Number
+    vaults: tuple[VaultId, ...]
+
+
+@entry("daemon_stopped", Publisher.DAEMON, changes_state=False)
+class DaemonStopped(Data, frozen=True, gc=False):
+    """A daemon closed the log in good order."""
+
+    reason: Annotated[str, Redact.PUBLIC]
+
+
+STATE_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if entry.changes_state)
+DAEMON_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if not entry.by_ui)
+ENTRY_OF: Final[dict[type[Data], Entry]] = {entry.data: entry for entry in CATALOGUE.values()}

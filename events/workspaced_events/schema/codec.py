@@ -1,0 +1,82 @@
+"""The codec between events and the JSON of a log line or an export.
+
+A line's JSON is an array of events. Decoding is typed and strict; an event of a type, or with data, that this
+version does not know is kept whole as an `UnknownEvent`, and encodes to what it was. What an older catalogue wrote
+is upcast first (upcast.py): whoever reads says which one it was.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, Union
+
+import msgspec
+
+from .catalogue import CATALOGUE, CATALOGUE_VERSION, Event, UnknownEvent
+from .upcasters import upcast_batch, upcast_event
+
+_ENCODER: Final = msgspec.json.Encoder()
+_KNOWN: Final[Any] = Union[tuple(entry.event for entry in CATALOGUE.values())]  # noqa: UP007
+_BATCH: Final = msgspec.json.Decoder(list[_KNOWN])
+_EVENT: Final = msgspec.json.Decoder(_KNOWN)
+_UNKNOWN: Final = msgspec.json.Decoder(UnknownEvent)
+_RAW_BATCH: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as one JSON object."""
+    return _ENCODER.encode(event)
+
+
+def encode_batch(events: Iterable[Event]) -> bytes:
+    """The events as one JSON array, without a raw newline."""
+    return _ENCODER.encode(list(events))
+
+
+def decode_event(payload: bytes | msgspec.Raw, catalogue: int = CATALOGUE_VERSION) -> Event:
+    """The event of one JSON object that a program with that version of the catalogue wrote.
+
+    Raises:
+        msgspec.MsgspecError: not even an envelope of an event, or no JSON at all.
+    """
+    try:
+        return _event(payload, catalogue)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _event(payload: bytes | msgspec.Raw, catalogue: int) -> Event:
+    if catalogue < CATALOGUE_VERSION:
+        payload = upcast_event(payload, catalogue)
+    try:
+        event: Event = _EVENT.decode(payload)
+    except msgspec.ValidationError:
+        event = _UNKNOWN.decode(payload)
+        # The raw data is a slice of the line; a copy lets the line go.
+        return msgspec.structs.replace(event, data=msgspec.Raw(bytes(event.data)))
+    return event
+
+
+def decode_batch(payload: bytes | memoryview, catalogue: int = CATALOGUE_VERSION) -> list[Event]:
+    """The events of one line's JSON, in their order, in a segment of that version of the catalogue.
+
+    Raises:
+        msgspec.MsgspecError: the payload is no array of events.
+    """
+    try:
+        return _batch(payload, catalogue)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _batch(payload: bytes | memoryview, catalogue: int) -> list[Event]:
+    if catalogue < CATALOGUE_VERSION:
+        payload = upcast_batch(payload, catalogue)
+    try:
+        batch: list[Event] = _BATCH.decode(payload)
+    except msgspec.ValidationError:
+        return [_event(raw, CATALOGUE_VERSION) for raw in _RAW_BATCH.decode(payload)]
+    return batch
+
+
+def _too_deep() -> msgspec.DecodeError:
+    """No action is nested so deep: somebody else wrote it."""
+    return msgspec.DecodeError("it is nested too deep")

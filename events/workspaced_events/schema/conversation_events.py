@@ -1,0 +1,262 @@
+"""The part of the catalogue that tells of conversations and the prompts made of them (conversation.py)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from ..ids import ConversationId, MessageId, NoteId
+from .registry import Data, Number, Publisher, Redact, Sha256, entry
+
+Text = Annotated[str, Redact.CONTENT]
+Role = Literal["user", "assistant", "system"]
+ArtifactKind = Literal[
+    "note",
+    "active_note",
+    "url",
+    "selected_text",
+    "tool_result",
+    "image",
+    "pdf",
+    "file",
+    "skill",
+    "dataview",
+]
+AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
+Pipeline = Literal["chat", "completion", "refactor", "compression"]
+"""What a prompt is for: which of the layers it has, and how it is kept small."""
+Form = Literal["text", "search"]
+"""What a given text is: words, or the JSON of a search (workspaced_tools.context.search)."""
+ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
+
+
+class Section(msgspec.Struct, frozen=True, rename="camel"):
+    """A part of the first layer."""
+
+    name: Literal["system", "memory", "project", "environment", "skills"]
+    text_sha256: Sha256
+
+
+class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a message was given to look at."""
+
+    kind: AttachmentKind
+    id: Text
+    """note, active_note, folder: path; tag: its name; url: itself; selected_text: `path#Lx-Ly`; otherwise any."""
+    text_sha256: Sha256 | None = None
+    """Of what the runtime gave itself; a note's text is read when a prompt is made."""
+    title: Text | None = None
+    form: Annotated[Form, Redact.PUBLIC] = "text"
+    before_sha256: Sha256 | None = None
+    """selected_text: of what stands before it in the editor; an empty selection is a cursor."""
+    after_sha256: Sha256 | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True, rename="camel"):
+    id: Annotated[str, Redact.ID]
+    name: Text
+    arguments_sha256: Sha256
+    """Of the JSON text."""
+
+
+class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    id: Annotated[str, Redact.ID]
+    """Of the call that it answers."""
+    name: Text
+    text_sha256: Sha256
+    is_error: bool = False
+    form: Annotated[Form, Redact.PUBLIC] = "text"
+
+
+class Thinking(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    text_sha256: Sha256
+    signature: Annotated[str, Redact.SECRET] | None = None
+
+
+class MessageData(Data, frozen=True):
+    """A message whole; texts are blobs."""
+
+    conversation: Annotated[ConversationId, Redact.ID]
+    message: Annotated[MessageId, Redact.ID]
+    role: Role
+    text_sha256: Sha256 | None = None
+    attachments: tuple[Attachment, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
+    """A user's message that begins with these is a carrier: it goes on with the turn before it."""
+    thinking: tuple[Thinking, ...] = ()
+
+
+class ConversationData(Data, frozen=True, kw_only=True):
+    """Data about one conversation."""
+
+    conversation: Annotated[ConversationId, Redact.ID]
+
+
+@entry("conversation_started", Publisher.DAEMON, changes_state=False)
+class ConversationStarted(ConversationData, frozen=True):
+    """A runtime begins a conversation; started again, its settings are these from now on."""
+
+    provider: Text
+    model: Text
+    context_window: Number
+    """Tokens."""
+    output_reserve: Number
+    sections: tuple[Section, ...] = ()
+    """Of the first layer, in the order they are given."""
+    tools_sha256: Sha256 | None = None
+    """Of the JSON text of the tools' definitions, which the runtime sends besides."""
+    cached_in_input: bool = True
+    """Whether this provider counts cached tokens among the input's."""
+    composer_sha256: Sha256 | None = None
+    """Of what stands once behind the words of each turn: how answers are to be written."""
+    adapter_sha256: Sha256 | None = None
+    """Of what stands behind that: what this model has to be told."""
+    history_turns: Number | None = None
+    """At least so many of the last turns are in a prompt word for word, less than twice as many; None: all."""
+
+
+@entry("conversation_ended", Publisher.DAEMON, changes_state=False)
+class ConversationEnded(ConversationData, frozen=True):
+    """Nothing more will be asked about it."""
+
+
+@entry("message_added", Publisher.DAEMON, changes_state=False)
+class MessageAdded(MessageData, frozen=True):
+    """The next message."""
+
+
+@entry("message_replaced", Publisher.DAEMON, changes_state=False)
+class MessageReplaced(MessageData, frozen=True):
+    """The message of that id is this one now (it was edited, or generated again)."""
+
+
+@entry("message_removed", Publisher.DAEMON, changes_state=False)
+class MessageRemoved(ConversationData, frozen=True):
+    """The message goes, and with `following` all after it."""
+
+    message: Annotated[MessageId, Redact.ID]
+    following: bool = False
+
+
+@entry("summary_set", Publisher.DAEMON, changes_state=False)
+class SummarySet(ConversationData, frozen=True):
+    """What the messages up to `up_to`, that one included, come to: it stands for them from now on."""
+
+    text_sha256: Sha256
+    up_to: Annotated[MessageId, Redact.ID]
+
+
+@entry("context_pinned", Publisher.DAEMON, changes_state=False)
+class ContextPinned(ConversationData, frozen=True):
+    """A provider gives a text to every prompt; the same id again replaces it in its place."""
+
+    id: Text
+    kind: ProviderKind
+    path: NoteId | None = None
+    """Of `note`: the note; of `linked-files`: the note whose links are followed, default the active one."""
+    folder: Annotated[str, Redact.PATH] | None = None
+    text_sha256: Sha256 | None = None
+    """Of `text`."""
+
+
+@entry("context_unpinned", Publisher.DAEMON, changes_state=False)
+class ContextUnpinned(ConversationData, frozen=True):
+    id: Text
+
+
+@entry("artifact_recorded", Publisher.DAEMON, changes_state=False)
+class ArtifactRecorded(Data, frozen=True):
+    """A version of something was read for a prompt; its text is a blob."""
+
+    id: Text
+    kind: ArtifactKind
+    revision: Sha256
+    """Of the text."""
+    bytes: Number
+
+
+class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
+    """What the context library holds of one artifact: for ever the same bytes, until the library is rebased."""
+
+    id: Text
+    kind: ArtifactKind
+    revision: Sha256
+    block_sha256: Sha256
+    """Of the block as it is rendered: a blob."""
+    tokens: Number
+    """As the estimator of that prompt saw it."""
+    message: Annotated[MessageId, Redact.ID]
+    """The first turn it was attached to: it is in the library of later turns only."""
+
+
+class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The body that a prompt was given as."""
+
+    name: Text
+    template_sha256: Sha256
+    """Of the template, as it was then."""
+    body_hash: Sha256
+    """Of the body's compact JSON."""
+    cached_content: Text | None = None
+    """The provider's resource that holds the first two layers, which the body then leaves out."""
+
+
+class LayerHashes(msgspec.Struct, frozen=True):
+    """Lower-case hex sha256 of each layer's text."""
+
+    L1_SYSTEM: Sha256
+    L2_PREVIOUS: Sha256
+    L3_TURN: Sha256
+    L4_STRIP: Sha256
+    L5_USER: Sha256
+
+
+@entry("prompt_assembled", Publisher.DAEMON, changes_state=False)
+class PromptAssembled(ConversationData, frozen=True):
+    """A prompt was made: what it was made from, and what it came to."""
+
+    message: Annotated[MessageId, Redact.ID]
+    """The last one of it."""
+    as_of_seq: Number
+    """The prompt is a function of the conversation folded up to here, and of `inputs_sha256`."""
+    inputs_sha256: Sha256
+    """Of the JSON of the `Turn` (workspaced_tools.context.model): what was read for it."""
+    manifest_sha256: Sha256
+    layer_hashes: LayerHashes
+    combined_hash: Sha256
+    prefix_tokens: Number
+    """Of the first two layers."""
+    estimate: Number
+    """Tokens, calibrated."""
+    seed_estimate: Number
+    """The same before calibration: what `usage_reported` calibrates."""
+    limit: Number
+    elided: Number = 0
+    """How many parts were left out or shortened for want of room."""
+    promoted: tuple[LibraryEntry, ...] = ()
+    """What this turn showed first, and the library holds from the next turn on."""
+    elided_until: Annotated[MessageId, Redact.ID] | None = None
+    """Up to this message whole turns were left out, and are from now on."""
+    pipeline: Annotated[Pipeline, Redact.PUBLIC] = "chat"
+    """Only a chat's prompts use and fill the library, and hide what they leave out from later ones."""
+    shape: Shape | None = None
+
+
+@entry("library_rebased", Publisher.DAEMON, changes_state=False)
+class LibraryRebased(ConversationData, frozen=True):
+    """The context library is this one from now on."""
+
+    reason: Literal["replaced", "budget", "asked", "withheld"]
+    library: tuple[LibraryEntry, ...]
+
+
+@entry("usage_reported", Publisher.DAEMON, changes_state=False)
+class UsageReported(ConversationData, frozen=True):
+    """What a provider counted of the prompt for `message`."""
+
+    message: Annotated[MessageId, Redact.ID]
+    provider: Text
+    model: Text
+    input_tokens: Number
+    cached_tokens: Number = 0
+    output_tokens: Number = 0
