@@ -22,9 +22,9 @@ from workspaced_events.projections.conversations import (
     apply_conversation,
 )
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.bodies.shape import Shaped, shape, template_named
-from workspaced_tools.context.model import TURN_VERSION, Artifact, Assembled, Texts, Turn
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Texts, Turn
+from workspaced_tools.prompts.requests.templates import Shaped, shape, template_named
 
 from .daemon import Place, daemon
 from .measure import Figure, at_least, at_most, interleaved, median, percentile, seconds

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from workspaced_tools.vault.policy import IGNORE_FILE
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 
 from .bare import Wire, latencies_ms
 from .daemon import Daemon, Place, call_line, daemon

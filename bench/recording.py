@@ -10,7 +10,7 @@ from typing import Any, Final
 from workspaced.wire import request_line
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import open_source
-from workspaced_tools.verify import Outcome, Verified, verify
+from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 from .bare import Wire, latencies_ms
 from .daemon import Daemon, Place, call_line, daemon

@@ -9,7 +9,7 @@ purpose, raise ANSWER_VERSION and write the bundle of the new version; those of 
 from pathlib import Path
 from typing import Any, Final
 
-from workspaced_tools.tool import ANSWER_VERSION
+from workspaced_tools.tools.tool import ANSWER_VERSION
 
 GOLDEN: Final = Path(__file__).parent / "data" / "answers"
 NOTES: Final = {

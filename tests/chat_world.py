@@ -15,11 +15,11 @@ import msgspec
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.acquire import acquire
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.citing.search import Document, Search
-from workspaced_tools.context.model import Assembled, ChatMessage, LayerId, ManifestEntry, Turn
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import Assembled, ChatMessage, LayerId, ManifestEntry, Turn
+from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.search_block import Document, Search
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).with_name("past_world.py"))
 assert _SPEC is not None and _SPEC.loader is not None

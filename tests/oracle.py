@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from oracle_reading import Heading, Link, Reading, read
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.vault.markdown import parse_names
-from workspaced_tools.vault.note import Note, StatKey
+from workspaced_tools.notes.markdown import parse_names
+from workspaced_tools.notes.note import Note, StatKey
 
 STEM = "The file's name"
 PROGRESS_FILES = 1_000

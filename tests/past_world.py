@@ -25,16 +25,16 @@ from workspaced_events.replay.log_cursor import Moment, moment_of
 from workspaced_events.replay.position import parse_until
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, ToolCalled
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.past import Past
-from workspaced_tools.past_vault import PastVault, PastVersions
-from workspaced_tools.recalled import Recordings
-from workspaced_tools.recording import Tape, recorded
-from workspaced_tools.sharing import shared_view
-from workspaced_tools.tool import payload_of, run
-from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault, PastVersions
+from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import payload_of, run
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 V = VaultId("brain")
 START_NS = 1_772_366_400_000_000_000

@@ -33,10 +33,10 @@ from workspaced_events.journal.writer import Outcome
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.replay.verify import Outcome as Verdict
+from workspaced_tools.replay.verify import Verified, verify
+from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.verify import Outcome as Verdict
-from workspaced_tools.verify import Verified, verify
 
 START_NS = 1_772_366_400_000_000_000
 DAY_S = 86_400.0

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import ToolError
-from workspaced_tools.tool import Answer, Arguments, Model, Tool
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

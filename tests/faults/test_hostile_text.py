@@ -19,8 +19,8 @@ from workspaced_tools.limits import (
     MARKDOWN_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
-from workspaced_tools.vault.markdown import link_contexts, word_count
-from workspaced_tools.vault.note import Note
+from workspaced_tools.notes.markdown import link_contexts, word_count
+from workspaced_tools.notes.note import Note
 from workspaced_tools.vault.vault import Vault
 
 LONG = MARKDOWN_CHARS_MAX // 4

@@ -17,10 +17,10 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.vault import index_file
+from workspaced_tools.ports.prompts import LinkName, Overview, Search
+from workspaced_tools.vault.index import database
+from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.vault.warm import NotWarm, WarmVault
-from workspaced_tools.view import LinkName, Overview, Search
 
 LATER_NS = 10_000_000_000
 WAIT_S = 30.0
@@ -126,7 +126,7 @@ def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
     opened: Callable[..., Vault],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(index_file, "_READERS_KEPT", readers_kept)
+    monkeypatch.setattr(database, "_READERS_KEPT", readers_kept)
     vault = opened()
     vault.reconcile()
     right = asked(vault)
@@ -156,7 +156,7 @@ def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
 def test_a_failed_file_is_seen_as_building_then_ready(
     opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    monkeypatch.setattr(database, "_READERS_KEPT", 0)
     open_gate = threading.Event()
     open_gate.set()
 
@@ -194,7 +194,7 @@ def test_a_failed_file_is_seen_as_building_then_ready(
 def test_many_that_meet_the_failure_at_once_make_it_anew_once(
     opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    monkeypatch.setattr(database, "_READERS_KEPT", 0)
     vault = opened()
     vault.reconcile()
     right = asked(vault)
@@ -226,7 +226,7 @@ def test_many_that_meet_the_failure_at_once_make_it_anew_once(
 def test_closing_while_it_is_made_anew_ends_soon_and_leaves_no_thread(
     opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_file, "_READERS_KEPT", 0)
+    monkeypatch.setattr(database, "_READERS_KEPT", 0)
     for _ in range(5):
         vault = opened(index_wait_s=0.0)
         vault.reconcile()

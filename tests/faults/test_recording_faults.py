@@ -14,7 +14,7 @@ from workspaced_events.blobs.durable import unpacked
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.codec import encode_event
-from workspaced_tools.verify import Outcome
+from workspaced_tools.replay.verify import Outcome
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None

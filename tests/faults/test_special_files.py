@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tools.registry import TOOLS
 
 Json = dict[str, Any]
 SPECIAL = ("pipe-of-mine.md", "socket-of-mine.md", "folder-of-mine.md", "deep/pipe-of-mine.md")

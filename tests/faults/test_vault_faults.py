@@ -24,13 +24,13 @@ from workspaced_events.ids import NoteId
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
-from workspaced_tools.tool import Result, run
-from workspaced_tools.vault.changes import Changes
-from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Result, run
+from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 _SPEC = importlib.util.spec_from_file_location("bad_paths", Path(__file__).parents[1] / "bad_paths.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -270,7 +270,7 @@ def within_memory(bytes_max: int, script: str, *arguments: str) -> str:
     import resource, sys, os
     from pathlib import Path
     from workspaced_tools.vault.vault import Vault
-    from workspaced_tools.catalogue import TOOLS
+    from workspaced_tools.tools.registry import TOOLS
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + {bytes_max}, used + {bytes_max}))
     """

@@ -27,8 +27,8 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.vault.note import Note
-from workspaced_tools.vault.scan import folders, scan
+from workspaced_tools.notes.note import Note
+from workspaced_tools.vault.files.walk import folders, scan
 from workspaced_tools.vault.vault import Vault
 
 WAIT_S = 20.0

@@ -21,11 +21,11 @@ from workspaced_events.projections.workspace_state import (
     WorkspaceState,
 )
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import SETTLE_EMPTY_S
-from workspaced_tools.tool import run
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 NOW = "2026-03-01T12:00:00.000000Z"
 EARLIER = "2026-03-01T11:00:00.000000Z"

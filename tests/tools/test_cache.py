@@ -9,10 +9,10 @@ import pytest
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, UNCERTAIN_NS
-from workspaced_tools.vault import cache as cache_module
-from workspaced_tools.vault.cache import ContentCache, decode
-from workspaced_tools.vault.note import Note, NoteFailure
-from workspaced_tools.vault.paths import VaultRoot
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.vault.files import content_cache as cache_module
+from workspaced_tools.vault.files.content_cache import ContentCache, decode
+from workspaced_tools.vault.files.safe_open import VaultRoot
 
 A, B = NoteId("a.md"), NoteId("b.md")
 OLD_NS = 1_000_000_000_000_000_000

@@ -18,23 +18,15 @@ from workspaced_events.projections.visits import VisitFold, visits_from
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.source import Progress, Sink
 from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
-from workspaced_tools.call_diff import compared, readable_json
-from workspaced_tools.called import (
-    Wanted,
-    find,
-    kept_call,
-    latest,
-    listed,
-    made_from,
-    texts_of,
-)
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording import Recording, Tape, recorded
-from workspaced_tools.tokens import estimate_tokens, estimate_tokens_of_chars
-from workspaced_tools.tool import payload_of, run
-from workspaced_tools.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from workspaced_tools.recording.call_diff import compared, readable_json
+from workspaced_tools.recording.recorded_calls import Wanted, find, kept_call, latest, listed, made_from, texts_of
+from workspaced_tools.recording.tape import Recording, Tape, recorded
+from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import payload_of, run
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LONG = "A sentence of a long note. " * 300

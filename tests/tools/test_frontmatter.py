@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_tools.limits import FRONT_MATTER_ALIASES_MAX, FRONT_MATTER_CHARS_MAX
-from workspaced_tools.vault.frontmatter import split_front_matter
+from workspaced_tools.notes.frontmatter import split_front_matter
 
 
 def split(text: str) -> tuple[dict[str, object], str, int]:

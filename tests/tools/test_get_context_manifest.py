@@ -14,16 +14,16 @@ from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.context.kept import KeptPrompts, SharedPrompts
-from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
-from workspaced_tools.recording import Tape, recorded
-from workspaced_tools.replaying import Notes, answer_again, read_recording
-from workspaced_tools.sharing import is_current, shared_view
-from workspaced_tools.tool import payload_of, run
-from workspaced_tools.vault.warm import NotWarm, WarmPrompts
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.audit.manifests import KeptPrompts, SharedPrompts
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.replay.call_replay import Notes, answer_again, read_recording
+from workspaced_tools.sharing.gate import is_current, shared_view
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import payload_of, run
+from workspaced_tools.vault.nonblocking import NotWarm, WarmPrompts
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[1] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.ports.prompts import View
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 TOOL = "get_note_by_reference"
 MakeVault = Callable[..., Vault]

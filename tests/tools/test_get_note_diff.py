@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.get_note_diff import COMPARED_LINES_MAX, TOOL, _page, unified
-from workspaced_tools.recording import Tape
-from workspaced_tools.sharing import shared_view
-from workspaced_tools.tool import run
-from workspaced_tools.vault.note import Note, NoteFailure, StatKey
+from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.ports.prompts import VersionAt, View
+from workspaced_tools.recording.tape import Tape
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.get_note_diff import COMPARED_LINES_MAX, TOOL, _page, unified
+from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import VersionAt, View
 
 NOW = "2026-03-01T12:00:00.000000Z"
 THEN = "2026-02-01T12:00:00.000000Z"

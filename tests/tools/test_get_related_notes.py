@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.get_related_notes import visited_together
-from workspaced_tools.sharing import NAMES_ONLY, shared_view
-from workspaced_tools.vault.note import Note, NoteFailure, StatKey
-from workspaced_tools.view import (
+from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.ports.prompts import (
     Incoming,
     IncomingLink,
     LinkName,
@@ -25,6 +23,8 @@ from workspaced_tools.view import (
     TaggedNote,
     View,
 )
+from workspaced_tools.sharing.gate import NAMES_ONLY, shared_view
+from workspaced_tools.tools.get_related_notes import visited_together
 
 TOOL = "get_related_notes"
 Call = Callable[..., dict[str, Any]]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.tool import run
-from workspaced_tools.truncation import MARKER
+from workspaced_tools.notes.truncation import MARKER
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 TOOL = "get_workspace_context"
 MakeVault = Callable[..., Vault]

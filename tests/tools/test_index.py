@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.vault.entries import (
+from workspaced_tools.notes.frontmatter import split_front_matter
+from workspaced_tools.notes.name_keys import fold, key
+from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.ports.prompts import Search
+from workspaced_tools.vault.files.ignore_rules import Policy
+from workspaced_tools.vault.files.safe_open import VaultRoot
+from workspaced_tools.vault.index.entries import (
     IndexedLink,
     IndexedNote,
     IndexEntry,
@@ -28,14 +34,8 @@ from workspaced_tools.vault.entries import (
     tags_of,
     target_keys,
 )
-from workspaced_tools.vault.frontmatter import split_front_matter
-from workspaced_tools.vault.index import NEAR_SCORE_MIN, Index, Known
-from workspaced_tools.vault.names import fold, key
-from workspaced_tools.vault.note import Note, StatKey
-from workspaced_tools.vault.paths import VaultRoot
-from workspaced_tools.vault.policy import Policy
-from workspaced_tools.vault.search import search, top_tags
-from workspaced_tools.view import Search
+from workspaced_tools.vault.index.index import NEAR_SCORE_MIN, Index, Known
+from workspaced_tools.vault.index.queries import search, top_tags
 
 STAT = StatKey(1, 2, 3, 4, 5)
 HASH = "0f" * 32

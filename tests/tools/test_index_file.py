@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.vault import index_file
-from workspaced_tools.vault.changes import Changes
-from workspaced_tools.vault.index_file import IndexFile, IndexLost
+from workspaced_tools.ports.prompts import Search
+from workspaced_tools.vault.index import database as index_file
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.database import IndexFile, IndexLost
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import Search
 
 LATER_NS = 10_000_000_000
 FILES = {

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.vault.changes import Changes
-from workspaced_tools.vault.policy import IGNORE_FILE
-from workspaced_tools.vault.survey import Bounds
-from workspaced_tools.vault.upkeep import INLINE
+from workspaced_tools.ports.prompts import Search
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.crawl import Bounds
+from workspaced_tools.vault.index.indexer import INLINE
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import Search
 
 LATER_NS = 10_000_000_000
 NFC, NFD = (unicodedata.normalize(form, "x/Crème.md") for form in ("NFC", "NFD"))

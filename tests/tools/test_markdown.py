@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
-from workspaced_tools.vault.markdown import (
-    Link,
-    link_contexts,
-    parse_markdown,
-    parse_names,
-    word_count,
-)
-from workspaced_tools.vault.note import Note, StatKey
+from workspaced_tools.notes.markdown import Link, link_contexts, parse_markdown, parse_names, word_count
+from workspaced_tools.notes.note import Note, StatKey
 
 
 def links(body: str) -> tuple[Link, ...]:

@@ -18,9 +18,9 @@ from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.past import Past
-from workspaced_tools.recalled import taken_apart
-from workspaced_tools.recording import VERSION, Exchange, Recording
+from workspaced_tools.recording.tape import VERSION, Exchange, Recording
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.recorded_reads import taken_apart
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).parents[1] / "past_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

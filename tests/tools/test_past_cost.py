@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from workspaced_events.ids import NoteId
+from workspaced_events.replay import backward_scan
 from workspaced_events.schema import catalogue as c
-from workspaced_tools import backwards, past
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.past import Past
-from workspaced_tools.past_vault import PastVault
-from workspaced_tools.recalled import Recordings
+from workspaced_tools.replay import past_facts
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault
+from workspaced_tools.replay.recorded_reads import Recordings
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).parents[1] / "past_world.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -106,7 +107,7 @@ def test_of_what_nobody_asks_for_no_text_is_read(world: Any) -> None:
 def test_a_question_reads_no_more_recordings_than_its_bound_and_says_how_far_it_came(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past, "RECORDINGS_READ_MAX", 50)
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
     many_calls(world, 100)
     counted = Counted(world)
     message = looked_for(world, Recordings(counted))
@@ -117,7 +118,7 @@ def test_a_question_reads_no_more_recordings_than_its_bound_and_says_how_far_it_
 def test_nor_more_bytes_of_them(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     many_calls(world, 100)
     size = max(map(len, world.blobs.values()))
-    monkeypatch.setattr(past, "RECORDINGS_BYTES_MAX", 10 * size)
+    monkeypatch.setattr(past_facts, "RECORDINGS_BYTES_MAX", 10 * size)
     counted = Counted(world)
     assert "as far back as" in looked_for(world, Recordings(counted))
     assert 10 <= len(counted.asked) <= 12
@@ -125,7 +126,7 @@ def test_nor_more_bytes_of_them(world: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_kept_of_recordings_changes_no_answer(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is one in work, and not in time: asked again a question is answered the same."""
-    monkeypatch.setattr(past, "RECORDINGS_READ_MAX", 50)
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
     many_calls(world, 100)
     recordings = Recordings(world.blobs.get)
     assert len({looked_for(world, recordings) for _ in range(3)}) == 1
@@ -134,7 +135,7 @@ def test_what_is_kept_of_recordings_changes_no_answer(world: Any, monkeypatch: p
 def test_it_looks_at_no_more_events_than_its_bound_and_says_how_far_it_came(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backwards, "SCAN_EVENTS_MAX", 20)
+    monkeypatch.setattr(backward_scan, "SCAN_EVENTS_MAX", 20)
     many_calls(world, 100)
     message = looked_for(world, Recordings(world.blobs.get))
     assert message == f"No other version of a.md is recorded as far back as {world.events.all[-20].time}"
@@ -147,7 +148,7 @@ def test_where_all_was_looked_at_no_place_is_named(world: Any) -> None:
 
 @pytest.mark.parametrize("ask", ["version", "title", "answer"])
 def test_every_question_says_how_far_it_came(world: Any, monkeypatch: pytest.MonkeyPatch, ask: str) -> None:
-    monkeypatch.setattr(past, "RECORDINGS_READ_MAX", 50)
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
     many_calls(world, 100)
     asked = {
         "version": lambda found: found.version(NoteId("a.md")),
@@ -162,7 +163,7 @@ def test_every_question_says_how_far_it_came(world: Any, monkeypatch: pytest.Mon
 def test_an_answer_that_names_what_is_withheld_fails_in_the_words_of_one_that_was_never_given(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past, "RECORDINGS_READ_MAX", 50)
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
     many_calls(world, 100)
 
     question = [NoteId("a.md"), 50]

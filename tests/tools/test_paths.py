@@ -14,8 +14,8 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ToolError
 from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
-from workspaced_tools.vault.paths import VaultRoot
-from workspaced_tools.vault.scan import ScannedNote, ScanReport, folders, scan
+from workspaced_tools.vault.files.safe_open import VaultRoot
+from workspaced_tools.vault.files.walk import ScannedNote, ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")

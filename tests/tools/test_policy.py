@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
-from workspaced_tools.vault import rules as module
-from workspaced_tools.vault.kept_rules import KeptRules, RulesKeeper
-from workspaced_tools.vault.note import Note, StatKey
-from workspaced_tools.vault.paths import VaultRoot
-from workspaced_tools.vault.policy import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
-from workspaced_tools.vault.privacy_flag import HEAD_BYTES, head_says_private, says_private
-from workspaced_tools.vault.rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
+from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.notes.privacy_flag import HEAD_BYTES, head_says_private, says_private
+from workspaced_tools.vault.files import glob_rules as module
+from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
+from workspaced_tools.vault.files.ignore_rules import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
+from workspaced_tools.vault.files.kept_rules import KeptRules, RulesKeeper
+from workspaced_tools.vault.files.safe_open import VaultRoot
 
 LONG_AGO_NS = 1_700_000_000_000_000_000
 LATER_NS = 10_000_000_000

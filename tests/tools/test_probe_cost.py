@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.vault.policy import IGNORE_FILE
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 
 LARGE = "words " * 700_000
 HEAD_BYTES_MAX = 64 * 1024

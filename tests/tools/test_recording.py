@@ -28,8 +28,10 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NoteNotFound
-from workspaced_tools.recording import Asked, Tape, TapedVault, raised, recorded, refused, without
-from workspaced_tools.replaying import (
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.prompts import HistoryPort, LinkName, NoHistory, PastPort, Search, VaultPort, VersionAt
+from workspaced_tools.recording.tape import Asked, Tape, TapedVault, raised, recorded, refused, without
+from workspaced_tools.replay.call_replay import (
     Answers,
     Notes,
     RecordedHistory,
@@ -38,18 +40,8 @@ from workspaced_tools.replaying import (
     error_of,
     read_recording,
 )
-from workspaced_tools.sharing import NamesOnly, shared_view, sharing_off
-from workspaced_tools.vault.note import Note, NoteFailure
+from workspaced_tools.sharing.gate import NamesOnly, shared_view, sharing_off
 from workspaced_tools.vault.vault import Vault as Folder
-from workspaced_tools.view import (
-    HistoryPort,
-    LinkName,
-    NoHistory,
-    PastPort,
-    Search,
-    VaultPort,
-    VersionAt,
-)
 
 NOW = "2026-03-01T12:00:00.000000Z"
 V = VaultId("brain")

@@ -31,15 +31,15 @@ from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState,
 from workspaced_events.replay.log_slice import Slice, cut
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source, open_source
-from workspaced_tools import redacted
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording import Exchange, KeptNote
-from workspaced_tools.redacted import Redacted, redact, redacted_markdown
-from workspaced_tools.rephrased import Rephrased
-from workspaced_tools.replaying import ANSWER_TYPES, Answers, Notes
-from workspaced_tools.vault.note import Note, StatKey
-from workspaced_tools.verify import Outcome, Verified, verify
-from workspaced_tools.view import Found, LinkName, LinkTarget, NoteRef, Search
+from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.ports.prompts import Found, LinkName, LinkTarget, NoteRef, Search
+from workspaced_tools.privacy import recording_redaction
+from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
+from workspaced_tools.privacy.rephrased_answers import Rephrased
+from workspaced_tools.recording.tape import Exchange, KeptNote
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes
+from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -398,7 +398,7 @@ def test_a_call_that_comes_out_otherwise_loses_its_recording(
     session.look_at("a.md")
     session.call("get_current_note")
     session.close()
-    monkeypatch.setattr(redacted, "answer_from", lambda *_args: b'{"success":false,"code":"INTERNAL"}')
+    monkeypatch.setattr(recording_redaction, "answer_from", lambda *_args: b'{"success":false,"code":"INTERNAL"}')
     with redacted_bundle(session.data) as (content, made, _part):
         assert made.calls_lost == 1
         assert [each.outcome for each in bundle_verified(content)] == [Outcome.NOT_RECORDED]
@@ -470,7 +470,7 @@ def test_what_was_asked_then_is_a_recording_of_it() -> None:
 def redaction() -> Any:
     part = Slice("log", EMPTY, msgspec.json.encode(visits_from(0)), [], {NOTE_SHA: NOTE_TEXT}.get)
     store = ServedBlobs(Path(tempfile.mkdtemp()))
-    return redacted._Redaction(part, Pseudonyms(KEY), store)
+    return recording_redaction._Redaction(part, Pseudonyms(KEY), store)
 
 
 NOTE_TEXT = b"Canaryword in a note"
@@ -508,7 +508,7 @@ def sample(kind: Any, *, plain: bool = False) -> Any:
 
 
 def sample_struct(kind: Any, *, plain: bool) -> dict[str, Any]:
-    hidden = redacted._PLAIN.get(kind.cls, frozenset())
+    hidden = recording_redaction._PLAIN.get(kind.cls, frozenset())
     made = {each.encode_name: sample(each.type, plain=plain or each.name in hidden) for each in kind.fields}
     if kind.cls is KeptNote:
         made |= {"text": NOTE_SHA, "sha256": "Canaryword"}

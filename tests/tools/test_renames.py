@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.vault.changes import Changes
-from workspaced_tools.vault.entries import IndexEntry, Withheld
-from workspaced_tools.vault.note import StatKey
-from workspaced_tools.vault.renames import renames
+from workspaced_tools.notes.note import StatKey
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.entries import IndexEntry, Withheld
+from workspaced_tools.vault.index.rename_detection import renames
 from workspaced_tools.vault.vault import Vault
 
 MakeVault = Callable[..., Vault]

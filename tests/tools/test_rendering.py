@@ -9,7 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_tools.rendering import (
+from workspaced_tools.prompts.model.untrusted_text import (
     RESERVED,
     escape_body,
     escape_field,

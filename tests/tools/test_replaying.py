@@ -16,14 +16,14 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import Selection, Vault, VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded, ToolError
-from workspaced_tools.recording import VERSION, Exchange, Recording, Tape, raised, recorded, refused
-from workspaced_tools.replaying import Notes, answer_again, read_recording
-from workspaced_tools.sharing import refusal, shared_view, sharing_off, unsettled
-from workspaced_tools.tool import payload_of, run
+from workspaced_tools.recording.tape import VERSION, Exchange, Recording, Tape, raised, recorded, refused
+from workspaced_tools.replay.call_replay import Notes, answer_again, read_recording
+from workspaced_tools.sharing.gate import refusal, shared_view, sharing_off, unsettled
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import payload_of, run
+from workspaced_tools.vault.nonblocking import WarmVault
 from workspaced_tools.vault.vault import Vault as Folder
-from workspaced_tools.vault.warm import WarmVault
 
 NOW = "2026-03-01T12:00:00.000000Z"
 EARLIER = "2026-02-28T12:00:00.000000Z"

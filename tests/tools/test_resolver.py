@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
-from workspaced_tools.vault.entries import IndexedNote, IndexEntry, target_keys
-from workspaced_tools.vault.index import Index
-from workspaced_tools.vault.links import LinkResolver
-from workspaced_tools.vault.names import fold, key, slug, stem
-from workspaced_tools.vault.note import StatKey
-from workspaced_tools.vault.resolver import STAGES, IndexLookup, readings, resolve
-from workspaced_tools.view import LinkName, Resolution
+from workspaced_tools.notes.name_keys import fold, key, slug, stem
+from workspaced_tools.notes.note import StatKey
+from workspaced_tools.ports.prompts import LinkName, Resolution
+from workspaced_tools.vault.index.entries import IndexedNote, IndexEntry, target_keys
+from workspaced_tools.vault.index.index import Index
+from workspaced_tools.vault.links.link_targets import LinkResolver
+from workspaced_tools.vault.links.resolver import STAGES, IndexLookup, readings, resolve
 
 STAT = StatKey(1, 2, 3, 4, 5)
 HASH = "0" * 64

@@ -29,14 +29,14 @@ from workspaced_events.projections.workspace_state import (
     WorkspaceState,
 )
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import SharingOff
-from workspaced_tools.sharing import NAMES_ONLY, KnownLists, is_current, refusal, shared_view, sharing_off
-from workspaced_tools.tool import run
-from workspaced_tools.vault.policy import IGNORE_FILE
-from workspaced_tools.vault.warm import NotWarm, WarmVault
+from workspaced_tools.ports.prompts import Search
+from workspaced_tools.sharing.gate import NAMES_ONLY, KnownLists, is_current, refusal, shared_view, sharing_off
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
 from workspaced_tools.vault.withheld_names import WithheldNames
-from workspaced_tools.view import Search
 
 NOW = "2026-03-01T12:00:00.000000Z"
 EARLIER = "2026-03-01T11:00:00.000000Z"

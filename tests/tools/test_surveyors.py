@@ -15,13 +15,13 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.vault import survey, upkeep
-from workspaced_tools.vault.index import Index
-from workspaced_tools.vault.policy import IGNORE_FILE
-from workspaced_tools.vault.survey import Batch, Bounds
-from workspaced_tools.vault.surveyors import Surveyors
+from workspaced_tools.ports.prompts import Search
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.index import crawl, indexer
+from workspaced_tools.vault.index.crawl import Batch, Bounds
+from workspaced_tools.vault.index.crawl_workers import Surveyors
+from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import Search
 
 ALWAYS = Bounds(notes=0, stale=0)
 NEVER = Bounds(notes=1_000_000, stale=1_000_000)
@@ -81,7 +81,7 @@ class Watched(Surveyors):
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
     monkeypatch.setattr(Watched, "started", 0)
-    monkeypatch.setattr(upkeep, "Surveyors", Watched)
+    monkeypatch.setattr(indexer, "Surveyors", Watched)
     return Watched
 
 
@@ -276,10 +276,10 @@ def test_a_folder_that_goes_away_under_the_workers_loses_no_names(
     vault = make()
     vault.reconcile()
     away = vault.root.path.with_name("away")
-    monkeypatch.setattr(upkeep, "Surveyors", Late)
+    monkeypatch.setattr(indexer, "Surveyors", Late)
     with pytest.raises(ReadFailed):
         vault.reconcile()
-    monkeypatch.setattr(upkeep, "Surveyors", Watched)
+    monkeypatch.setattr(indexer, "Surveyors", Watched)
     assert vault.index.count() == 154
     away.rename(vault.root.path)
     vault.reconcile()
@@ -305,7 +305,7 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
             reached.set()
             go_on.wait(CLOSE_S)
 
-    monkeypatch.setattr(upkeep, "Surveyors", Held)
+    monkeypatch.setattr(indexer, "Surveyors", Held)
     monkeypatch.setattr(workers, "meet", staticmethod(hold))
     vault = make()
     vault.start()
@@ -348,14 +348,14 @@ def test_file_names_that_are_not_nfc_keep_their_notes(make_vault: MakeVault, wor
 def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = survey.indexed
+    whole = crawl.indexed
 
     def failing(note: Any, *arguments: Any, **more: Any) -> Any:
         if note.id == "bad.md":
             raise RecursionError
         return whole(note, *arguments, **more)
 
-    monkeypatch.setattr(survey, "indexed", failing)
+    monkeypatch.setattr(crawl, "indexed", failing)
     vault = make_vault({"a.md": "apple", "bad.md": "apple", "c.md": "apple"}, inline=NEVER)
     assert vault.search(Search("apple", 5)).total == 2
     assert vault.changed(["bad.md"]).created == ()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from workspaced_events.projections.workspace_state import EMPTY
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX
-from workspaced_tools.tool import Answer, Arguments, Model, Tool, run
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool, run
 
 NOWHERE = View(EMPTY, "2026-03-01T12:00:00.000000Z", None)
 REQUIRED = {

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_tools.truncation import LIMIT_MARKED_MIN, MARKER, truncate
+from workspaced_tools.notes.truncation import LIMIT_MARKED_MIN, MARKER, truncate
 
 ROOM = 100
 LIMIT_AT_SPACE = ROOM + len(MARKER) + 1

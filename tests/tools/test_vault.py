@@ -15,11 +15,11 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
 from workspaced_tools.limits import SETTLE_S
-from workspaced_tools.vault.changes import Changes
-from workspaced_tools.vault.note import Note, NoteFailure
-from workspaced_tools.vault.survey import Bounds
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.prompts import LinkName, VaultPort
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import LinkName, VaultPort
 
 MakeVault = Callable[..., Vault]
 MakeState = Callable[..., VaultState]

@@ -22,9 +22,10 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
-from workspaced_tools import notes_view, replaying
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.verify import Outcome, Verified, verify
+from workspaced_tools.replay import call_replay
+from workspaced_tools.replay.verify import Outcome, Verified, verify
+from workspaced_tools.tools import note_answers
+from workspaced_tools.tools.registry import TOOLS
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -141,7 +142,7 @@ def test_an_answer_that_is_gone_is_still_compared_by_its_hash(data: Path, monkey
     for each in verified(data):
         blob_file(data, each.called.result_sha256).unlink()
     assert {(each.outcome, each.served) for each in verified(data)} == {(Outcome.SAME, None)}
-    monkeypatch.setattr("workspaced_tools.verify.apply", without_pins)
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
     assert verified(data)[0].outcome is Outcome.DIFFERENT
 
 
@@ -179,18 +180,18 @@ def without_pins(state: Any, event: Event) -> Any:
 
 
 def test_another_fold_is_noticed_where_it_shows(data: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("workspaced_tools.verify.apply", pinned_too_early)
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", pinned_too_early)
     context, current, *_ = verified(data)
     assert context.outcome is Outcome.DIFFERENT and context.served is not None and context.answered is not None
     assert b"2026-02-28" not in context.served and b"2026-02-28" in context.answered
     assert current.outcome is Outcome.SAME
-    monkeypatch.setattr("workspaced_tools.verify.apply", without_pins)
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
     assert verified(data)[0].outcome is Outcome.DIFFERENT
 
 
 def test_another_truncation_is_noticed(data: Path, monkeypatch: Any) -> None:
-    truncate = notes_view.truncate
-    monkeypatch.setattr(notes_view, "truncate", lambda text, limit, offset: truncate(text, limit - 40, offset))
+    truncate = note_answers.truncate
+    monkeypatch.setattr(note_answers, "truncate", lambda text, limit, offset: truncate(text, limit - 40, offset))
     changed = [each.called.tool for each in verified(data) if each.outcome is Outcome.DIFFERENT]
     assert changed == ["get_workspace_context", "get_note_by_reference"]
 
@@ -221,7 +222,7 @@ def test_a_tool_that_reads_something_else_is_noticed(data: Path, monkeypatch: An
 
 def test_a_tool_that_is_gone_makes_its_calls_not_recorded(data: Path, monkeypatch: Any) -> None:
     rest = {name: tool for name, tool in TOOLS.items() if name != "search_workspace"}
-    monkeypatch.setattr(replaying, "TOOLS", rest)
+    monkeypatch.setattr(call_replay, "TOOLS", rest)
     [changed] = [each for each in verified(data) if each.outcome is not Outcome.SAME]
     assert changed.outcome is Outcome.NOT_RECORDED and "search_workspace" in changed.why
 
@@ -242,7 +243,7 @@ def test_calls_recorded_long_after_their_moment_are_made_again_at_last(
     session: Any, monkeypatch: Any, kept: int | None, batches: int, size: int
 ) -> None:
     if kept is not None:
-        monkeypatch.setattr("workspaced_tools.verify._STATES_KEPT", kept)
+        monkeypatch.setattr("workspaced_tools.replay.verify._STATES_KEPT", kept)
     with session.service.scribe._writing:  # the scribe gets to nothing
         session.call("get_workspace_context")
         session.call("get_navigation_history")
@@ -271,8 +272,8 @@ def test_a_call_whose_moment_is_not_in_the_log_is_not_recorded(session: Any, mon
                 sink(events)
                 return []
 
-        monkeypatch.setattr("workspaced_tools.verify._STATES_KEPT", 1)
-        monkeypatch.setattr("workspaced_tools.verify.Moments.visits_at", too_long_ago)
+        monkeypatch.setattr("workspaced_tools.replay.verify._STATES_KEPT", 1)
+        monkeypatch.setattr("workspaced_tools.replay.verify.Moments.visits_at", too_long_ago)
         found: list[Verified] = []
         verify(Forged(session.data), found.append)
     [each] = found
@@ -280,7 +281,7 @@ def test_a_call_whose_moment_is_not_in_the_log_is_not_recorded(session: Any, mon
 
 
 def too_long_ago(*_args: Any) -> Any:
-    from workspaced_tools.verify import TooLongAgo
+    from workspaced_tools.replay.verify import TooLongAgo
 
     raise TooLongAgo
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
-from workspaced_tools.vault.note import StatKey
-from workspaced_tools.vault.visibility import NoteVisibility
+from workspaced_tools.notes.note import StatKey
+from workspaced_tools.vault.files.note_visibility import NoteVisibility
 
 A, B = NoteId("a.md"), NoteId("b.md")
 SHOWN, WITHHELD, WITHDRAWN = Visibility.SHOWN, Visibility.WITHHELD, Visibility.WITHDRAWN

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.replay.source import DirectorySource
-from workspaced_tools.verify import Verified, verify
+from workspaced_tools.replay.verify import Verified, verify
 
 Json = dict[str, Any]
 NOTES = {

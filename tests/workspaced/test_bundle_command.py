@@ -17,7 +17,7 @@ from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import open_source
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.verify import Outcome, Verified, verify
+from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 SECRET = "Zanzibarium"
 NOTES = {

@@ -9,8 +9,8 @@ import pytest
 
 from workspaced.chats import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
 from workspaced.limits import MESSAGES_PER_CONVERSATION_MAX
-from workspaced_tools.context.chats.chat import Chat, ReadChat, SavedAttachment
-from workspaced_tools.context.chats.file import read_chat
+from workspaced_tools.chats.markdown_file import read_chat
+from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
 
 CHATS = Path(__file__).parents[1] / "data" / "chats"
 SETTINGS: dict[str, Any] = {

@@ -15,7 +15,7 @@ import pytest
 
 from workspaced import replay
 from workspaced.cli import run
-from workspaced_tools.context import accounting
+from workspaced_tools.prompts.audit import cache_accounting
 
 Done = subprocess.CompletedProcess[str]
 NOTES = {
@@ -176,10 +176,10 @@ def test_the_manifest_says_what_could_not_be_had(session: Session) -> None:
 def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     told = session.json("show", "talk-1", "--cache")
     assert [(each["message"], each["outcome"], each["cause"]) for each in told["prompts"]] == [
-        ("m1", "miss", accounting.FIRST),
-        ("m2", "hit", accounting.GREW),
-        ("m3", "miss", accounting.EVICTED),
-        ("m4", "unknown", accounting.GREW),
+        ("m1", "miss", cache_accounting.FIRST),
+        ("m2", "hit", cache_accounting.GREW),
+        ("m3", "miss", cache_accounting.EVICTED),
+        ("m4", "unknown", cache_accounting.GREW),
     ]
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
@@ -213,7 +213,7 @@ def test_a_diff_names_the_first_layer_that_changed_the_cause_and_what_stays_cach
     done = session.cli("context", "diff", "m2", "m4", "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["same"], told["first"]) == (1, False, "L2_PREVIOUS")
-    assert told["causes"] == [accounting.GREW]
+    assert told["causes"] == [cache_accounting.GREW]
     prefix = session.sent["m4"]["manifest"]["layers"][0]["tokens"]  # and `a.md`, and the tools
     assert prefix < told["common"] < prefix + 100
     text = session.cli("context", "diff", "m2", "m4").stdout
@@ -288,7 +288,7 @@ def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
 def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
     session: Session, gone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workspaced_tools.context.blocks.REFERENCES_END", "Look above.")
+    monkeypatch.setattr("workspaced_tools.prompts.model.blocks.REFERENCES_END", "Look above.")
     done = session.cli("replay", "--verify", str(gone))
     assert done.returncode == 1 and "2 differ" in done.stdout
     assert "for message m2 of conversation talk-1" in done.stdout and "L3_TURN is another one" in done.stdout
@@ -303,7 +303,7 @@ def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
 def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> None:
     [told] = json.loads(session.cli("status", "--json").stdout)["conversations"]["latest"]
     assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
-    assert told["cache"]["causes"] == {accounting.FIRST: 1, accounting.EVICTED: 1}
+    assert told["cache"]["causes"] == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
     assert "context    talk-1: 4 prompts, 1 cache hits, 2 misses" in session.cli("status").stdout
 
 

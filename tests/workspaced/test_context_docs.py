@@ -14,11 +14,11 @@ import pytest
 from workspaced.context_client import AttachmentKind, ContextMethods, PinKind
 from workspaced.errors import CODES
 from workspaced_events.schema.catalogue import Pipeline
-from workspaced_tools.context import accounting
-from workspaced_tools.context.bodies.request import Part, Request
-from workspaced_tools.context.bodies.shape import BUILT_IN
-from workspaced_tools.context.library import LIBRARY_KINDS
-from workspaced_tools.context.model import LAYERS
+from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
+from workspaced_tools.prompts.audit import cache_accounting
+from workspaced_tools.prompts.model.types import LAYERS
+from workspaced_tools.prompts.requests.request import Part, Request
+from workspaced_tools.prompts.requests.templates import BUILT_IN
 
 
 def _loaded(path: Path) -> ModuleType:
@@ -82,10 +82,12 @@ def test_it_names_all_attachments_and_what_of_them_the_library_holds() -> None:
 def test_the_reference_explains_all_that_is_said_of_a_providers_cache() -> None:
     reference = page.Page("reference.md").text
     table = reference[reference.index("`show --cache`") : reference.index("`workspaced replay --verify` also")]
-    causes = {value for name, value in vars(accounting).items() if name.isupper() and isinstance(value, str)}
+    causes = {value for name, value in vars(cache_accounting).items() if name.isupper() and isinstance(value, str)}
     told = " ".join(table.split())
-    assert len(causes) > 10 and not [each for each in causes - {accounting.OTHER_PIPELINE} if each not in told]
-    assert all(f"`{outcome}`" in told for outcome in get_args(accounting.Outcome))
+    assert len(causes) > 10 and not [
+        each for each in causes - {cache_accounting.OTHER_PIPELINE} if each not in told
+    ]
+    assert all(f"`{outcome}`" in told for outcome in get_args(cache_accounting.Outcome))
 
 
 def test_each_of_its_programs_is_run() -> None:

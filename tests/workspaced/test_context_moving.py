@@ -21,9 +21,9 @@ from workspaced_events.journal.writer import Plan, Receipt
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
-from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.sharing import AllWithheld, shared_view
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.sharing.gate import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault
 
 CHAT = ConversationId("chat")

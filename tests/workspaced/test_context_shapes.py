@@ -13,7 +13,7 @@ from workspaced.cli import run
 from workspaced.errors import CODES
 from workspaced_events.blobs.durable import read_blob
 from workspaced_events.log.disk import RealDisk
-from workspaced_tools.context.citing.search import read_search
+from workspaced_tools.prompts.sources.search_block import read_search
 
 _SPEC = importlib.util.spec_from_file_location("model_server", Path(__file__).parents[1] / "model_server.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -385,7 +385,7 @@ def test_a_body_that_is_made_otherwise_now_is_told_by_show_and_by_verify(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = str(recorded.running.data)
-    monkeypatch.setattr("workspaced_tools.context.bodies.request.OUTPUT_TOKENS", 5)
+    monkeypatch.setattr("workspaced_tools.prompts.requests.request.OUTPUT_TOKENS", 5)
     assert run(["context", "show", recorded.id, data, "--body", "sent"]) == 1
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {**recorded.body, "max_tokens": 5} and "not as it was sent" in shown.err

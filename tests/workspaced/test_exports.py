@@ -16,7 +16,7 @@ from workspaced.config import Settings
 from workspaced.errors import CODES
 from workspaced.ipc.methods import METHODS
 from workspaced_events.schema.catalogue import CATALOGUE
-from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tools.registry import TOOLS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]

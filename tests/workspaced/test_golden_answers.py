@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.tool import ANSWER_VERSION
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import ANSWER_VERSION
 
 _SPEC = importlib.util.spec_from_file_location("answers_world", Path(__file__).parents[1] / "answers_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

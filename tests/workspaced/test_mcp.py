@@ -7,7 +7,7 @@ import pytest
 
 from workspaced.__about__ import __version__
 from workspaced.limits import CLIENT_NAME_CHARS_MAX, IN_FLIGHT_MAX
-from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tools.registry import TOOLS
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"

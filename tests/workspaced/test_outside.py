@@ -17,8 +17,8 @@ import pytest
 
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import QUERY_CHARS_MAX
+from workspaced_tools.tools.registry import TOOLS
 
 _SPEC = importlib.util.spec_from_file_location("bad_paths", Path(__file__).parents[1] / "bad_paths.py")
 assert _SPEC is not None and _SPEC.loader is not None

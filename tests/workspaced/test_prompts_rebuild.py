@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from workspaced import conversing, said
-from workspaced_tools.context.model import Envelope
 from workspaced_tools.errors import BudgetExceeded
+from workspaced_tools.prompts.model.types import Envelope
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -46,7 +46,7 @@ from hashlib import sha256
 from pathlib import Path
 import msgspec
 from workspaced_events.replay.source import DirectorySource
-from workspaced_tools.verify import verify
+from workspaced_tools.replay.verify import verify
 
 def each_prompt(made):
     envelope = sha256(msgspec.json.encode(made.envelope)).hexdigest()

@@ -21,8 +21,8 @@ from workspaced.errors import UnknownTool
 from workspaced_events.errors import AlreadyTrue, InvalidArgument, LogDamaged, NeverTrue
 from workspaced_events.projections import workspace_fold
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.vault.vault import Vault
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")

@@ -17,9 +17,9 @@ from workspaced.scribe import Call, Scribe
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_tools.recording import raised
-from workspaced_tools.sharing import sharing_off
-from workspaced_tools.verify import Outcome
+from workspaced_tools.recording.tape import raised
+from workspaced_tools.replay.verify import Outcome
+from workspaced_tools.sharing.gate import sharing_off
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -153,7 +153,7 @@ VERIFY = """
 import hashlib, json, sys
 from pathlib import Path
 from workspaced_events.replay.source import DirectorySource
-from workspaced_tools.verify import verify
+from workspaced_tools.replay.verify import verify
 
 def each(one):
     answered = hashlib.sha256(one.answered).hexdigest() if one.answered is not None else None

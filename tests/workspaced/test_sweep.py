@@ -20,7 +20,7 @@ from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.sweeping import Sweeper
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.replay.source import open_source
-from workspaced_tools.verify import Outcome, verify
+from workspaced_tools.replay.verify import Outcome, verify
 
 LONG_AGO_S = 100 * 86_400
 WAIT_S = 10.0

@@ -25,11 +25,11 @@ from workspaced_events.schema.catalogue import (
     SelectionChanged,
     ToolCalled,
 )
-from workspaced_tools.context.model import Turn
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
-from workspaced_tools.redacted import Redacted, redact
-from workspaced_tools.replaying import read_recording
+from workspaced_tools.privacy.recording_redaction import Redacted, redact
+from workspaced_tools.prompts.model.types import Turn
+from workspaced_tools.recording.tape import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
+from workspaced_tools.replay.call_replay import read_recording
 
 from .__about__ import __version__
 from .config import Settings

@@ -20,15 +20,15 @@ from workspaced_events.projections.visits import Visit, VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.context.kept import KeptPrompts
-from workspaced_tools.context.model import Texts
 from workspaced_tools.errors import ArgumentInvalid, ToolError
-from workspaced_tools.past import Past
-from workspaced_tools.past_vault import PastVault, PastVersions
-from workspaced_tools.recalled import Recordings
-from workspaced_tools.recording import Raised, Tape, raised
-from workspaced_tools.sharing import (
+from workspaced_tools.ports.prompts import VersionAt, View
+from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.recording.tape import Raised, Tape, raised
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault, PastVersions
+from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.sharing.gate import (
     AllWithheld,
     KnownLists,
     Withheld,
@@ -38,10 +38,10 @@ from workspaced_tools.sharing import (
     sharing_off,
     unsettled,
 )
-from workspaced_tools.tool import Tool, payload_of, run
-from workspaced_tools.vault.warm import NotWarm, WarmPast, WarmPrompts
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Tool, payload_of, run
+from workspaced_tools.vault.nonblocking import NotWarm, WarmPast, WarmPrompts
 from workspaced_tools.vault.withheld_names import WithheldNames
-from workspaced_tools.view import VersionAt, View
 
 from .limits import LATENCY_SAMPLES
 from .vaults import ServedVault

@@ -20,14 +20,7 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
-from workspaced_tools.context.chats.chat import (
-    Chat,
-    ChatWarning,
-    ReadChat,
-    SavedAttachment,
-    SavedMessage,
-    SavedResult,
-)
+from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
 
 from . import said
 from .conversing import CONTENT, same, started

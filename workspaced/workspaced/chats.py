@@ -17,7 +17,8 @@ from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import Attachment
-from workspaced_tools.context.chats.chat import (
+from workspaced_tools.chats.markdown_file import read_chat, write_chat
+from workspaced_tools.chats.model import (
     Chat,
     ChatWarning,
     SavedAttachment,
@@ -27,13 +28,12 @@ from workspaced_tools.context.chats.chat import (
     SavedSummary,
     SavedThinking,
 )
-from workspaced_tools.context.chats.file import read_chat, write_chat
-from workspaced_tools.context.chats.lookup import looked_up, names_of_vault
-from workspaced_tools.context.citing.search import Search
-from workspaced_tools.context.model import Texts
-from workspaced_tools.context.note_names import NoteNames, notes_at, notes_of
+from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.prompts.sources.search_block import Search
 
 from . import said
 from .chat_import import imported, too_large

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from workspaced_tools.context.citing.citations import Cited, cited
-from workspaced_tools.context.citing.sources import sources_of
-from workspaced_tools.context.pipelines import PARTS
-from workspaced_tools.context.rebuild import inputs_of
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.audit.rebuild import inputs_of
+from workspaced_tools.prompts.citations.renumber import Cited, cited
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.model.pipelines import PARTS
 
 from . import said
 from .conversing import checked_message, known, prompt_for

@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     @classmethod
     def _are_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if value:
-            from workspaced_tools.vault.rules import RuleInvalid, compile_rules
+            from workspaced_tools.vault.files.glob_rules import RuleInvalid, compile_rules
 
             try:
                 compile_rules(value)

@@ -21,16 +21,16 @@ from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.acquire import acquire
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.bodies.shape import CacheOffer, Shaped
-from workspaced_tools.context.environment import environment
-from workspaced_tools.context.model import Assembled, Envelope, Turn
-from workspaced_tools.context.pipelines import PARTS
-from workspaced_tools.context.rebuild import inputs_of
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.sharing import unsettled
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.audit.rebuild import inputs_of
+from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
+from workspaced_tools.prompts.requests.templates import CacheOffer, Shaped
+from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.environment import environment
+from workspaced_tools.sharing.gate import unsettled
 
 from . import said
 from .calls import FoundPrivate

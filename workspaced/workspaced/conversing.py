@@ -17,8 +17,8 @@ from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.bodies.definitions import sendable
-from workspaced_tools.context.bodies.usage_report import family_of
+from workspaced_tools.prompts.requests.tool_definitions import sendable
+from workspaced_tools.prompts.requests.usage_report import family_of
 
 from . import said
 from .counting import check_usage, tokens_of

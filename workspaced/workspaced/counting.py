@@ -2,8 +2,8 @@
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Prompt, Settings
-from workspaced_tools.context.bodies.usage_report import FAMILIES, counted, family_of
 from workspaced_tools.limits import ECHO_CHARS_MAX
+from workspaced_tools.prompts.requests.usage_report import FAMILIES, counted, family_of
 
 from . import said
 from .limits import CONTEXT_TOKENS_MAX

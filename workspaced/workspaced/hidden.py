@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import LibraryEntry
-from workspaced_tools.context.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
-from workspaced_tools.sharing import Withheld
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
+from workspaced_tools.sharing.gate import Withheld
 
 from .conversing import vault_of
 

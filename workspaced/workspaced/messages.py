@@ -65,7 +65,7 @@ def _tool_result(result: said.ToolResult, aside: Aside) -> c.ToolResult:
 
 
 def _given(text: str | None, search: said.Search | None, aside: Aside) -> str | None:
-    """The blob of a text, or of a search's JSON (workspaced_tools.context.citing.search)."""
+    """The blob of a text, or of a search's JSON (workspaced_tools.prompts.sources.search_block)."""
     if search is not None:
         return aside.keep(msgspec.json.encode(search))
     return aside.text(text) if text is not None else None

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.context.bodies.definitions import Definition, definitions_of
-from workspaced_tools.context.bodies.usage_report import family_of
-from workspaced_tools.context.citing.search import read_search
-from workspaced_tools.context.layers import joined
-from workspaced_tools.context.model import Artifact, Envelope, Texts, Turn
-from workspaced_tools.context.note_names import NOTE_KINDS
-from workspaced_tools.context.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
-from workspaced_tools.vault.frontmatter import split_front_matter
-from workspaced_tools.view import View
+from workspaced_tools.notes.frontmatter import split_front_matter
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.assembly.layers import joined
+from workspaced_tools.prompts.model.note_names import NOTE_KINDS
+from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
+from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
+from workspaced_tools.prompts.requests.tool_definitions import Definition, definitions_of
+from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.sources.search_block import read_search
+from workspaced_tools.tools.registry import TOOLS
 
 from . import said
 from .calls import FoundPrivate

@@ -34,20 +34,20 @@ from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.position import not_held, parse_until
 from workspaced_events.replay.source import Source, feed_in_chunks, open_source
 from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
-from workspaced_tools.called import kept_call
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.context.kept import KeptPrompts
-from workspaced_tools.context.model import Texts
-from workspaced_tools.context.rebuild import texts_in
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.past import Past
-from workspaced_tools.past_vault import PastVault, PastVersions
-from workspaced_tools.recalled import Recordings
-from workspaced_tools.replaying import Notes
-from workspaced_tools.sharing import shared_view
-from workspaced_tools.tool import payload_of, run
-from workspaced_tools.verify import Moments, Outcome, Rebuilt, TooLongAgo, Verified, make_again, verify
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.recording.recorded_calls import kept_call
+from workspaced_tools.replay.call_replay import Notes
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault, PastVersions
+from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.replay.verify import Moments, Outcome, Rebuilt, TooLongAgo, Verified, make_again, verify
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import payload_of, run
 
 from .errors import UnknownTool
 

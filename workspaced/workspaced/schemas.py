@@ -9,7 +9,7 @@ from workspaced_events.journal.actions import ActionJson
 from workspaced_events.projections.workspace_state import StateJson
 from workspaced_events.replay.json_lines import ExportHeader
 from workspaced_events.schema.catalogue import CATALOGUE, Publisher
-from workspaced_tools.catalogue import TOOLS
+from workspaced_tools.tools.registry import TOOLS
 
 from .context import Prompted
 from .errors import CODES

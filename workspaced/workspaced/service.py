@@ -38,14 +38,14 @@ from workspaced_events.replay.blob_check import texts_of_tail
 from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.context.accounting import conversations_status
-from workspaced_tools.context.rebuild import texts_in
-from workspaced_tools.recalled import Recordings
-from workspaced_tools.sharing import Withheld
-from workspaced_tools.tool import Tool
-from workspaced_tools.vault.warm import NotWarm
-from workspaced_tools.view import View
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.audit.cache_accounting import conversations_status
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Tool
+from workspaced_tools.vault.nonblocking import NotWarm
 
 from .__about__ import __version__
 from .calls import Calls, MustCompare, ToolAnswer

@@ -21,7 +21,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.vault.changes import Changes
+from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.vault import Vault
 
 _PAUSE_S: Final = 0.05

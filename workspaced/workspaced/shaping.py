@@ -7,8 +7,8 @@ from typing import NamedTuple
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape
-from workspaced_tools.context.bodies.shape import Shaped, Template, body_hash, shape, template_named
-from workspaced_tools.context.model import Envelope
+from workspaced_tools.prompts.model.types import Envelope
+from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
 
 from . import said
 from .texts import Aside

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from hashlib import sha256
 
-from workspaced_tools.context.model import Texts
+from workspaced_tools.prompts.model.types import Texts
 
 
 class KeptTexts:

@@ -29,14 +29,14 @@ from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
-from workspaced_tools.context.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
-from workspaced_tools.vault.changes import Changes, FileVersion
-from workspaced_tools.vault.policy import IGNORE_FILE
-from workspaced_tools.vault.scan import folders as folders_of
+from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.files.walk import folders as folders_of
+from workspaced_tools.vault.index.changes import Changes, FileVersion
+from workspaced_tools.vault.nonblocking import WarmVault
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.vault.warm import WarmVault
 
 from .errors import VaultUnusable
 from .settling import Settler

@@ -220,7 +220,7 @@ class PromptAssembled(ConversationData, frozen=True):
     as_of_seq: Number
     """The prompt is a function of the conversation folded up to here, and of `inputs_sha256`."""
     inputs_sha256: Sha256
-    """Of the JSON of the `Turn` (workspaced_tools.context.model): what was read for it."""
+    """Of the JSON of the `Turn` (workspaced_tools.prompts.model.types): what was read for it."""
     manifest_sha256: Sha256
     layer_hashes: LayerHashes
     combined_hash: Sha256

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.bodies.shape import BUILT_IN, Shaped, shape, template_named
-from workspaced_tools.context.model import Envelope
+from workspaced_tools.prompts.model.types import Envelope
+from workspaced_tools.prompts.requests.templates import BUILT_IN, Shaped, shape, template_named
 
 _TALK = Path(__file__).parents[2] / "tools" / "context" / "talk.py"
 _SPEC = importlib.util.spec_from_file_location("talk", _TALK)

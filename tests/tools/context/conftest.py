@@ -14,13 +14,13 @@ from workspaced_events.projections.token_calibration import NO_CALIBRATION, Cali
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
-from workspaced_tools.context.acquire import acquire
-from workspaced_tools.context.model import Turn
-from workspaced_tools.context.reading import Reading
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.sharing import shared_view
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.model.types import Turn
+from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.view_reader import Reading
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.view import View
 
 NOW = "2026-03-01T12:00:00.000000Z"
 V = VaultId("brain")

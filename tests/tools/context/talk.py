@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, apply_conversation
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.model import (
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import (
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -24,7 +25,6 @@ from workspaced_tools.context.model import (
     Provided,
     Turn,
 )
-from workspaced_tools.errors import NotRecorded
 
 ID = ConversationId("talk")
 MTIME = "2026-03-01T12:00:00Z"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, Message, apply_conversation
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.citing.search import Document, Search
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.prompts.sources.search_block import Document, Search
 
 ID = ConversationId("talk")
 Call = tuple[str, str]

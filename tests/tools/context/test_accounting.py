@@ -14,14 +14,9 @@ from workspaced_events.projections.conversations import (
     apply_conversation,
 )
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context import accounting
-from workspaced_tools.context.accounting import Accounted, account, conversations_status, summed
-from workspaced_tools.context.model import (
-    Block,
-    ChatMessage,
-    Envelope,
-    Manifest,
-)
+from workspaced_tools.prompts.audit import cache_accounting
+from workspaced_tools.prompts.audit.cache_accounting import Accounted, account, conversations_status, summed
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope, Manifest
 
 ID = ConversationId("talk")
 NAME = "0" * 64
@@ -133,18 +128,18 @@ def story() -> Story:
 
 
 def test_nothing_can_be_cached_of_the_first_prompt(story: Story) -> None:
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("miss", accounting.FIRST, 0)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == ("miss", cache_accounting.FIRST, 0)
 
 
 def test_what_another_conversation_left_in_the_cache_makes_the_first_prompt_a_hit() -> None:
     story = Story()
     story.ask("m1", cached=1_900)
-    assert (story.last.outcome, story.last.cause) == ("hit", accounting.FIRST)
+    assert (story.last.outcome, story.last.cause) == ("hit", cache_accounting.FIRST)
 
 
 def test_a_library_that_only_grew_keeps_the_prefix(story: Story) -> None:
     story.ask("m2", cached=SYSTEM)
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", accounting.GREW, SYSTEM)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", cache_accounting.GREW, SYSTEM)
     story.ask("m3", cached=SYSTEM + BLOCK)
     assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + BLOCK)
 
@@ -152,19 +147,19 @@ def test_a_library_that_only_grew_keeps_the_prefix(story: Story) -> None:
 def test_other_settings_cost_the_whole_cache(story: Story) -> None:
     story.begin("another system")
     story.ask("m2", cached=0)
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("miss", accounting.SETTINGS, 0)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == ("miss", cache_accounting.SETTINGS, 0)
 
 
 def test_another_first_layer_without_other_settings_is_told_as_such(story: Story) -> None:
     story.system = "it moved"
     story.ask("m2", cached=0)
-    assert (story.last.outcome, story.last.cause) == ("miss", accounting.UNEXPLAINED)
+    assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.UNEXPLAINED)
 
 
 def test_another_model_is_to_blame_though_every_layer_stayed(story: Story) -> None:
     story.begin(model="n")
     story.ask("m2", cached=0)
-    assert (story.last.outcome, story.last.cause) == ("miss", accounting.MODEL_OR_TOOLS)
+    assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.MODEL_OR_TOOLS)
 
 
 @pytest.mark.parametrize("reason", ["asked", "replaced", "budget", "withheld"])
@@ -192,7 +187,7 @@ def test_a_removed_turn_takes_its_notes_out_of_the_prefix(story: Story) -> None:
     story.ask("m4", cached=0)
     assert (story.last.outcome, story.last.cause, story.last.expected) == (
         "miss",
-        accounting.REMOVED,
+        cache_accounting.REMOVED,
         SYSTEM + BLOCK,
     )
 
@@ -201,28 +196,28 @@ def test_a_removed_turn_takes_its_notes_out_of_the_prefix(story: Story) -> None:
 def test_what_changed_behind_the_prefix_is_told_but_costs_no_prefix(story: Story, cached: int | None) -> None:
     story.ask("m2")
     story.ask("m3", elided=3, cached=cached)
-    assert (story.last.cause, story.last.expected) == (accounting.ELIDED, SYSTEM + BLOCK)
+    assert (story.last.cause, story.last.expected) == (cache_accounting.ELIDED, SYSTEM + BLOCK)
     story.ask("m4", elided=3)
     story.tell(c.MessageReplaced(ID, MessageId("m2"), "user", NAME))
     story.ask("m5", cached=cached, elided=3)
-    assert (story.last.cause, story.last.expected) == (accounting.REPLACED, SYSTEM + BLOCK)
+    assert (story.last.cause, story.last.expected) == (cache_accounting.REPLACED, SYSTEM + BLOCK)
     story.remove("m5")
     story.ask("m6", cached=cached, elided=3)
-    assert (story.last.cause, story.last.expected) == (accounting.MESSAGE_REMOVED, SYSTEM + BLOCK)
+    assert (story.last.cause, story.last.expected) == (cache_accounting.MESSAGE_REMOVED, SYSTEM + BLOCK)
     assert story.last.outcome == ("unknown" if cached is None else "hit")
 
 
 def test_where_nothing_changed_and_nothing_was_served_the_provider_dropped_it(story: Story) -> None:
     for message in ("m2", "m3"):
         story.ask(message, cached=0)
-        assert (story.last.outcome, story.last.cause) == ("miss", accounting.EVICTED)
+        assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.EVICTED)
 
 
 def test_a_prompt_is_a_hit_from_half_of_what_it_repeats_on(story: Story) -> None:
     story.ask("m2")
     half = (SYSTEM + BLOCK) // 2
     story.ask("m3", cached=half - 1)
-    assert (story.last.outcome, story.last.cause) == ("miss", accounting.EVICTED)
+    assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.EVICTED)
     story.ask("m4", cached=half)
     assert (story.last.outcome, story.last.cause) == ("hit", None)
 
@@ -240,14 +235,14 @@ def test_a_prefix_that_no_provider_keeps_is_not_blamed_on_it() -> None:
                 manifest_sha256=NAME,
                 layer_hashes=c.LayerHashes("", "", "", "", ""),
                 combined_hash=NAME,
-                prefix_tokens=accounting.CACHED_TOKENS_MIN - 1,
+                prefix_tokens=cache_accounting.CACHED_TOKENS_MIN - 1,
                 estimate=1_200,
                 seed_estimate=1_200,
                 limit=10_000,
             )
         )
         story.report(message, 0)
-    assert (story.last.outcome, story.last.cause) == ("miss", accounting.TOO_SHORT)
+    assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.TOO_SHORT)
 
 
 def test_what_goes_on_with_a_turn_repeats_all_of_the_prompt_before(story: Story) -> None:
@@ -276,7 +271,7 @@ def test_of_a_prompt_whose_predecessor_is_forgotten_nothing_is_said() -> None:
         story.ask(f"m{number}", cached=SYSTEM)
     told = account(story.now)
     assert len(told) == PROMPTS_MAX - 1
-    assert accounting.FIRST not in {each.cause for each in told}
+    assert cache_accounting.FIRST not in {each.cause for each in told}
 
 
 def test_each_pipeline_is_held_against_its_own_prompts(story: Story) -> None:
@@ -286,7 +281,7 @@ def test_each_pipeline_is_held_against_its_own_prompts(story: Story) -> None:
     story.ask("m3", cached=SYSTEM + BLOCK)
     assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + BLOCK)
     other = account(story.now)[-2]
-    assert (other.pipeline, other.outcome, other.cause) == ("compression", "miss", accounting.FIRST)
+    assert (other.pipeline, other.outcome, other.cause) == ("compression", "miss", cache_accounting.FIRST)
 
 
 def test_of_each_pipeline_whose_first_prompt_is_forgotten_the_oldest_is_left_out() -> None:
@@ -297,7 +292,7 @@ def test_of_each_pipeline_whose_first_prompt_is_forgotten_the_oldest_is_left_out
     story.prompt("m1")
     told = account(story.now)
     assert [each.pipeline for each in told] == [*["completion"] * (PROMPTS_MAX - 1), "chat"]
-    assert [each.cause for each in told].count(accounting.FIRST) == 1
+    assert [each.cause for each in told].count(cache_accounting.FIRST) == 1
 
 
 def test_prompts_of_two_pipelines_differ_for_that_reason(story: Story) -> None:
@@ -306,11 +301,11 @@ def test_prompts_of_two_pipelines_differ_for_that_reason(story: Story) -> None:
     story.begin("another system")
     story.ask("m3")
     first, other, _, last = story.now.prompts
-    assert accounting.causes_of(story.now, [first, other], "L3_TURN") == [accounting.OTHER_PIPELINE]
-    assert accounting.causes_of(story.now, [first, other, *story.now.prompts[2:]], "L1_SYSTEM") == [
-        accounting.SETTINGS
+    assert cache_accounting.causes_of(story.now, [first, other], "L3_TURN") == [cache_accounting.OTHER_PIPELINE]
+    assert cache_accounting.causes_of(story.now, [first, other, *story.now.prompts[2:]], "L1_SYSTEM") == [
+        cache_accounting.SETTINGS
     ]
-    assert accounting.cause_of(story.now, first, last) == accounting.SETTINGS
+    assert cache_accounting.cause_of(story.now, first, last) == cache_accounting.SETTINGS
 
 
 def test_the_sum_counts_hits_misses_and_their_causes(story: Story) -> None:
@@ -319,7 +314,7 @@ def test_the_sum_counts_hits_misses_and_their_causes(story: Story) -> None:
     story.ask("m4")
     sums = summed(account(story.now))
     assert (sums.prompts, sums.hits, sums.misses, sums.not_reported) == (4, 1, 2, 1)
-    assert sums.causes == {accounting.FIRST: 1, accounting.EVICTED: 1}
+    assert sums.causes == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
     assert (sums.input_tokens, sums.cached_tokens) == (30_000, SYSTEM)
 
 
@@ -396,7 +391,7 @@ def envelope(*texts: str) -> Envelope:
 
 def common(one: Envelope, two: Envelope) -> int:
     """Without the tools."""
-    return accounting.common_tokens(one, two, same_tools=True) - TOOLS
+    return cache_accounting.common_tokens(one, two, same_tools=True) - TOOLS
 
 
 def test_common_tokens_end_where_the_texts_part() -> None:
@@ -409,12 +404,12 @@ def test_common_tokens_end_where_the_texts_part() -> None:
 
 
 def test_tools_come_first_so_that_others_leave_nothing_in_common() -> None:
-    assert accounting.common_tokens(envelope("same"), envelope("same"), same_tools=False) == 0
+    assert cache_accounting.common_tokens(envelope("same"), envelope("same"), same_tools=False) == 0
 
 
 @given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=50))
 def test_what_two_texts_begin_with_is_found_whatever_they_are(same: str, one: str, two: str) -> None:
-    found = accounting._common_start(same + one, same + two)
+    found = cache_accounting._common_start(same + one, same + two)
     assert (same + one).startswith(found) and (same + two).startswith(found)
     assert len(found) >= len(same)
     rest = (same + one)[len(found) :], (same + two)[len(found) :]

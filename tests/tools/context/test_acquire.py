@@ -14,8 +14,6 @@ from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.token_calibration import Calibration
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind, Pipeline
-from workspaced_tools.context.model import TURN_VERSION, Artifact, Policy, Turn
-from workspaced_tools.context.reading import utc_seconds
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
@@ -24,7 +22,9 @@ from workspaced_tools.limits import (
     MEMBERS_ATTACHED_MAX,
     SUMMARY_TOKENS_MAX,
 )
-from workspaced_tools.view import Members, NoteRef
+from workspaced_tools.ports.prompts import Members, NoteRef
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
+from workspaced_tools.prompts.sources.view_reader import utc_seconds
 
 MTIME = "2023-11-14T22:13:20Z"
 FILES: dict[str, str | bytes] = {

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.conversations import library_of, turn_of
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context import layers
-from workspaced_tools.context.assemble import NO_TEXT, assemble
-from workspaced_tools.context.blocks import LIBRARY_FRAME, REPLACES
-from workspaced_tools.context.model import Artifact, Block, Envelope, Provided
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded, NotRecorded
+from workspaced_tools.prompts.assembly import layers
+from workspaced_tools.prompts.assembly.assemble import NO_TEXT, assemble
+from workspaced_tools.prompts.model.blocks import LIBRARY_FRAME, REPLACES
+from workspaced_tools.prompts.model.types import Artifact, Block, Envelope, Provided
 
 _SPEC = importlib.util.spec_from_file_location("talk", Path(__file__).with_name("talk.py"))
 assert _SPEC is not None and _SPEC.loader is not None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_tools.context.blocks import (
+from workspaced_tools.prompts.model.blocks import (
     REPLACES,
     artifact_block,
     provider_block,
@@ -17,8 +17,8 @@ from workspaced_tools.context.blocks import (
     trimmed,
     unavailable,
 )
-from workspaced_tools.context.model import Artifact, Provided
-from workspaced_tools.rendering import unescape_body, unescape_field
+from workspaced_tools.prompts.model.types import Artifact, Provided
+from workspaced_tools.prompts.model.untrusted_text import unescape_body, unescape_field
 
 KINDS: Final = ["note", "active_note", "url", "selected_text", "tool_result", "pdf", "file", "skill", "dataview"]
 NAMES: Final = [

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.bodies.shape import BUILT_IN, Shaped, body_hash, shape, template_named
-from workspaced_tools.context.model import TURN_VERSION, Block, Envelope, Turn
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import TURN_VERSION, Block, Envelope, Turn
+from workspaced_tools.prompts.requests.templates import BUILT_IN, Shaped, body_hash, shape, template_named
 
 DATA = Path(__file__).parents[2] / "data" / "bodies"
 

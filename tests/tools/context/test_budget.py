@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema.catalogue import LibraryEntry
-from workspaced_tools.context.budget import Fitted, Parts, fit
-from workspaced_tools.context.estimate import IMAGE_TOKENS, Estimator
-from workspaced_tools.context.history import history_of, last_rounds, paired
-from workspaced_tools.context.model import Block, ChatMessage, Policy
 from workspaced_tools.errors import BudgetExceeded
+from workspaced_tools.prompts.assembly.budget import Fitted, Parts, fit
+from workspaced_tools.prompts.assembly.history import history_of, last_rounds, paired
+from workspaced_tools.prompts.model.token_estimator import IMAGE_TOKENS, Estimator
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 _SPEC = importlib.util.spec_from_file_location("talks", Path(__file__).with_name("talks.py"))
 assert _SPEC is not None and _SPEC.loader is not None

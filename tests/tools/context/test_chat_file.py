@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
-from workspaced_tools.context.chats.chat import (
+from workspaced_tools.chats.markdown_file import read_chat, write_chat
+from workspaced_tools.chats.model import (
     Chat,
     ReadChat,
     SavedAttachment,
@@ -19,7 +20,6 @@ from workspaced_tools.context.chats.chat import (
     SavedSummary,
     SavedThinking,
 )
-from workspaced_tools.context.chats.file import read_chat, write_chat
 from workspaced_tools.errors import ArgumentInvalid
 
 CHATS = Path(__file__).parents[2] / "data" / "chats"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workspaced_tools.context.chats.chat import Chat, ReadChat, SavedAttachment, SavedMessage
-from workspaced_tools.context.chats.file import read_chat
-from workspaced_tools.context.chats.lookup import looked_up
+from workspaced_tools.chats.markdown_file import read_chat
+from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment, SavedMessage
+from workspaced_tools.chats.note_lookup import looked_up
 
 MakeWorld = Callable[..., Any]
 NOTES = {

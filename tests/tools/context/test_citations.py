@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 
-from workspaced_tools.context.citing.citations import RANGE_MAX, Cited, cited
-from workspaced_tools.context.citing.search import Source
+from workspaced_tools.prompts.citations.renumber import RANGE_MAX, Cited, cited
+from workspaced_tools.prompts.sources.search_block import Source
 
 A = Source(1, "Alpha", "a b.md")
 B = Source(2, "Beta [draft]", "https://example.org/b?q=(1)&copy;=2")

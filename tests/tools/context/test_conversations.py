@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, library_of, turn_of
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.citing.search import Document
-from workspaced_tools.context.citing.sources import sources_of
-from workspaced_tools.context.model import Assembled, Turn
-from workspaced_tools.context.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
+from workspaced_tools.prompts.model.types import Assembled, Turn
+from workspaced_tools.prompts.sources.search_block import Document
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

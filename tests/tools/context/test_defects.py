@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.environment import environment
+from workspaced_tools.prompts.sources.environment import environment
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

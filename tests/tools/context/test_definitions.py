@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from workspaced_tools.context.bodies.definitions import (
+from workspaced_tools.prompts.requests.schema_dialects import SATISFY
+from workspaced_tools.prompts.requests.tool_definitions import (
     DEPTH_MAX,
     Definition,
     Definitions,
     definitions_of,
     nested_deeper,
 )
-from workspaced_tools.context.bodies.dialects import SATISFY
 
 SCHEMA = {
     "type": "object",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_tools.context.estimate import IMAGE_TOKENS, Estimator, message_seed, seed_tokens
-from workspaced_tools.context.model import Block, ChatMessage
+from workspaced_tools.prompts.model.token_estimator import IMAGE_TOKENS, Estimator, message_seed, seed_tokens
+from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 factors = st.floats(0.5, 3.0)
 

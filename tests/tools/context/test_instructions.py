@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
-from workspaced_tools.context.estimate import Estimator
-from workspaced_tools.context.instructions import add_words
-from workspaced_tools.context.layers import Sheet, joined
+from workspaced_tools.prompts.assembly.instructions import add_words
+from workspaced_tools.prompts.assembly.layers import Sheet, joined
+from workspaced_tools.prompts.model.token_estimator import Estimator
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

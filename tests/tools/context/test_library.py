@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
-from workspaced_tools.context.blocks import REPLACES
-from workspaced_tools.context.library import attached_to, latest_first
-from workspaced_tools.context.model import Artifact
+from workspaced_tools.prompts.assembly.library import attached_to, latest_first
+from workspaced_tools.prompts.model.blocks import REPLACES
+from workspaced_tools.prompts.model.types import Artifact
 
 _SPEC = importlib.util.spec_from_file_location("talk", Path(__file__).with_name("talk.py"))
 assert _SPEC is not None and _SPEC.loader is not None

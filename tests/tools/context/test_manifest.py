@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.manifest import L1_CHANGED, L2_CHANGED
-from workspaced_tools.context.model import Artifact, Provided
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.manifest import L1_CHANGED, L2_CHANGED
+from workspaced_tools.prompts.model.types import Artifact, Provided
 
 _SPEC = importlib.util.spec_from_file_location("talk", Path(__file__).with_name("talk.py"))
 assert _SPEC is not None and _SPEC.loader is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.context.note_names import NoteNames, notes_at, notes_of, path_in, then_and_now
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of, path_in, then_and_now
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from workspaced_events.projections.conversations import PROMPTS_MAX, blobs_named
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.accounting import OTHER_PIPELINE, account, causes_of
-from workspaced_tools.context.assemble import assemble
-from workspaced_tools.context.model import ChatMessage, Policy, Turn
-from workspaced_tools.context.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS
-from workspaced_tools.context.surroundings import LEFT_OUT, SHORTENED
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
-from workspaced_tools.tokens import estimate_tokens
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.audit.cache_accounting import OTHER_PIPELINE, account, causes_of
+from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens
+from workspaced_tools.prompts.model.types import ChatMessage, Policy, Turn
+from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

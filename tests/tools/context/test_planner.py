@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from workspaced_tools.context.bodies.definitions import Definition
-from workspaced_tools.context.planner import (
+from workspaced_tools.prompts.planning.planner import (
     ANSWER_CHARS_MAX,
     CALLS_MAX,
     HELD_CHARS_MAX,
@@ -28,6 +27,7 @@ from workspaced_tools.context.planner import (
     plan_schema,
     planned,
 )
+from workspaced_tools.prompts.requests.tool_definitions import Definition
 
 SEARCH = Definition(
     "search_workspace",

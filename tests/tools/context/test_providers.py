@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
-from workspaced_tools.context.model import Provided
-from workspaced_tools.context.providers import provide
 from workspaced_tools.limits import ATTACHED_CHARS_MAX, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from workspaced_tools.prompts.model.types import Provided
+from workspaced_tools.prompts.sources.pinned import provide
 
 FILES = {
     "plan.md": "# The plan\n\n[[b]] [[Sea]] [again](work/b.md) [[nowhere]] [[plan]] [[#x]] ![[x.png]]\n",

@@ -23,9 +23,8 @@ from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_events.schema.codec import decode_event
-from workspaced_tools.context.citing.search import Document
-from workspaced_tools.context.model import LAYERS, Turn
-from workspaced_tools.context.rebuild import (
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.prompts.audit.rebuild import (
     MANIFEST,
     Versions,
     checked,
@@ -34,9 +33,10 @@ from workspaced_tools.context.rebuild import (
     rebuild,
     texts_in,
 )
-from workspaced_tools.context.sent import history_tokens, made_again, manifest_of, told
-from workspaced_tools.errors import NotRecorded
-from workspaced_tools.verify import Outcome, Rebuilt, Verified, verify
+from workspaced_tools.prompts.audit.sent_prompts import history_tokens, made_again, manifest_of, told
+from workspaced_tools.prompts.model.types import LAYERS, Turn
+from workspaced_tools.prompts.sources.search_block import Document
+from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.bodies.breakpoints import LOOKBACK_PARTS, MARKS_MAX
-from workspaced_tools.context.bodies.breakpoints import marked as with_marks
-from workspaced_tools.context.bodies.definitions import DEPTH_MAX
-from workspaced_tools.context.bodies.images import BASE64_CHARS_MAX
-from workspaced_tools.context.bodies.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
-from workspaced_tools.context.model import Block, ChatMessage, Envelope
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
+from workspaced_tools.prompts.requests.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
+from workspaced_tools.prompts.requests.cache_breakpoints import marked as with_marks
+from workspaced_tools.prompts.requests.images import BASE64_CHARS_MAX
+from workspaced_tools.prompts.requests.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
+from workspaced_tools.prompts.requests.tool_definitions import DEPTH_MAX
 
 _WRITE = Path(__file__).parents[2] / "data" / "bodies" / "write.py"
 _SPEC = importlib.util.spec_from_file_location("write", _WRITE)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.errors import LogDamaged
-from workspaced_tools.context.citing.search import (
+from workspaced_tools.prompts.model.untrusted_text import unescape_body
+from workspaced_tools.prompts.sources.search_block import (
     DOCUMENT_CHARS_MAX,
     Document,
     Numbers,
@@ -19,7 +20,6 @@ from workspaced_tools.context.citing.search import (
     search_block,
     search_text,
 )
-from workspaced_tools.rendering import unescape_body
 
 PLAN = Document("Plan", "work/plan.md", "Ship on Friday.")
 SITE = Document("Site (new)", "https://example.org/a?b=(1)", "It ships.")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from workspaced_events.errors import LogDamaged
-from workspaced_tools.context.citing.search import DOCUMENT_CHARS_MAX, Document
-from workspaced_tools.context.citing.sources import sources_of
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

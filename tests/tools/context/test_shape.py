@@ -11,9 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced_tools.context.bodies import shape as module
-from workspaced_tools.context.bodies.shape import BUILT_IN, Shaped, Template, body_hash, shape, template_named
 from workspaced_tools.errors import BodyInvalid, TemplateFailed, UnknownShape
+from workspaced_tools.prompts.requests import templates as module
+from workspaced_tools.prompts.requests.templates import (
+    BUILT_IN,
+    Shaped,
+    Template,
+    body_hash,
+    shape,
+    template_named,
+)
 
 _WRITE = Path(__file__).parents[2] / "data" / "bodies" / "write.py"
 _SPEC = importlib.util.spec_from_file_location("write", _WRITE)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workspaced_tools.context.model import Policy
 from workspaced_tools.limits import ATTACHED_CHARS_MAX
+from workspaced_tools.prompts.model.types import Policy
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None

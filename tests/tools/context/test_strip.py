@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.context.history import history_of
-from workspaced_tools.context.model import Envelope, Policy
-from workspaced_tools.context.window import window_of
 from workspaced_tools.limits import SUMMARY_TOKENS_MAX
+from workspaced_tools.prompts.assembly.history import history_of
+from workspaced_tools.prompts.model.turn_window import window_of
+from workspaced_tools.prompts.model.types import Envelope, Policy
 
 
 def _loaded(name: str):  # type: ignore[no-untyped-def]

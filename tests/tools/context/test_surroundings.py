@@ -8,11 +8,11 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workspaced_tools.context.environment import file_fields
-from workspaced_tools.context.model import Artifact
-from workspaced_tools.context.surroundings import Around, Place, around, cut_out, marked_block, place_of
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
-from workspaced_tools.rendering import render_marked, unescape_body
+from workspaced_tools.prompts.model.types import Artifact
+from workspaced_tools.prompts.model.untrusted_text import render_marked, unescape_body
+from workspaced_tools.prompts.sources.environment import file_fields
+from workspaced_tools.prompts.sources.surroundings import Around, Place, around, cut_out, marked_block, place_of
 
 MARKS = ("selection_start", "selection_end", "cursor_position")
 HOSTILE = [

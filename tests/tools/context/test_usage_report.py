@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_tools.context.bodies.usage_report import FAMILIES, Counted, counted, family_of
 from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.prompts.requests.usage_report import FAMILIES, Counted, counted, family_of
 
 CHAT = {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 800}}
 RESPONSES = {"input_tokens": 1000, "output_tokens": 50, "input_tokens_details": {"cached_tokens": 800}}

@@ -21,7 +21,9 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
-from ..view import (
+from ..notes.name_keys import stem
+from ..notes.note import Note, NoteFailure, PrivateNote
+from ..ports.prompts import (
     Found,
     Incoming,
     LinkName,
@@ -35,24 +37,22 @@ from ..view import (
     SimilarNote,
     TaggedNote,
 )
-from . import search as searching
-from .backlinks import incoming
-from .cache import CacheStatistics, ContentCache, Read, stat_key
-from .changes import Changes
-from .entries import IndexEntry, NamedNote, Withheld, indexed
-from .fulltext import query_words, snippet_of
-from .index import Index
-from .index_file import IndexLost
-from .kept_rules import RulesKeeper
-from .links import LinkResolver
-from .names import stem
-from .note import Note, NoteFailure, PrivateNote
-from .paths import VaultRoot, missing_note
-from .policy import Policy
-from .resolver import IndexLookup, resolve
-from .survey import Bounds
-from .upkeep import INLINE, Progress, Upkeep, was_shown
-from .visibility import NoteVisibility
+from .files.content_cache import CacheStatistics, ContentCache, Read, stat_key
+from .files.ignore_rules import Policy
+from .files.kept_rules import RulesKeeper
+from .files.note_visibility import NoteVisibility
+from .files.safe_open import VaultRoot, missing_note
+from .index import queries as searching
+from .index.changes import Changes
+from .index.crawl import Bounds
+from .index.database import IndexLost
+from .index.entries import IndexEntry, NamedNote, Withheld, indexed
+from .index.full_text import query_words, snippet_of
+from .index.index import Index
+from .index.indexer import INLINE, Progress, Upkeep, was_shown
+from .links.backlinks import incoming
+from .links.link_targets import LinkResolver
+from .links.resolver import IndexLookup, resolve
 
 T = TypeVar("T")
 _MEND_ATTEMPTS: Final = 3

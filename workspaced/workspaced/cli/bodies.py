@@ -9,10 +9,10 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
-from workspaced_tools.context.bodies.reshape import shaped_again
-from workspaced_tools.context.bodies.shape import Shaped, Template, body_hash, shape, template_named
-from workspaced_tools.context.rebuild import texts_in
-from workspaced_tools.context.sent import Again
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.audit.sent_prompts import Again
+from workspaced_tools.prompts.requests.rebuild import shaped_again
+from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
 
 from ..config import load_settings
 from .common import print_bytes, print_warnings, shown

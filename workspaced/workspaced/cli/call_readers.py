@@ -14,8 +14,8 @@ from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import Source, open_source
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
-from workspaced_tools.called import KeptCall, Listed, Wanted, find, kept_call, latest, listed
-from workspaced_tools.recording import Recording
+from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, find, kept_call, latest, listed
+from workspaced_tools.recording.tape import Recording
 
 from ..discovery import running
 from ..errors import NoDaemon

@@ -9,10 +9,10 @@ import msgspec
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.replay.position import parse_until
 from workspaced_events.schema.codec import encode_event
-from workspaced_tools.call_diff import compared
-from workspaced_tools.called import KeptCall, Listed, Wanted, made_from, texts_of
-from workspaced_tools.tokens import CHARS_PER_TOKEN, estimate_tokens
-from workspaced_tools.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
+from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
+from workspaced_tools.recording.call_diff import compared
+from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, made_from, texts_of
+from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from .call_readers import call_reader, call_source
 from .common import (

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from workspaced_events.projections.conversations import Conversation
-from workspaced_tools.context.accounting import (
+from workspaced_tools.prompts.audit.cache_accounting import (
     Accounted,
     account,
     causes_of,
@@ -14,8 +14,16 @@ from workspaced_tools.context.accounting import (
     first_changed,
     summed,
 )
-from workspaced_tools.context.model import LAYERS, Block, Envelope, Layer, Manifest, ManifestEntry
-from workspaced_tools.context.sent import Again, Sent, Told, history_tokens, made_again, manifest_of, told
+from workspaced_tools.prompts.audit.sent_prompts import (
+    Again,
+    Sent,
+    Told,
+    history_tokens,
+    made_again,
+    manifest_of,
+    told,
+)
+from workspaced_tools.prompts.model.types import LAYERS, Block, Envelope, Layer, Manifest, ManifestEntry
 
 from .call_readers import call_source
 from .chats import export_command, import_command

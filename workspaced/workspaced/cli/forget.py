@@ -13,8 +13,8 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.privacy.erasure import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.replay.source import open_source
-from workspaced_tools.vault.index_file import remove_index
-from workspaced_tools.verify import Outcome, Verified, verify
+from workspaced_tools.replay.verify import Outcome, Verified, verify
+from workspaced_tools.vault.index.database import remove_index
 
 from ..__about__ import __version__
 from ..config import load_settings

@@ -95,7 +95,7 @@ def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
     """Under a key that nobody keeps. The log's id is left out: what agents were told names it."""
     from workspaced_events.privacy.event_redaction import Redactor
     from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
-    from workspaced_tools.catalogue import TOOLS
+    from workspaced_tools.tools.registry import TOOLS
 
     argument_names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}
     redactor = Redactor(Pseudonyms(secrets.token_bytes(KEY_BYTES)), argument_names)

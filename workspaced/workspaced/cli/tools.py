@@ -80,7 +80,7 @@ def call_command(
 def _of_log(
     log: str, tool: str, given: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
 ) -> dict[str, Any]:
-    from workspaced_tools.catalogue import TOOLS
+    from workspaced_tools.tools.registry import TOOLS
 
     from .. import replay
 

@@ -21,7 +21,7 @@ def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
     The exit code is 1 where one differs; 3 where a recording is damaged, or none of the calls, or of the prompts,
     could be compared; else 0.
     """
-    from workspaced_tools.verify import Rebuilt, Verified, verify
+    from workspaced_tools.replay.verify import Rebuilt, Verified, verify
 
     calls, prompts = _Tally(), _Tally()
     is_export = isinstance(source, ExportSource)
@@ -103,7 +103,7 @@ class _Tally:
 
 
 def _print_call(made: Any) -> None:
-    from workspaced_tools.call_diff import readable_json
+    from workspaced_tools.recording.call_diff import readable_json
 
     by = shown(made.called.caller)
     click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
@@ -118,7 +118,7 @@ def _print_call(made: Any) -> None:
 
 
 def _print_prompt(made: Any, source: Source) -> None:
-    from workspaced_tools.context.rebuild import manifest_of_prompt, texts_in
+    from workspaced_tools.prompts.audit.rebuild import manifest_of_prompt, texts_in
 
     prompt, envelope = made.prompt, made.envelope
     of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"
@@ -126,7 +126,7 @@ def _print_prompt(made: Any, source: Source) -> None:
     if envelope is None:
         click.echo(f"  {shown(made.why)}")
         return
-    from workspaced_tools.context.bodies.reshape import BODY
+    from workspaced_tools.prompts.requests.rebuild import BODY
 
     if made.differs == BODY:
         click.echo("  The prompt is the same; the body made of it is another one: `context show --body sent`.")

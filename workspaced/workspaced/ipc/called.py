@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.called import Listed, Wanted, checked_call, kept_call, listed
+from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, kept_call, listed
 
 from ..service import Service
 from .jsonrpc import RequestId

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from workspaced_tools.catalogue import TOOLS
 from workspaced_tools.limits import ECHO_CHARS_MAX
-from workspaced_tools.tool import Tool
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Tool
 
 from ..calls import ToolAnswer
 from ..ipc.jsonrpc import RequestId

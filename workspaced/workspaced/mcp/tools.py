@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_tools.catalogue import TOOLS
-from workspaced_tools.tool import Tool
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Tool
 
 from ..calls import ToolAnswer
 from ..ipc.jsonrpc import RequestId

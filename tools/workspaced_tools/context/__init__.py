@@ -1,1 +1,0 @@
-"""Prompt context: what a runtime sends to a model, in layers from most to least stable."""

@@ -1,1 +1,0 @@
-"""Prompts as the bodies of providers' requests, and what providers say of them."""

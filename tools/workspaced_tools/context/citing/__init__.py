@@ -1,1 +1,0 @@
-"""Search results in prompts, and the sources that answers cite."""

@@ -1,0 +1,333 @@
+"""Redaction of a part of a log with all that its calls read: the same session under other names.
+
+Events are redacted as the catalogue's tags say (workspaced_events/redact.py). Of the rest (state, visits,
+questions, answers) every text gets its pseudonym unless it is listed here as a time or a word of this program: a
+new field is hidden until somebody lists it. Sentences of this program, such as errors, go altogether: everybody
+knows them, so their pseudonyms would tell what their words became elsewhere.
+
+Of conversations the events alone are given, under pseudonyms: no text that they name, and nothing of what was
+said before the part. So no prompt can be made again from it.
+
+Results are not redacted but made again: each tool runs over its redacted recording. So a result holds nothing that
+its inputs do not hold, and verifies to the byte. A tool may ask a little otherwise over pseudonyms (for the links
+of a redacted text, say): what it asks then is what is recorded. A call that cannot be made again loses its
+recording.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.errors import LogDamaged
+from workspaced_events.privacy.event_redaction import Redactor
+from workspaced_events.privacy.pseudonyms import Pseudonyms
+from workspaced_events.projections.clock_steps import ClockStep
+from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.visits import Stay, Visit, VisitFold
+from workspaced_events.projections.workspace_state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+    client_key,
+)
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCalled
+
+from ..errors import NotRecorded
+from ..notes.frontmatter import split_front_matter
+from ..ports.prompts import Resolution
+from ..prompts.model.types import ManifestEntry, ManifestLayer
+from ..recording.tape import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
+from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from, arguments_of, read_recording
+from ..replay.verify import Moments, TooLongAgo
+from ..tools.registry import TOOLS
+from .rephrased_answers import Rephrased
+
+_PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
+    ActiveNote: frozenset({"since"}),
+    Pin: frozenset({"pinned_at"}),
+    Tab: frozenset({"id", "source", "opened_at", "last_accessed"}),
+    ClockStep: frozenset({"before", "after"}),
+    Selection: frozenset({"at"}),
+    VaultState: frozenset({"last_updated"}),
+    Visit: frozenset({"at", "until"}),
+    Stay: frozenset({"resumed"}),
+    VisitFold: frozenset({"alive_at"}),
+    Resolution: frozenset({"resolved_by"}),
+    KeptFailure: frozenset({"code"}),
+    KeptVersion: frozenset({"at"}),
+    ManifestLayer: frozenset({"id"}),
+    ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
+}
+"""Fields that hold times and words of this program, and so stay."""
+_PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
+_TIMES: Final = frozenset({"at", "sinceTime"})
+"""Arguments of tools that may be times."""
+_KEYS: Final = re.compile(r"^(title|tags?|alias(?:es)?|id|created|date|type)(?=[ \t]*:)", re.MULTILINE)
+"""Keys of front matter that mean something to the tools."""
+
+
+class Redacted(msgspec.Struct, frozen=True):
+    """A part of a log, redacted."""
+
+    part: Slice
+    calls_lost: int
+    """Recorded calls that could not be made again, and so have no recording any more."""
+
+
+def redact(part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> Redacted:
+    """`part` under pseudonyms.
+
+    Args:
+        part: what may not be given away.
+        pseudonyms: under a key of this redaction alone.
+        store: an empty one; it holds the redacted blobs as long as they are needed.
+
+    Raises:
+        OSError: the store takes nothing more.
+    """
+    redaction = _Redaction(part, pseudonyms, store)
+    visits = redaction.value(part.start_visits())
+    # The log's id is left out: what agents were told names it.
+    start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS))
+    made = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
+    moments = Moments(made)
+    events = [redaction.event(event, moments) for event in part.events]
+    made.events = events
+    return Redacted(made, redaction.calls_lost)
+
+
+class _Redaction:
+    def __init__(self, part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> None:
+        self._blob = part.blob
+        self._pseudonyms = pseudonyms
+        self._text = pseudonyms.text
+        self._store = store
+        names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}
+        self._redactor = Redactor(pseudonyms, names)
+        self._notes = Notes(store.get)
+        self._renamed: dict[str, str | None] = {}
+        self.calls_lost = 0
+
+    # -- events --
+
+    def event(self, event: Event, moments: Moments) -> Event:
+        """The redacted event, with the blobs it names; `moments` are those of the redacted events."""
+        made, given = self._redactor.event(event), event.data
+        if isinstance(given, SelectionChanged):
+            made = replace(made, data=replace(made.data, text_sha256=self._selected(given.text_sha256)))
+        moments.take(made)
+        return self._call(event, made, moments) if isinstance(given, ToolCalled) else made
+
+    def _call(self, event: Event, bare: Event, moments: Moments) -> Event:
+        """The call made again; where it cannot be, `bare`, whose hashes name nothing."""
+        given: ToolCalled = event.data
+        try:
+            arguments = arguments_of(given, self._blob)
+            made = self._redactor.event(replace(event, data=replace(given, arguments=arguments)))
+            plain = _plain_arguments(given.tool, arguments)
+            called = replace(made.data, arguments={**made.data.arguments, **plain})
+            if given.inputs_sha256 is not None:
+                called = self._made_again(given, called, moments)
+        except (NotRecorded, LogDamaged, TooLongAgo):
+            self.calls_lost += given.inputs_sha256 is not None
+            return bare
+        if given.arguments_sha256 is not None:
+            kept = self._keep(msgspec.json.encode(called.arguments))
+            called = replace(called, arguments={}, arguments_sha256=kept)
+        return replace(bare, data=called)
+
+    def _made_again(self, given: ToolCalled, called: ToolCalled, moments: Moments) -> ToolCalled:
+        recording = self._recording(given.inputs_sha256 or "")
+        answers = Rephrased(recording.asked, self._notes)
+        state = moments.state_at(called.as_of_seq)
+        if state is None:
+            raise TooLongAgo
+        visits = partial(moments.visits_at, called.tail)
+        result = answer_from(answers, called, recording, state, visits)
+        if _outcome(result) != (given.ok, self._code(given.result_sha256)):
+            raise NotRecorded("The call came out otherwise")
+        inputs = msgspec.json.encode(replace(recording, asked=tuple(answers.asked)))
+        return replace(
+            called, inputs_sha256=self._keep(inputs), result_sha256=self._keep(result), bytes=len(result)
+        )
+
+    def _code(self, result_sha256: str) -> str | None:
+        """The code of a call's failure.
+
+        Raises:
+            NotRecorded: what was answered is not kept.
+        """
+        result = self._blob(result_sha256)
+        if result is None:
+            raise NotRecorded("The answer is not kept")
+        return _outcome(result)[1]
+
+    def _selected(self, name: str | None) -> str | None:
+        """The redacted blob of a selection's text; where it is not kept, a name that is none."""
+        if name is None:
+            return None
+        made = self._renamed_blob(name, self._text)
+        return made if made is not None else self._pseudonyms.digest(name)
+
+    # -- recordings --
+
+    def _recording(self, name: str) -> Recording:
+        content = self._blob(name)
+        if content is None:
+            raise NotRecorded("What the call was made from is not kept")
+        recording = read_recording(content, name)
+        refused = self.value(recording.refused)
+        return replace(recording, refused=refused, asked=tuple(map(self._exchange, recording.asked)))
+
+    def _exchange(self, exchange: Exchange) -> Exchange:
+        question = msgspec.Raw(msgspec.json.encode(self._question(exchange)))
+        if exchange.raised is not None:
+            return replace(exchange, question=question, raised=self.value(exchange.raised))
+        if exchange.ask not in ANSWER_TYPES:
+            raise NotRecorded(f"This version does not know {exchange.ask!r}")
+        answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
+        if not (isinstance(answer, str) and answer in _PLAIN_ANSWERS):
+            answer = self.value(answer)
+        return replace(exchange, question=question, answer=msgspec.Raw(msgspec.json.encode(answer)))
+
+    def _question(self, exchange: Exchange) -> Any:
+        question = msgspec.json.decode(exchange.question)
+        if exchange.ask == VERSION_AT:
+            note, since, current = question
+            return [
+                self._text(note),
+                since if _is_time(since) else self._json(since),
+                self._pseudonyms.digest(current),
+            ]
+        return self._json(question)
+
+    # -- values --
+
+    def value(self, value: Any) -> Any:
+        """`value` with a pseudonym for every text, in keys as well, but for what is listed as plain.
+
+        Raises:
+            NotRecorded: the text of a note is not kept.
+        """
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, msgspec.Struct):
+            return self._struct(value)
+        if isinstance(value, dict):
+            return {self.value(key): self.value(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.value, value))
+        assert value is None or isinstance(value, int | float), "nothing else is in JSON"
+        return value
+
+    def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        if isinstance(value, KeptNote):
+            return self._note(value)
+        given: dict[str, Any] = {}
+        if isinstance(value, WorkspaceState):
+            given["sharing"] = {client_key(self._text(name)): level for name, level in value.sharing.items()}
+        elif isinstance(value, Vault):
+            given["path"] = self._pseudonyms.secret(value.path)
+        elif isinstance(value, Selection):
+            given["text_sha256"] = self._selected(value.text_sha256)
+        elif isinstance(value, Raised):
+            given = {
+                "type": value.type,
+                "message": self._sentence(value.message),
+                "hint": self._sentence(value.hint),
+                "details": self._json(value.details),
+            }
+        elif isinstance(value, KeptFailure):
+            given["message"] = self._sentence(value.message)
+        elif isinstance(value, KeptVersion):
+            kept: Kept = msgspec.json.decode(value.note, type=Kept)
+            given["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
+        plain = _PLAIN.get(type(value), frozenset()) | given.keys()
+        hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
+        return replace(value, **hidden, **given)
+
+    def _note(self, kept: KeptNote) -> KeptNote:
+        text = self._renamed_blob(kept.text, partial(redacted_markdown, self._text))
+        if text is None:
+            raise NotRecorded("The text of a note is not kept")
+        return KeptNote(
+            id=self.value(kept.id),
+            stat=replace(kept.stat, device=0, inode=0),
+            birth_ns=kept.birth_ns,
+            sha256=self._pseudonyms.digest(kept.sha256),
+            text=text,
+            warnings=tuple(map(self._sentence, kept.warnings)),
+        )
+
+    def _sentence(self, text: str) -> str:
+        return self._pseudonyms.secret(text) if text else text
+
+    def _json(self, value: Any) -> Any:
+        """JSON whose keys are ours."""
+        if isinstance(value, dict):
+            return {key: self._json(each) for key, each in value.items()}
+        return [self._json(each) for each in value] if isinstance(value, list) else self.value(value)
+
+    # -- blobs --
+
+    def _renamed_blob(self, name: str, redacted: Callable[[str], str]) -> str | None:
+        """The name of a blob's redacted text; None where the blob is not kept."""
+        if name not in self._renamed:
+            try:
+                content = self._blob(name)
+            except LogDamaged:
+                content = None
+            self._renamed[name] = self._keep(redacted(content.decode()).encode()) if content is not None else None
+        return self._renamed[name]
+
+    def _keep(self, content: bytes) -> str:
+        return self._store.keep(content, sha256(content).hexdigest())
+
+
+def redacted_markdown(text: Callable[[str], str], note: str) -> str:
+    """The pseudonym of a whole note, in which the tools still find what front matter tells them."""
+    body = split_front_matter(note).body_offset
+    parts = _KEYS.split(note[:body])
+    parts[::2] = map(text, parts[::2])
+    return "".join(parts) + text(note[body:])
+
+
+class _Result(msgspec.Struct):
+    success: bool
+    code: str | None = None
+
+
+def _outcome(result: bytes) -> tuple[bool, str | None]:
+    found = msgspec.json.decode(result, type=_Result)
+    return found.success, found.code
+
+
+def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, str]:
+    """Those that are words of ours or times."""
+    properties = TOOLS[tool].input_schema["properties"] if tool in TOOLS else {}
+    return {
+        name: value
+        for name, value in arguments.items()
+        if isinstance(value, str)
+        and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+    }
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        datetime.fromisoformat(value)
+    except (ValueError, TypeError):
+        return False
+    return True

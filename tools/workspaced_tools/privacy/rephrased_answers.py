@@ -1,0 +1,75 @@
+"""Answers for a tool that asks a little otherwise than it did, and what it asked then."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import NotRecorded
+from ..ports.prompts import LinkTarget
+from ..recording.tape import Exchange, question_json
+from ..replay.call_replay import Answers, Notes, answer_of, raise_or_give
+
+_ITEMWISE: Final = frozenset({"read", "names", "link_targets"})
+"""Questions whose last part is a list, answered by one of equal length."""
+_NO_TARGET: Final = msgspec.json.encode(LinkTarget(None))
+_RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class Rephrased(Answers):
+    """As `Answers`; but a question that nobody asked gets the answer of the one like it.
+
+    That is, for lists, each item's own answer, whatever the order; else that of the question to the same method
+    which was asked as many times before.
+    """
+
+    def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
+        super().__init__((), notes)
+        self.asked: list[Exchange] = []
+        """What was asked of this, and answered: from here on a recording of the call."""
+        self._notes = notes
+        self._same: dict[tuple[str, bytes], list[Exchange]] = {}
+        self._alike: dict[str, list[Exchange]] = {}
+        self._items: dict[tuple[str, bytes, bytes], bytes] = {}
+        for exchange in asked:
+            self._same.setdefault((exchange.ask, bytes(exchange.question)), []).append(exchange)
+            self._alike.setdefault(exchange.ask, []).append(exchange)
+            if exchange.ask in _ITEMWISE and exchange.raised is None:
+                self._take_items(exchange)
+
+    def to(self, name: str, *question: Any) -> Any:
+        exchange = self._found(name, question_json(question))
+        self.asked.append(exchange)
+        return raise_or_give(answer_of(exchange, self._notes))
+
+    def _found(self, name: str, question: bytes) -> Exchange:
+        left = self._same.get((name, question))
+        if left is not None:
+            return left.pop(0) if len(left) > 1 else left[0]
+        alike = self._alike.get(name)
+        if alike is None:
+            raise NotRecorded(f"The call asked for no {name}", hint="The tool reads something else.")
+        if name in _ITEMWISE:
+            return Exchange(name, msgspec.Raw(question), self._item_answers(name, question))
+        asked = sum(exchange.ask == name for exchange in self.asked)
+        return replace(alike[min(asked, len(alike) - 1)], question=msgspec.Raw(question))
+
+    def _take_items(self, exchange: Exchange) -> None:
+        about, items = _about_and_items(bytes(exchange.question))
+        for item, answer in zip(items, _RAWS.decode(exchange.answer), strict=True):
+            self._items.setdefault((exchange.ask, about, item), bytes(answer))
+
+    def _item_answers(self, name: str, question: bytes) -> msgspec.Raw:
+        about, items = _about_and_items(question)
+        answers = [self._items.get((name, about, item)) for item in items]
+        if name == "link_targets":
+            answers = [answer or _NO_TARGET for answer in answers]
+        if None in answers:
+            raise NotRecorded(f"The call asked for no such {name}", hint="The tool reads something else.")
+        return msgspec.Raw(b"[" + b",".join(answer for answer in answers if answer is not None) + b"]")
+
+
+def _about_and_items(question: bytes) -> tuple[bytes, list[bytes]]:
+    *about, items = _RAWS.decode(question)
+    return b",".join(map(bytes, about)), [bytes(item) for item in _RAWS.decode(items)]

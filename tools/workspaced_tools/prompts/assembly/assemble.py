@@ -1,0 +1,355 @@
+"""A prompt from a conversation and from what was read for it: a pure function.
+
+Five layers, from most to least stable: what the runtime says of itself; the context library; this turn's context;
+the history without context; the user's words. The first two are the system message, the third and the last one
+user message, and the answers of tools follow it. Which of them a prompt has depends on its pipeline. Nothing here
+reads a file, a clock, a locale, or sets' order: the log and its blobs give any prompt again, to the byte.
+
+`LibraryEntry.tokens` are seed tokens, so that one estimator counts a whole prompt.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, library_of, turn_of
+from workspaced_events.schema.catalogue import Attachment, LibraryEntry
+
+from ...errors import ArgumentInvalid
+from ..model import blocks as b
+from ..model.pipelines import PARTS
+from ..model.token_estimator import Estimator, seed_tokens
+from ..model.turn_window import begins, nothing_of
+from ..model.types import (
+    ENVELOPE_VERSION,
+    LAYERS,
+    TURN_VERSION,
+    Artifact,
+    Assembled,
+    Block,
+    ChatMessage,
+    Envelope,
+    Layer,
+    LayerId,
+    ManifestEntry,
+    Rebased,
+    Texts,
+    Turn,
+)
+from ..sources.turn_numbering import numbered
+from .budget import Fitted, Parts, fit
+from .history import Past, continuation_of, history_of
+from .instructions import add_system, add_words
+from .layers import Sheet, Thing, digests_of, joined, reuse_of
+from .library import Attached, Shelf, attached_to, latest_first, promoted, rebase_reason, refreshed
+from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
+from .turn_layer import Drawn, Payload, payload_of
+
+RebaseReason = Literal["replaced", "budget", "asked"]
+NO_TEXT: Final = "NO_TEXT"
+"""Given as bytes, which only images may be."""
+SUMMARY_ID: Final = "summary"
+NOTHING_SAID: Final = Past((), ())
+
+
+def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
+    """The prompt up to `turn.message`.
+
+    What the conversation's library becomes where it is rebased, this prompt already has.
+
+    Raises:
+        ArgumentInvalid: the turn is none of this conversation; or, of a compression, there is nothing to sum up.
+        BudgetExceeded: it cannot be made to fit.
+        NotRecorded: of `texts`.
+        LogDamaged: a text that is said to be a search is none.
+    """
+    if turn.version != TURN_VERSION or turn.conversation != conversation.id:
+        raise ArgumentInvalid(
+            f"Expected inputs of version {TURN_VERSION} for the conversation {conversation.id!r}, got version "
+            f"{turn.version} for {turn.conversation!r}.",
+            hint="Acquire them for this conversation.",
+        )
+    if turn.message not in conversation.messages:
+        raise ArgumentInvalid(
+            f"The conversation {conversation.id!r} has no message {turn.message!r}.",
+            hint="It may have been removed: name one that is there.",
+        )
+    prompt = _Prompt(conversation, turn, texts)
+    if not (prompt.parts.turn or prompt.past.messages or prompt.past.summary):
+        raise ArgumentInvalid(
+            f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
+            hint="Name the last message of a turn.",
+        )
+    return prompt.assembled()
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """What of all that might be in a prompt is."""
+
+    library: tuple[LibraryEntry, ...]
+    reason: RebaseReason | None
+    """Why the library is not the conversation's."""
+    attached: Attached
+    payload: Payload
+    history: tuple[ChatMessage, ...]
+    entries: tuple[ManifestEntry, ...]
+    """What of the history was shortened or left out for it."""
+    elided_until: MessageId | None
+    estimate: int
+
+
+class _Prompt:
+    """A prompt in the making."""
+
+    def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
+        self.conversation, self.turn, self.texts = conversation, turn, texts
+        self.estimator = Estimator(turn.factor)
+        self.pipeline = turn.policy.pipeline
+        self.parts = PARTS[self.pipeline]
+        self.start = turn_of(conversation, turn.message)
+        self.base = library_of(conversation, self.start) if self.parts.library else ()
+        self.shelf = Shelf(texts)
+        self.artifacts = tuple(map(_readable, turn.artifacts))
+        self.numbers = numbered(self.artifacts, texts)
+        self.past = self._past()
+        self.rest = NOTHING_SAID
+        if self.parts.turn:
+            self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
+        tools = conversation.settings.tools_sha256
+        self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
+        self.tool_tokens = self.estimator.calibrated(self.tool_seed)
+
+    def assembled(self) -> Assembled:
+        system, query = self._system(), self._query()
+        chosen = self._chosen(system, query)
+        sheets: dict[LayerId, Sheet] = {
+            "L1_SYSTEM": system,
+            "L2_PREVIOUS": self._library(chosen),
+            "L3_TURN": chosen.payload.sheet,
+            "L4_STRIP": self._history(chosen),
+            "L5_USER": query,
+        }
+        rebased = self._rebased(chosen)
+        entries: tuple[LibraryEntry, ...] = ()
+        if self.parts.library:
+            known = (*chosen.library, *self._later_entries())
+            entries = promoted(chosen.attached.items, known, self.shelf, self.start)
+        shelved = (*entries, *rebased.library) if rebased is not None else entries
+        blocks = dict.fromkeys(entry.block_sha256 for entry in shelved if entry.block_sha256 in self.shelf.blocks)
+        lost = len(self.base) - len(chosen.library) if chosen.reason == "budget" else 0
+        return Assembled(
+            envelope=self._envelope(sheets, chosen, rebased=rebased is not None),
+            promoted=entries,
+            blocks=tuple(self.shelf.blocks[sha256] for sha256 in blocks),
+            seed_estimate=sum(sheet.seed for sheet in sheets.values()) + self.tool_seed,
+            prefix_tokens=system.tokens + sheets["L2_PREVIOUS"].tokens,
+            elided=len(chosen.entries) + lost,
+            elided_until=chosen.elided_until if self.pipeline == "chat" else None,
+            rebased=rebased,
+        )
+
+    def _past(self) -> Past:
+        if not self.parts.history:
+            return Past((), nothing_of(self.conversation, self.turn.message, "pipeline"))
+        return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
+
+    def _chosen(self, system: Sheet, query: Sheet) -> _Chosen:
+        """The library and history that fit; again where the library had to lose what the turn refers to."""
+        library, attached = self.base, attached_to(self.artifacts, self.base)
+        reason: RebaseReason | None = rebase_reason(self.turn, attached.items, library)
+        if reason is not None:
+            library = refreshed(library, attached.items, self.shelf)
+            attached = attached_to(self.artifacts, library)
+        history, entries, until = self.past.messages, list[ManifestEntry](), None
+        while True:
+            payload = self._payload(attached, query)
+            fixed = system.tokens + payload.sheet.tokens + query.tokens + self.tool_tokens
+            fitted = self._fitted(fixed, system.tokens, library, history, attached)
+            history, until = fitted.history, fitted.elided_until or until
+            entries += (entry for entry in fitted.entries if entry.layer != "L2_PREVIOUS")
+            if fitted.library is not None:
+                reason, kept = "budget", {entry.id for entry in fitted.library}
+                library = tuple(entry for entry in library if entry.id in kept)
+                if any(item.how != "new" and item.artifact.id not in kept for item in attached.items):
+                    attached = attached_to(self.artifacts, library)
+                    continue
+            return _Chosen(library, reason, attached, payload, history, tuple(entries), until, fitted.estimate)
+
+    def _later_entries(self) -> tuple[LibraryEntry, ...]:
+        """What this turn, when it was assembled before, and those after it have put into the library already."""
+        earlier = {entry.id for entry in self.base}
+        return tuple(entry for entry in self.conversation.library if entry.id not in earlier)
+
+    def _rebased(self, chosen: _Chosen) -> Rebased | None:
+        if chosen.reason is None or chosen.library == self.base:
+            return None
+        return Rebased(chosen.reason, (*chosen.library, *self._later_entries()))
+
+    def _envelope(self, sheets: Mapping[LayerId, Sheet], chosen: _Chosen, *, rebased: bool) -> Envelope:
+        texts = {name: joined(sheets[name].segments) for name in LAYERS}
+        digests = digests_of(texts)
+        hashes = digests.hashes
+        blocks = [entry.block_sha256 for entry in chosen.library]
+        reuse = reuse_of(self.conversation, self.turn.message, sheets, hashes, blocks, self.pipeline)
+        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=rebased)
+        summary = self.estimator.tokens(self.past.summary or "")
+        settings = self.conversation.settings
+        manifest = manifest_of(
+            self.turn,
+            sheets,
+            digests,
+            reuse,
+            self.tool_tokens,
+            settings.context_window - settings.output_reserve,
+            (*warnings, *summary_warning(summary, self.turn.policy)),
+        )
+        assert manifest.estimate == chosen.estimate, "what was fitted is what is sent"
+        layers = tuple(
+            Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(sheets[name].segments))
+            for name in LAYERS
+        )
+        return Envelope(
+            version=ENVELOPE_VERSION,
+            conversation_id=self.conversation.id,
+            message_id=self.turn.message,
+            layers=layers,
+            messages=self._messages(texts, chosen),
+            hashes=hashes,
+            combined_hash=digests.combined,
+            manifest=manifest,
+            cache_hints=cache_hints(sheets, self.tool_tokens),
+            estimate=manifest.estimate,
+        )
+
+    def _messages(self, texts: Mapping[LayerId, str], chosen: _Chosen) -> tuple[ChatMessage, ...]:
+        """System, summary, history, the user's message, and the answers of tools after it."""
+        library = (b.LIBRARY_FRAME, texts["L2_PREVIOUS"]) if texts["L2_PREVIOUS"] else ()
+        system = b.BLANK_LINE.join(filter(None, (texts["L1_SYSTEM"], *library)))
+        summary = b.summary_block(self.past.summary) if self.past.summary is not None else ""
+        messages = [ChatMessage("system", (Block("text", system),))] if system else []
+        messages += [ChatMessage("user", (Block("text", summary),))] if summary else []
+        content = chosen.payload.content(texts["L5_USER"])
+        if not self.parts.turn:
+            return (*messages, *chosen.history, ChatMessage("user", content))
+        if begins(self.conversation.messages[self.start]):
+            own = [ChatMessage("user", content, self.start)] if content else []
+            return (*messages, *chosen.history, *own, *self.rest.messages)
+        return (*messages, *_with_context((*chosen.history, *self.rest.messages), content))
+
+    def _fitted(
+        self,
+        fixed: int,
+        system: int,
+        library: tuple[LibraryEntry, ...],
+        history: tuple[ChatMessage, ...],
+        attached: Attached,
+    ) -> Fitted:
+        summary = self.past.summary
+        settings = self.conversation.settings
+        return fit(
+            Parts(
+                fixed=fixed,
+                library=library,
+                library_frame=self.estimator.tokens(b.LIBRARY_FRAME),
+                history=history,
+                summary_tokens=self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0,
+                system=system,
+                tools=self.tool_tokens,
+            ),
+            settings.context_window - settings.output_reserve,
+            self.turn.policy,
+            self.estimator,
+            latest_first(self.conversation, attached.items, library),
+        )
+
+    # -- the layers --
+
+    def _sheet(self, layer: LayerId) -> Sheet:
+        return Sheet(layer, self.estimator)
+
+    def _system(self) -> Sheet:
+        sheet = self._sheet("L1_SYSTEM")
+        add_system(sheet, self.conversation.settings, self.pipeline, self.texts)
+        return sheet
+
+    def _library(self, chosen: _Chosen) -> Sheet:
+        library = chosen.library
+        sheet = self._sheet("L2_PREVIOUS")
+        for entry in library:
+            block = self.shelf.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
+            sheet.add(Thing(entry.id, entry.kind, "library", revision=entry.revision), block, seed=entry.tokens)
+        if library:
+            sheet.record(Thing("library", "frame", "frame"), seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
+        kept = {entry.id for entry in library}
+        for entry in self.base:
+            if entry.id not in kept:
+                sheet.record(Thing(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
+        if not self.parts.library:
+            for entry in library_of(self.conversation, self.start):
+                sheet.record(Thing(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
+        return sheet
+
+    def _payload(self, attached: Attached, query: Sheet) -> Payload:
+        sheet = self._sheet("L3_TURN")
+        drawn = Drawn(self.shelf, self.texts, self.numbers, self.parts.surroundings)
+        has_words = any(segment.kind == "query" for segment in query.segments)
+        payload = payload_of(sheet, self.turn.provided, attached, drawn, query=has_words)
+        if not self.parts.turn:
+            for pin in self.conversation.pins.values():
+                sheet.record(Thing(pin.id, pin.kind, "pipeline", "dropped"))
+            return payload
+        for message in self.rest.messages:
+            sheet.add_message(message, "tool")
+        sheet.entries += (replace(entry, layer=sheet.layer) for entry in self.rest.dropped)
+        for attachment in self._not_acquired():
+            sheet.record(Thing(attachment.id, attachment.kind, "carrier", "dropped"))
+        return payload
+
+    def _not_acquired(self) -> Iterator[Attachment]:
+        """What is attached to messages that begin no turn: only the context of those that do is read."""
+        ids = list(self.conversation.messages)
+        for name in ids[ids.index(self.start) : ids.index(self.turn.message) + 1]:
+            message = self.conversation.messages[name]
+            if not begins(message):
+                yield from message.attachments
+
+    def _history(self, chosen: _Chosen) -> Sheet:
+        sheet = self._sheet("L4_STRIP")
+        if self.past.summary is not None:
+            sheet.add(Thing(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
+        for message in chosen.history:
+            sheet.add_message(message, "history")
+        sheet.entries += (*self.past.dropped, *chosen.entries)
+        return sheet
+
+    def _query(self) -> Sheet:
+        sheet = self._sheet("L5_USER")
+        message = self.conversation.messages[self.start]
+        words = message if begins(message) else None
+        add_words(sheet, words, self.conversation.settings, self.pipeline, self.texts)
+        return sheet
+
+
+def _readable(artifact: Artifact) -> Artifact:
+    """As it is, but for bytes that are no image: there is no text to show."""
+    if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
+        return artifact
+    return replace(artifact, failed=NO_TEXT)
+
+
+def _with_context(messages: Sequence[ChatMessage], content: tuple[Block, ...]) -> tuple[ChatMessage, ...]:
+    """The messages of a turn that no user's words begin, with the context in the last carrier, after its leading
+    results, or else in a message at the end."""
+    if not content:
+        return tuple(messages)
+    for at in reversed(range(len(messages))):
+        blocks = messages[at].content
+        results = sum(1 for _ in takewhile(lambda block: block.type == "toolResult", blocks))
+        if messages[at].role == "user" and results:
+            carrier = replace(messages[at], content=(*blocks[:results], *content, *blocks[results:]))
+            return (*messages[:at], carrier, *messages[at + 1 :])
+    return (*messages, ChatMessage("user", content))

@@ -1,0 +1,189 @@
+"""Making a prompt fit: what goes first where there is no room for all of it.
+
+Whatever goes costs the provider's cache all that follows it. So it goes rarely, and much at a time: of tools'
+results all that are old; of the history whole rounds, in one step from over the limit down to a part of it (a
+window that slides with every turn costs as much as no cache); of the library the same.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import msgspec
+
+from workspaced_events.ids import MessageId
+from workspaced_events.schema.catalogue import LibraryEntry
+
+from ...errors import BudgetExceeded
+from ..model.token_estimator import Estimator
+from ..model.types import ChatMessage, ManifestEntry, Policy
+from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
+
+SHORTEN: Final = (short_results, short_images)
+"""What is done to old messages before any is left out, in this order."""
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """A prompt in tokens: what is fixed, and what may be made smaller."""
+
+    fixed: int
+    """All that is neither library, history nor summary."""
+    library: tuple[LibraryEntry, ...]
+    """Their `tokens` are seed tokens."""
+    library_frame: int
+    """What a library that is not empty costs besides its entries."""
+    history: tuple[ChatMessage, ...]
+    """As `history_of` gives it."""
+    summary_tokens: int
+    system: int = 0
+    """Of `fixed`, the first layer: so that an error can say it."""
+    tools: int = 0
+    """Of `fixed`, the tools' definitions."""
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """What of the parts goes into the prompt."""
+
+    history: tuple[ChatMessage, ...]
+    library: tuple[LibraryEntry, ...] | None
+    """None: unchanged."""
+    entries: tuple[ManifestEntry, ...]
+    """A record of each thing shortened or left out. They have no tokens: those are not in the prompt."""
+    elided: int
+    """How many these are. What earlier prompts left out is not counted again: `history_of` relies on it."""
+    elided_until: MessageId | None
+    """The last message left out; None where none was."""
+    estimate: int
+
+
+def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]) -> Fitted:
+    """The parts within `limit` tokens.
+
+    Over it, in this order, and no further than it takes: old results of tools, old images, the oldest rounds, the
+    library. Old is what lies before the last `policy.keep_rounds` rounds, which are never touched.
+
+    Args:
+        latest: ids of artifacts, the one that a message referred to last first; others are older than these.
+
+    Raises:
+        BudgetExceeded: what is never touched is too much.
+    """
+    others = parts.fixed + parts.summary_tokens
+    beside = others + _library_tokens(parts, parts.library, estimator)
+    history = _fit_history(parts.history, limit - beside, policy.slide_to * limit - beside, policy, estimator)
+    entries, until, estimate = history.entries, history.elided_until, beside + history.tokens
+    if estimate <= limit:
+        return Fitted(history.messages, None, entries, len(entries), until, estimate)
+    used = others + history.tokens
+    if used > limit:
+        raise _exceeded(parts, limit, history.tokens, beside - others)
+    library, without = _newest(parts, limit - used, limit, policy, estimator, latest)
+    entries += without
+    estimate = used + _library_tokens(parts, library, estimator)
+    return Fitted(history.messages, library, entries, len(entries), until, estimate)
+
+
+# -- the history --
+
+
+class _History(NamedTuple):
+    messages: tuple[ChatMessage, ...]
+    tokens: int
+    entries: tuple[ManifestEntry, ...] = ()
+    elided_until: MessageId | None = None
+
+
+def _fit_history(
+    whole: tuple[ChatMessage, ...], room: float, low: float, policy: Policy, estimator: Estimator
+) -> _History:
+    """The history within `room` tokens if its old part can be that small; rounds go until it is within `low`."""
+    history, old = whole, last_rounds(whole, policy.keep_rounds)
+    sizes = _sizes(history, estimator)
+    for shorten in SHORTEN:
+        if sum(sizes) > room:
+            history = (*map(shorten, history[:old]), *history[old:])
+            sizes = _sizes(history, estimator)
+    gone = _rounds_to_leave_out(history[:old], sizes, low) if sum(sizes) > room else 0
+    kept, unpaired = paired(history[gone:])
+    entries = (
+        *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
+        *shortenings(whole[gone:], history[gone:]),
+        *unpaired,
+    )
+    return _History(kept, sum(_sizes(kept, estimator)), entries, history[gone - 1].id if gone else None)
+
+
+def _rounds_to_leave_out(old: Sequence[ChatMessage], sizes: Sequence[int], low: float) -> int:
+    """How many of the `old` messages go, in whole rounds, so that not more than `low` of all `sizes` is left."""
+    left = sum(sizes)
+    starts = [*rounds(old), len(old)]
+    for start, end in pairwise(starts):
+        if left <= low:
+            return start
+        left -= sum(sizes[start:end])
+    return len(old)
+
+
+def _left_out(message: ChatMessage, tokens: int) -> ManifestEntry:
+    return ManifestEntry("L4_STRIP", str(message.id), "message", "dropped", "budget", detail=f"{tokens} tokens")
+
+
+def _sizes(history: Iterable[ChatMessage], estimator: Estimator) -> list[int]:
+    return [estimator.message_tokens(message) for message in history]
+
+
+# -- the library --
+
+
+def _library_tokens(parts: Parts, library: Sequence[LibraryEntry], estimator: Estimator) -> int:
+    if not library:
+        return 0
+    return parts.library_frame + sum(estimator.calibrated(entry.tokens) for entry in library)
+
+
+def _newest(
+    parts: Parts, room: int, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]
+) -> tuple[tuple[LibraryEntry, ...], tuple[ManifestEntry, ...]]:
+    """The entries that were referred to last, in the library's order, and a record of each other one.
+
+    They come to a part of the limit, or else of the `room` that there is: the next turn needs some as well.
+    """
+    most = policy.slide_to * (limit if policy.slide_to * limit <= room else room)
+    age = {name: at for at, name in enumerate(latest)}
+    newest_first = parts.library[::-1]
+    kept: set[str] = set()
+    tokens = parts.library_frame
+    for entry in sorted(newest_first, key=lambda entry: age.get(entry.id, len(age))):
+        size = estimator.calibrated(entry.tokens)
+        if tokens + size <= most:
+            kept.add(entry.id)
+            tokens += size
+    without = tuple(
+        ManifestEntry("L2_PREVIOUS", entry.id, entry.kind, "dropped", "budget", revision=entry.revision)
+        for entry in parts.library
+        if entry.id not in kept
+    )
+    return tuple(entry for entry in parts.library if entry.id in kept), without
+
+
+# -- no room --
+
+
+def _exceeded(parts: Parts, limit: int, history: int, library: int) -> BudgetExceeded:
+    needed = {
+        "system": parts.system,
+        "tools": parts.tools,
+        "turn": parts.fixed - parts.system - parts.tools,
+        "summary": parts.summary_tokens,
+        "history": history,
+    }
+    total = sum(needed.values())
+    parted = ", ".join(f"{name} {tokens}" for name, tokens in needed.items() if tokens)
+    return BudgetExceeded(
+        f"The prompt needs at least {total} tokens without its library and may have {limit}: {parted}.",
+        hint="Nothing more can be left out: shorten the largest of these, or give the model a larger window.",
+        needed=total,
+        limit=limit,
+        library=library,
+        **needed,
+    )

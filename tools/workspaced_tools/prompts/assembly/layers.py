@@ -1,0 +1,217 @@
+"""Layers in the making: texts in their order, a record of each thing, and the hashes that tell what stayed.
+
+`reuse_of` compares a prompt's layers with those of the prompt before in the same pipeline. A provider serves from
+its cache what begins with the same bytes, so a layer counts only where all before it stayed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Final
+
+import msgspec
+
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.schema.catalogue import LayerHashes, Pipeline
+
+from ..model.blocks import BLANK_LINE, trimmed
+from ..model.pipelines import PARTS
+from ..model.token_estimator import Estimator, seed_tokens
+from ..model.types import LAYERS, Block, ChatMessage, LayerId, ManifestEntry, Segment, State
+
+_BREAK: Final = BLANK_LINE.encode()
+_SEEDS: Final = Estimator(1.0)
+"""Counts without calibration."""
+
+
+def sha256_hex(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def byte_count(text: str) -> int:
+    """Of its UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """What the manifest says of something, but for its size."""
+
+    id: str
+    kind: str
+    why: str
+    state: State = "full"
+    revision: str | None = None
+    detail: str | None = None
+
+
+class Sheet:
+    """A layer in the making.
+
+    Attributes:
+        segments: what its text is made of, none of them empty.
+        entries: what the manifest says of it; their tokens are the layer's.
+        seed: its tokens before calibration.
+    """
+
+    def __init__(self, layer: LayerId, estimator: Estimator) -> None:
+        self.layer = layer
+        self.segments: list[Segment] = []
+        self.entries: list[ManifestEntry] = []
+        self.seed = 0
+        self._estimator = estimator
+
+    @property
+    def tokens(self) -> int:
+        return sum(entry.tokens for entry in self.entries)
+
+    def add(self, thing: Thing, text: str, *, seed: int | None = None, segment: str = "") -> None:
+        """A thing and its trimmed text; where that is empty nothing stands in the layer.
+
+        `seed`: its tokens, where they are known. `segment`: the segment's kind, where it is not the thing's.
+        """
+        text = trimmed(text)
+        if not text:
+            self.record(msgspec.structs.replace(thing, state="empty"))
+            return
+        seed = seed_tokens(text) if seed is None else seed
+        tokens = self.record(thing, seed, byte_count(text))
+        self.segments.append(Segment(thing.id, segment or thing.kind, text, tokens))
+
+    def add_message(self, message: ChatMessage, why: str) -> None:
+        text = message_text(message)
+        self.add(Thing(message.id or "", "message", why), text, seed=_SEEDS.message_tokens(message))
+
+    def record(self, thing: Thing, seed: int = 0, size: int = 0) -> int:
+        """A thing whose text is in no segment of its own; `size` in bytes. Returns its tokens."""
+        tokens = self._estimator.calibrated(seed)
+        self.seed += seed
+        self.entries.append(
+            ManifestEntry(
+                layer=self.layer,
+                id=thing.id,
+                kind=thing.kind,
+                state=thing.state,
+                why=thing.why,
+                tokens=tokens,
+                bytes=size,
+                revision=thing.revision,
+                detail=thing.detail,
+            )
+        )
+        return tokens
+
+
+class Digests(msgspec.Struct, frozen=True):
+    hashes: LayerHashes
+    combined: str
+    """Of the texts of the layers that are not empty, joined by a blank line."""
+    sizes: Mapping[LayerId, int]
+    """Of each layer's text, in bytes."""
+
+
+def digests_of(texts: Mapping[LayerId, str]) -> Digests:
+    """The hashes of the layers' texts. Each is encoded once and hashed whole: they may be megabytes."""
+    combined, between = hashlib.sha256(), b""
+    hashes, sizes = [], {}
+    for name in LAYERS:
+        text = texts[name].encode()
+        hashes.append(hashlib.sha256(text).hexdigest())
+        sizes[name] = len(text)
+        if text:
+            combined.update(between)
+            combined.update(text)
+            between = _BREAK
+    return Digests(LayerHashes(*hashes), combined.hexdigest(), sizes)
+
+
+def joined(segments: Iterable[Segment]) -> str:
+    return BLANK_LINE.join(segment.text for segment in segments)
+
+
+def message_text(message: ChatMessage) -> str:
+    """A message as its layer's text has it: all that the model is sent of it."""
+    return BLANK_LINE.join((f"[{message.role}]", *map(_block_text, message.content)))
+
+
+def _block_text(block: Block) -> str:
+    if block.type == "text":
+        return block.text or ""
+    words = [block.type, block.name, block.id, block.media_type, block.blob, block.signature]
+    head = " ".join(word for word in words if word) + (" error" if block.is_error else "")
+    return f"[{head}]\n{block.text}" if block.text else f"[{head}]"
+
+
+# -- what stayed --
+
+
+class Reuse(msgspec.Struct, frozen=True):
+    """What a prompt repeats of the last one of its pipeline."""
+
+    stable: Mapping[LayerId, bool]
+    blocks: int = 0
+    """So many of the library's blocks can be served from a cache."""
+    fresh: Mapping[LayerId, frozenset[MessageId]] = {}
+    """Of each other layer that can be: the messages in it that came since."""
+
+    def serves(self, entry: ManifestEntry, place: int) -> bool:
+        """Whether a cache can serve the thing of this entry, the one at `place` in its layer."""
+        if entry.tokens == 0:
+            return False
+        if entry.layer == "L2_PREVIOUS":
+            return place < self.blocks or (self.blocks > 0 and entry.kind == "frame")
+        fresh = self.fresh.get(entry.layer)
+        return fresh is not None and not (entry.kind == "message" and entry.id in fresh)
+
+
+def reuse_of(
+    conversation: Conversation,
+    message: MessageId,
+    sheets: Mapping[LayerId, Sheet],
+    hashes: LayerHashes,
+    blocks: Sequence[str],
+    pipeline: Pipeline = "chat",
+) -> Reuse:
+    """Against the last prompt of that pipeline. `blocks`: the library's, by their sha256.
+
+    A message is in the history as its words alone, so a turn that was sent with its context is not served anew;
+    a compression had it in the history already.
+    """
+    last = conversation.last_prompt(pipeline)
+    if last is None:
+        return Reuse(dict.fromkeys(LAYERS, False))
+    turn, later = _since(conversation, last.message)
+    if not PARTS[pipeline].turn:
+        turn = later
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(blocks, last.library, strict=False)))
+    stable: dict[LayerId, bool] = {
+        "L1_SYSTEM": hashes.L1_SYSTEM == last.hashes.L1_SYSTEM,
+        "L2_PREVIOUS": common == len(last.library),
+        "L3_TURN": _hash_without(sheets["L3_TURN"], later) == last.hashes.L3_TURN,
+        "L4_STRIP": _hash_without(sheets["L4_STRIP"], turn) == last.hashes.L4_STRIP,
+        "L5_USER": hashes.L5_USER == last.hashes.L5_USER,
+    }
+    fresh: dict[LayerId, frozenset[MessageId]] = {}
+    if stable["L1_SYSTEM"]:
+        fresh["L1_SYSTEM"] = frozenset()
+        if stable["L4_STRIP"] and common == len(last.library) == len(blocks):
+            fresh["L4_STRIP"] = turn
+            same_turn = message in turn and turn_of(conversation, message) == turn_of(conversation, last.message)
+            if same_turn and stable["L3_TURN"] and stable["L5_USER"]:
+                fresh |= {"L3_TURN": later, "L5_USER": frozenset()}
+    return Reuse(stable, common if stable["L1_SYSTEM"] else 0, fresh)
+
+
+def _since(conversation: Conversation, message: MessageId) -> tuple[frozenset[MessageId], frozenset[MessageId]]:
+    """The messages from the turn of `message` on, and those after it; none where it was removed."""
+    ids = list(conversation.messages)
+    if message not in conversation.messages:
+        return frozenset(), frozenset()
+    start = ids.index(turn_of(conversation, message))
+    return frozenset(ids[start:]), frozenset(ids[ids.index(message) + 1 :])
+
+
+def _hash_without(sheet: Sheet, messages: frozenset[MessageId]) -> str:
+    return sha256_hex(
+        joined(each for each in sheet.segments if not (each.kind == "message" and each.id in messages))
+    )

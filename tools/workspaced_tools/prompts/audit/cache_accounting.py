@@ -1,0 +1,287 @@
+"""What became of the provider's cache: for each prompt what could be served from it, what was, and why not all.
+
+Everything is told from the log. A prompt's prefix is lost only where the log says why: the settings, a rebase, a
+message that went. Where nothing is to blame the provider dropped it.
+
+Token counts of what was sent are estimates (estimate.py); what was served is the provider's own count.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+import msgspec
+
+from workspaced_events.projections.conversations import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
+from workspaced_events.schema.catalogue import Pipeline
+
+from ..model.token_estimator import Estimator
+from ..model.types import ChatMessage, Envelope, LayerId
+
+HIT_SHARE: Final = 0.5
+"""A prompt is a hit where at least this part of what it could repeat was served: counts are estimates, and caches
+keep whole blocks only."""
+CACHED_TOKENS_MIN: Final = 1_024
+"""Shorter prefixes hosted providers do not keep."""
+STATUS_CONVERSATIONS_MAX: Final = 10
+
+FIRST: Final = "first prompt"
+OTHER_PIPELINE: Final = "another pipeline"
+SETTINGS: Final = "L1 changed: settings"
+UNEXPLAINED: Final = "L1 changed: no cause in the log"
+MODEL_OR_TOOLS: Final = "settings changed"
+REBASED: Final = "library rebased: "
+REMOVED: Final = "library lost a removed message's notes"
+GREW: Final = "library grew"
+ELIDED: Final = "history elided: budget"
+REPLACED: Final = "message replaced"
+MESSAGE_REMOVED: Final = "message removed"
+NOT_REPORTED: Final = "not reported"
+TOO_SHORT: Final = "too short for a cache"
+EVICTED: Final = "provider evicted"
+
+_BEHIND_THE_PREFIX: Final = frozenset({None, GREW, ELIDED, REPLACED, MESSAGE_REMOVED})
+"""With these the first two layers begin as they did: where not even those were served, they are not to blame."""
+
+Outcome = Literal["hit", "miss", "unknown"]
+
+
+class Accounted(msgspec.Struct, frozen=True, rename="camel"):
+    """One prompt and the provider's cache."""
+
+    seq: int
+    message: str
+    outcome: Outcome
+    cause: str | None
+    """What changed since the prompt before, or else why nothing was served; None: nothing changed."""
+    estimate: int
+    expected: int
+    """At least so many tokens are as they were in the prompt before."""
+    input_tokens: int | None
+    cached_tokens: int | None
+    pipeline: Pipeline = "chat"
+
+
+class Summed(msgspec.Struct, frozen=True, rename="camel"):
+    """The prompts of one conversation together."""
+
+    prompts: int
+    hits: int
+    misses: int
+    not_reported: int
+    input_tokens: int
+    cached_tokens: int
+    causes: dict[str, int]
+    """Of the misses."""
+
+
+def account(conversation: Conversation, history_tokens: Mapping[int, int] | None = None) -> tuple[Accounted, ...]:
+    """Every prompt that the conversation remembers, in order, each held against the one before of its pipeline.
+
+    Where a pipeline's are all that it can hold, the first of them is left out: nothing is known of the one before.
+
+    Args:
+        history_tokens: those of the fourth layer by the prompt's sequence, as far as they are known; they are in
+            no event, only in the manifest.
+    """
+    counts = Counter(each.pipeline for each in conversation.prompts)
+    last: dict[Pipeline, Prompt] = {}
+    found = []
+    for prompt in conversation.prompts:
+        before = last.get(prompt.pipeline)
+        if before is not None or counts[prompt.pipeline] < PROMPTS_MAX:
+            found.append(_accounted(conversation, before, prompt, history_tokens or {}))
+        last[prompt.pipeline] = prompt
+    return tuple(found)
+
+
+def _accounted(
+    conversation: Conversation, before: Prompt | None, prompt: Prompt, history_tokens: Mapping[int, int]
+) -> Accounted:
+    cause = cause_of(conversation, before, prompt)
+    expected = 0 if before is None else kept_tokens(conversation, before, prompt, history_tokens)
+    possible = 0 if before is None else max(before.prefix_tokens, expected)
+    outcome: Outcome = "unknown"
+    if prompt.cached_tokens is None:
+        cause = cause or NOT_REPORTED
+    elif prompt.cached_tokens and prompt.cached_tokens >= HIT_SHARE * possible:
+        outcome = "hit"
+    else:
+        outcome = "miss"
+        if cause in _BEHIND_THE_PREFIX:
+            cause = TOO_SHORT if possible < CACHED_TOKENS_MIN else EVICTED
+    return Accounted(
+        prompt.seq,
+        prompt.message,
+        outcome,
+        cause,
+        prompt.estimate,
+        expected,
+        prompt.input_tokens,
+        prompt.cached_tokens,
+        prompt.pipeline,
+    )
+
+
+def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> str | None:
+    """What of `prompt` differs from `before`, by the log: of several things the one that stands first in a prompt.
+    Both are of one pipeline.
+
+    What follows from any further message is no difference.
+    """
+    if before is None:
+        return FIRST
+    if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
+        return SETTINGS if conversation.settings.seq > before.seq else UNEXPLAINED
+    if before.seq < conversation.settings.seq < prompt.seq:
+        return MODEL_OR_TOOLS
+    if prompt.blocks_kept < before.blocks:
+        reasons = [each.reason for each in conversation.rebases if before.seq < each.seq < prompt.seq]
+        return f"{REBASED}{reasons[-1]}" if reasons else REMOVED
+    if prompt.blocks > before.blocks:
+        return GREW
+    if prompt.elided > before.elided:
+        return ELIDED
+    return _message_cause(conversation, before, prompt)
+
+
+def _message_cause(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
+    if before.message not in conversation.messages:
+        return MESSAGE_REMOVED if prompt.message in conversation.messages else None
+    for message in conversation.messages.values():
+        if before.seq < message.seq < prompt.seq:
+            return REPLACED
+        if message.id == before.message:
+            break
+    return None
+
+
+def kept_tokens(
+    conversation: Conversation, before: Prompt, prompt: Prompt, history_tokens: Mapping[int, int]
+) -> int:
+    """At least so many tokens at the beginning of `prompt` are those of `before`; as far as the log tells."""
+    if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
+        return 0
+    if prompt.blocks_kept < before.blocks:
+        factor = prompt.estimate / prompt.seed_estimate if prompt.seed_estimate else 1.0
+        return max(0, prompt.prefix_tokens - round(factor * prompt.tokens_not_kept))
+    if prompt.blocks > before.blocks or prompt.elided > before.elided:
+        return before.prefix_tokens
+    if _message_cause(conversation, before, prompt) is not None:
+        return before.prefix_tokens
+    return _goes_on(conversation, before, prompt) or before.prefix_tokens + history_tokens.get(before.seq, 0)
+
+
+def _goes_on(conversation: Conversation, before: Prompt, prompt: Prompt) -> int:
+    """The whole of `before`, where `prompt` goes on with its turn; else 0."""
+    if not {before.message, prompt.message} <= conversation.messages.keys():
+        return 0
+    same_turn = turn_of(conversation, before.message) == turn_of(conversation, prompt.message)
+    return before.estimate if same_turn and before.hashes.L5_USER == prompt.hashes.L5_USER else 0
+
+
+# -- together --
+
+
+def summed(prompts: Sequence[Accounted]) -> Summed:
+    """Hits and misses, and how often each cause was to blame for a miss."""
+    outcomes = Counter(each.outcome for each in prompts)
+    return Summed(
+        prompts=len(prompts),
+        hits=outcomes["hit"],
+        misses=outcomes["miss"],
+        not_reported=outcomes["unknown"],
+        input_tokens=sum(each.input_tokens or 0 for each in prompts),
+        cached_tokens=sum(each.cached_tokens or 0 for each in prompts),
+        causes=dict(Counter(each.cause for each in prompts if each.outcome == "miss" and each.cause)),
+    )
+
+
+def conversations_status(conversations: Conversations) -> dict[str, Any]:
+    """What `workspaced/status` says of them: the latest ones, the one spoken of last first."""
+    latest = list(conversations.by_id.values())[: -STATUS_CONVERSATIONS_MAX - 1 : -1]
+    return {
+        "count": len(conversations.by_id),
+        "latest": [
+            {
+                "id": each.id,
+                "provider": each.settings.provider,
+                "model": each.settings.model,
+                "messages": len(each.messages),
+                "ended": each.ended,
+                "cache": msgspec.to_builtins(summed(account(each))),
+            }
+            for each in latest
+        ],
+    }
+
+
+# -- two prompts held against each other --
+
+
+SENT: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L2_PREVIOUS", "L4_STRIP", "L3_TURN", "L5_USER")
+"""The layers in the order in which a prompt has them."""
+
+
+def first_changed(before: Envelope, after: Envelope) -> LayerId | None:
+    """The first layer, as they are sent, that is another one; None: all are the same."""
+    hashes = before.hashes, after.hashes
+    return next((layer for layer in SENT if getattr(hashes[0], layer) != getattr(hashes[1], layer)), None)
+
+
+def causes_of(conversation: Conversation, prompts: Sequence[Prompt], changed: LayerId) -> list[str]:
+    """Why that layer is another one in the last of `prompts` than in the first; they follow each other."""
+    if prompts[0].pipeline != prompts[-1].pipeline:
+        return [OTHER_PIPELINE]
+    same = [each for each in prompts if each.pipeline == prompts[0].pipeline]
+    causes = (cause_of(conversation, *pair) for pair in pairwise(same))
+    return list(dict.fromkeys(each for each in causes if each is not None and _layer_of(each) == changed))
+
+
+def _layer_of(cause: str) -> LayerId | None:
+    """The first layer that is another one where this is the cause."""
+    if cause in (SETTINGS, UNEXPLAINED):
+        return "L1_SYSTEM"
+    if cause in (REMOVED, GREW) or cause.startswith(REBASED):
+        return "L2_PREVIOUS"
+    return "L4_STRIP" if cause in (ELIDED, REPLACED, MESSAGE_REMOVED) else None
+
+
+def common_tokens(before: Envelope, after: Envelope, *, same_tools: bool) -> int:
+    """How many tokens both prompts begin with, as the second one's estimator counts them.
+
+    The tools' definitions come first, so that with others nothing is in common.
+    """
+    if not same_tools:
+        return 0
+    estimator = Estimator(after.manifest.factor)
+    tokens = after.manifest.tool_tokens
+    for one, two in zip(before.messages, after.messages, strict=False):
+        if (one.role, one.content) != (two.role, two.content):
+            return tokens + estimator.tokens(_common_text(one, two))
+        tokens += estimator.message_tokens(two)
+    return tokens
+
+
+def _common_text(one: ChatMessage, two: ChatMessage) -> str:
+    """What two messages begin with."""
+    if one.role != two.role:
+        return ""
+    text = ""
+    for old, new in zip(one.content, two.content, strict=False):
+        if old == new:
+            text += new.text or ""
+            continue
+        if old.type == new.type and (old.id, old.name) == (new.id, new.name):
+            text += _common_start(old.text or "", new.text or "")
+        break
+    return text
+
+
+def _common_start(one: str, two: str) -> str:
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == two[low:middle] else (low, middle - 1)
+    return one[:low]

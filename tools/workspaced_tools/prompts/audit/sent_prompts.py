@@ -1,0 +1,169 @@
+"""Prompts that a log tells of: a list of them, or one whole, made again."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import ConversationId
+from workspaced_events.projections.conversations import Conversation, Conversations, Prompt
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.replay.position import feed_until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, PromptAssembled
+
+from ...errors import NotRecorded
+from ..model.types import Assembled, Manifest
+from .rebuild import Versions, checked, first_difference, manifest_of_prompt, rebuild, texts_in
+
+_IDS_SHOWN_MAX = 10
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A prompt as the log tells of it."""
+
+    event: Event
+    prompt: Prompt
+    """As the conversation remembers it."""
+
+    @property
+    def data(self) -> PromptAssembled:
+        data: PromptAssembled = self.event.data
+        return data
+
+
+class Told(msgspec.Struct, frozen=True):
+    """All conversations at the end of a log, and all prompts of the log."""
+
+    conversations: Conversations
+    prompts: Mapping[ConversationId, Sequence[Sent]]
+    warnings: list[str]
+
+    def conversation(self, name: str) -> Conversation:
+        """The conversation of that id, or the only one whose id begins so.
+
+        Raises:
+            InvalidArgument: there is none, or there are several.
+        """
+        by_id = self.conversations.by_id
+        found = [each for each in by_id.values() if each.id == name]
+        found = found or [each for each in by_id.values() if name and each.id.startswith(name)]
+        if len(found) != 1:
+            among = found or list(by_id.values())
+            ids = ", ".join(each.id for each in among[-_IDS_SHOWN_MAX:]) or "none"
+            what = "There is no conversation" if not found else "Several conversations begin with"
+            raise InvalidArgument(f"{what} {name!r}.", hint=f"The latest: {ids}.")
+        return found[0]
+
+    def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> Sent:
+        """The last prompt for a message, or at all; a chat's before those of other pipelines. Or the one of `seq`.
+
+        Raises:
+            InvalidArgument: there is none.
+        """
+        prompts = self.prompts.get(conversation.id, ())
+        by_rank = sorted(prompts, key=lambda sent: (sent.data.pipeline == "chat", sent.event.seq), reverse=True)
+        for sent in by_rank:
+            if seq in (None, sent.event.seq) and message in (None, sent.data.message):
+                return sent
+        of = f"of sequence {seq} " if seq is not None else f"for the message {message!r} " if message else ""
+        ids = list(dict.fromkeys(sent.data.message for sent in prompts))
+        raise InvalidArgument(
+            f"No prompt {of}of the conversation {conversation.id!r} is in this log.",
+            hint=f"Prompts are there for: {', '.join(ids[-_IDS_SHOWN_MAX:]) or 'none'}.",
+        )
+
+    def between(self, conversation: Conversation, one: Sent, two: Sent) -> list[Prompt]:
+        """The prompts from the earlier one of two to the later one, in order."""
+        first, last = sorted((one.event.seq, two.event.seq))
+        return [each.prompt for each in self.prompts[conversation.id] if first <= each.event.seq <= last]
+
+
+def told(source: Source, progress: Progress | None = None) -> Told:
+    """What a log tells of prompts.
+
+    Raises:
+        LogDamaged, InvalidArgument, OSError: the source cannot be read.
+    """
+    state = source.start
+    prompts: dict[ConversationId, list[Sent]] = {}
+
+    def take(events: list[Event]) -> None:
+        nonlocal state
+        for event in events:
+            state = apply(state, event)
+            data = event.data
+            if isinstance(data, PromptAssembled) and data.conversation in state.conversations.by_id:
+                remembered = state.conversations.by_id[data.conversation].prompts[-1]
+                prompts.setdefault(data.conversation, []).append(Sent(event, remembered))
+
+    warnings = source.feed(take, progress)
+    return Told(state.conversations, prompts, warnings)
+
+
+class Again(msgspec.Struct, frozen=True):
+    """A prompt made again."""
+
+    sent: Sent
+    conversation: Conversation
+    """As it was then."""
+    made: Assembled
+    differs: str | None
+    """What is another thing than was sent; None: it is the same to the byte."""
+
+
+def made_again(source: Source, wanted: Sequence[Sent]) -> list[Again]:
+    """Prompts of a source, made again from the log and its blobs.
+
+    Raises:
+        NotRecorded: what they were made from is not kept.
+        WorkspacedError: of the assembler; or the source cannot be read.
+    """
+    then = _conversations_then(source, wanted)
+    texts = texts_in(source.blob)
+    found = []
+    for sent in wanted:
+        conversation = checked(then[sent.event.seq])
+        made = rebuild(sent.data, conversation, texts)
+        found.append(Again(sent, conversation, made, first_difference(sent.data, made)))
+    return found
+
+
+def manifest_of(source: Source, sent: Sent) -> Manifest:
+    """The manifest as it was made with the prompt.
+
+    Raises:
+        NotRecorded: it is not kept.
+        LogDamaged: what is kept is something else.
+    """
+    return manifest_of_prompt(sent.data.manifest_sha256, texts_in(source.blob))
+
+
+def history_tokens(source: Source, conversation: Conversation) -> dict[int, int]:
+    """The tokens of the fourth layer of each prompt that the conversation remembers, as far as they are kept."""
+    texts, found = texts_in(source.blob), {}
+    for prompt in conversation.prompts:
+        try:
+            manifest = manifest_of_prompt(prompt.manifest_sha256, texts)
+        except NotRecorded:
+            continue
+        found[prompt.seq] = sum(layer.tokens for layer in manifest.layers if layer.id == "L4_STRIP")
+    return found
+
+
+def _conversations_then(source: Source, wanted: Sequence[Sent]) -> dict[int, Conversation | None]:
+    """What their conversations were when the prompts were made, by the prompts' sequences."""
+    by_seq = {sent.event.seq: sent.data for sent in wanted}
+    state, versions = source.start, Versions(source.start.conversations)
+    then: dict[int, Conversation | None] = {}
+
+    def take(events: list[Event]) -> None:
+        nonlocal state
+        for event in events:
+            state = apply(state, event)
+            versions.take(state.conversations)
+            if (data := by_seq.get(event.seq)) is not None:
+                then[event.seq] = versions.at(data.conversation, data.as_of_seq)
+
+    feed_until(source, max(by_seq), take)
+    return then

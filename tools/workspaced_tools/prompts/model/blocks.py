@@ -1,0 +1,107 @@
+"""How each thing in a prompt is written: blocks that their text cannot leave, and the few lines around them.
+
+Identical input gives identical bytes: no clock, no counts, nothing of the machine.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import regex
+
+from .types import Artifact, Provided, Texts
+from .untrusted_text import RESERVED, escape_field, render_block
+
+BLANK_LINE: Final = "\n\n"
+TRIMMED: Final = " \t\r\n"
+"""What is cut off around texts. `str.strip` would cut more than other runtimes do (U+FEFF, U+001C to U+001F)."""
+LIBRARY_HEADING: Final = "## Context Library"
+LIBRARY_SENTENCE: Final = "The following notes are available for reference:"
+LIBRARY_FRAME: Final = f"{LIBRARY_HEADING}{BLANK_LINE}{LIBRARY_SENTENCE}"
+TOOLS_HEADING: Final = "# Additional context:"
+REFERENCES_BEGIN: Final = "Context attached to this message:"
+REFERENCES_END: Final = "Find them in the Context Library in the system prompt above."
+QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
+REPLACES: Final = "This is the current version. The one in the Context Library is out of date."
+"""Stands in a field before the content, where no text of a note can come."""
+
+_TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
+_PINNED: Final = "pinned_context"
+_SUMMARY: Final = "conversation_summary"
+_OURS: Final = RESERVED | {_PINNED, _SUMMARY}
+_TOOL_NAME_CHARS_MAX: Final = 64
+_PATH_KINDS: Final = frozenset({"note", "active_note", "selected_text", "file", "pdf"})
+
+
+def trimmed(text: str) -> str:
+    return text.strip(TRIMMED)
+
+
+def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> str:
+    """An artifact in full. `replaces`: the Context Library holds an older version of it."""
+    name, fields = block_head(artifact)
+    if replaces:
+        fields["replaces_library"] = REPLACES
+    return render_block(name, fields, text)
+
+
+def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
+    """The name of an artifact's block, and its fields."""
+    fields = {"title": artifact.title or artifact.id}
+    fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
+    if artifact.mtime is not None:
+        fields["mtime"] = artifact.mtime
+    name = "note_context" if artifact.kind == "note" else artifact.kind
+    return _tool_name(artifact) if name == "tool_result" else name, fields
+
+
+def _tool_name(artifact: Artifact) -> str:
+    """The tool's own name, where it is one that bodies cannot close and that says nothing else."""
+    name = artifact.title
+    plain = len(name) <= _TOOL_NAME_CHARS_MAX and _TOOL_NAME.fullmatch(name) is not None
+    return name if plain and name not in _OURS else "tool_result"
+
+
+def given_block(artifact: Artifact, texts: Texts) -> str:
+    """An artifact in full, or what stands for one that could not be read.
+
+    Raises:
+        NotRecorded: its text is not kept.
+    """
+    return (
+        unavailable(artifact)
+        if artifact.failed is not None
+        else artifact_block(artifact, texts(artifact.revision))
+    )
+
+
+def provider_block(provided: Provided, text: str) -> str:
+    return render_block(_PINNED, {"title": provided.id, "source": provided.kind}, text)
+
+
+def summary_block(text: str) -> str:
+    return render_block(_SUMMARY, {}, text)
+
+
+def references(lines: Iterable[str]) -> str:
+    return "\n".join((REFERENCES_BEGIN, *lines, REFERENCES_END))
+
+
+def reference_line(artifact_id: str, *, active: bool, changed: bool) -> str:
+    """The line of what the Context Library holds; its id is spelt as in the block there."""
+    marks = f"{' (active)' if active else ''}{' (changed, see below)' if changed else ''}"
+    return f"- {escape_field(artifact_id)}{marks}"
+
+
+def image_line(artifact: Artifact) -> str:
+    """An image in its layer's text, which names its bytes; the message has the image itself."""
+    return f"[Image: {escape_field(artifact.title or artifact.id)}, {artifact.media_type}, {artifact.revision}]"
+
+
+def unavailable(artifact: Artifact) -> str:
+    """Stands for what could not be read."""
+    what = "Image" if artifact.kind == "image" else "Attachment"
+    return f"[{what} unavailable: {escape_field(artifact.title or artifact.id)}]"
+
+
+def provider_unavailable(provided: Provided) -> str:
+    return f"[Pinned context unavailable: {escape_field(provided.id)}]"

@@ -1,0 +1,337 @@
+"""A prompt as any provider takes it: the one object that templates are rendered over.
+
+What all providers demand is done here, once: the user begins, roles alternate, no message is empty, results of
+tools come first, ids and names are short and plain. What one of them would refuse is left out or written as text,
+and said. Pure: the same envelope gives the same request.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.projections.conversations import Settings
+
+from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
+from ..model.types import Block, ChatMessage, Envelope, Texts, Wire
+from .cache_breakpoints import Message, marked
+from .identifiers import Names
+from .images import image_for
+from .part import Part as Part
+from .tool_definitions import DEPTH_MAX, Definition, Definitions, definitions_of, nested_deeper
+from .usage_report import family_of
+
+Blob = Callable[[str], bytes | None]
+"""The bytes of that sha256; None where they are not kept."""
+Role = Literal["user", "assistant"]
+TTL_S: Final = 3_600
+OUTPUT_TOKENS: Final = 4_096
+"""What a provider may write where the conversation reserves nothing."""
+ASSISTANT_BEGINS: Final = "(The assistant begins.)"
+NOTHING_SAID: Final = "(The user said nothing.)"
+FAILED_SILENTLY: Final = "The tool failed and gave no reason."
+MESSAGES_SHOWN_MAX: Final = 5
+
+
+class Said(Wire, frozen=True):
+    role: Role
+    content: tuple[Part, ...]
+
+
+class CachedContent(Wire, frozen=True):
+    """What a provider keeps under a name of its own: system and tools."""
+
+    key: str
+    """Another one whenever what is kept would be."""
+    ttl_s: int = TTL_S
+    resource: str | None = None
+    """The provider's name for it; None: it is not kept yet."""
+
+
+class Request(Wire, frozen=True):
+    provider: str
+    model: str
+    conversation: str
+    conversation_key: str
+    """Stands for the conversation where its id would be too long: 64 hexadecimal digits."""
+    message: str
+    output_tokens: int
+    """At most so many are to be written."""
+    limit: int
+    """At most so many may be read."""
+    system: tuple[Part, ...]
+    """Texts: what the runtime says, then the context library, a text for each note; none of them empty."""
+    messages: tuple[Said, ...]
+    """Strictly alternating, the first and the last a user's, none of them empty."""
+    tools: tuple[Definition, ...]
+    own_tools: tuple[dict[str, Any], ...]
+    """Definitions in a form that only the conversation's provider knows, verbatim."""
+    tool_names: dict[str, str]
+    """Of each tool that has another name here, by that name: the one it was defined with."""
+    cached_content: CachedContent
+
+
+def request_of(
+    envelope: Envelope,
+    settings: Settings,
+    family: str | None,
+    texts: Texts,
+    blob: Blob,
+    cached_content: str | None,
+) -> tuple[Request, tuple[str, ...]]:
+    """The request that an envelope comes to, and what of the envelope is another in it, one sentence each.
+
+    Args:
+        family: that it is for: openai, anthropic or gemini. None: not known, so that all of it stays.
+        cached_content: the provider's resource that system and tools are kept as.
+
+    Raises:
+        NotRecorded: of `texts`.
+    """
+    changes = _Changes()
+    provider = family_of(settings.provider)
+    tools = Definitions((), (), ())
+    if settings.tools_sha256 is not None:
+        tools = definitions_of(texts(settings.tools_sha256), family, provider)
+    names = Names(family, [tool.name for tool in tools.tools], changes.add)
+    defined = tuple(replace(tool, name=names.name(tool.name)) for tool in tools.tools)
+    reader = _Reader(family, provider, blob, names, changes)
+    own, library = _system(envelope, changes)
+    system, read = marked(own + library, len(library), reader.read(envelope), history_messages(envelope))
+    messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
+    output_tokens = settings.output_reserve or OUTPUT_TOKENS
+    if not settings.output_reserve:
+        changes.add(f"The conversation reserves nothing for answers: they may have {OUTPUT_TOKENS} tokens")
+    if cached_content is not None and family in {"openai", "anthropic"}:
+        changes.add(f"The cached content is not used, since {family} knows none")
+        cached_content = None
+    request = Request(
+        provider=settings.provider,
+        model=settings.model,
+        conversation=envelope.conversation_id,
+        conversation_key=sha256(envelope.conversation_id.encode()).hexdigest(),
+        message=envelope.message_id,
+        output_tokens=output_tokens,
+        limit=envelope.manifest.limit,
+        system=system,
+        messages=messages,
+        tools=defined,
+        own_tools=tools.own,
+        tool_names=names.renamed,
+        cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
+    )
+    return request, (*tools.changes, *changes.sentences())
+
+
+def _cache_key(envelope: Envelope, settings: Settings) -> str:
+    """Of all that a provider's explicit cache holds, and of the conversation it is for."""
+    hashes = envelope.hashes
+    held = (
+        envelope.conversation_id,
+        hashes.L1_SYSTEM,
+        hashes.L2_PREVIOUS,
+        settings.model,
+        settings.tools_sha256,
+    )
+    return sha256(msgspec.json.encode(held)).hexdigest()
+
+
+class _Changes:
+    """What is another than in the envelope, in the order first met, and in which messages."""
+
+    def __init__(self) -> None:
+        self._where: dict[str, list[str]] = {}
+
+    def add(self, what: str, message: str | None = None) -> None:
+        self._where.setdefault(what, []).extend([message] if message is not None else [])
+
+    def sentences(self) -> Iterator[str]:
+        for what, messages in self._where.items():
+            ids = list(dict.fromkeys(messages))
+            more = f" and {len(ids) - MESSAGES_SHOWN_MAX} more" if len(ids) > MESSAGES_SHOWN_MAX else ""
+            yield f"{what} ({', '.join(ids[:MESSAGES_SHOWN_MAX])}{more})." if ids else f"{what}."
+
+
+# -- system --
+
+
+def _system(envelope: Envelope, changes: _Changes) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """The envelope's system message: what the runtime says, and the library."""
+    messages = (message for message in envelope.messages if message.role == "system")
+    whole = BLANK_LINE.join(block.text or "" for message in messages for block in message.content)
+    second = envelope.layers[1]
+    own, library = [whole], list[str]()
+    shown = BLANK_LINE.join((LIBRARY_FRAME, second.text))
+    if second.segments and whole.endswith(shown):
+        own = [whole.removesuffix(shown).removesuffix(BLANK_LINE)]
+        blocks = [segment.text for segment in second.segments]
+        library = [BLANK_LINE.join((LIBRARY_FRAME, blocks[0])), *blocks[1:]]
+    if whole != BLANK_LINE.join(text for text in (*own, *library) if text.strip()):
+        changes.add("White text of the system message is left out")
+    return _texts(own), _texts(library)
+
+
+def _texts(texts: Iterable[str]) -> tuple[Part, ...]:
+    return tuple(Part("text", text) for text in texts if text.strip())
+
+
+# -- messages --
+
+
+class _Reader:
+    """The envelope's messages, made into what one family takes."""
+
+    def __init__(
+        self, family: str | None, provider: str | None, blob: Blob, names: Names, changes: _Changes
+    ) -> None:
+        self._family, self._blob = family, blob
+        self._names, self._changes = names, changes
+        self._thinks = family is None or (family == provider and family != "openai")
+
+    def read(self, envelope: Envelope) -> list[Message]:
+        """All but the system's, each by itself; one of which nothing is left has no parts."""
+        said = (message for message in envelope.messages if message.role != "system")
+        return [(message.role, self._parts(message)) for message in said]
+
+    def _parts(self, message: ChatMessage) -> list[Part]:
+        """Of one message; none where nothing is left that a provider takes."""
+        where = message.id or "the summary"
+        parts = [part for block in message.content if (part := self._part(block, where)) is not None]
+        if all(part.type == "thinking" for part in parts):
+            self._changes.add("Nothing is left of the message", where)
+            return []
+        return _with_signed_call(parts) if self._family == "gemini" else parts
+
+    def _part(self, block: Block, where: str) -> Part | None:
+        match block.type:
+            case "text":
+                return self._text(block.text or "", where)
+            case "thinking":
+                return self._thinking(block, where)
+            case "image":
+                return self._image(block, where)
+            case "toolCall":
+                return self._call(block, where)
+            case "toolResult":
+                return self._result(block, where)
+
+    def _text(self, text: str, where: str) -> Part | None:
+        if text.strip():
+            return Part("text", text)
+        self._changes.add("White text is left out", where)
+        return None
+
+    def _thinking(self, block: Block, where: str) -> Part | None:
+        why = ""
+        if not self._thinks:
+            why = "openai takes none" if self._family == "openai" else "another provider signed it"
+        elif self._family is not None and not block.signature:
+            why = "it is not signed"
+        elif self._family == "gemini" and not _is_base64(block.signature or ""):
+            why = "its signature is none of gemini's"
+        if why:
+            self._changes.add(f"Thinking is left out, since {why}", where)
+            return None
+        return Part("thinking", block.text or "", signature=block.signature)
+
+    def _image(self, block: Block, where: str) -> Part:
+        media_type, content = block.media_type or "image/unknown", self._blob(block.blob or "")
+        image = image_for(self._family, media_type, content)
+        if not image.why:
+            return Part("image", media_type=image.media_type, data=image.data)
+        self._changes.add(f"An image is left out, since {image.why}", where)
+        return Part("text", f"[Image unavailable: {image.media_type}]")
+
+    def _call(self, block: Block, where: str) -> Part:
+        text = block.text or ""
+        given = _object(text)
+        if given is None:
+            self._changes.add("Arguments that are no JSON object are sent as text in one", where)
+            given = {"arguments": text}
+            text = msgspec.json.encode(given).decode()
+        return Part(
+            "toolCall",
+            id=self._names.call(block.id or "", where),
+            name=self._names.name(block.name or ""),
+            arguments=text if text.strip() else "{}",
+            input=given,
+        )
+
+    def _result(self, block: Block, where: str) -> Part:
+        text = block.text or ""
+        if block.is_error and not text.strip():
+            self._changes.add("A tool's error that says nothing says that", where)
+            text = FAILED_SILENTLY
+        return Part(
+            "toolResult",
+            text,
+            id=self._names.answered(block.id or ""),
+            name=self._names.name(block.name or ""),
+            is_error=block.is_error,
+        )
+
+    def alternating(self, read: Iterable[Message]) -> list[Said]:
+        """Messages of one role in a row are one, its results of tools first."""
+        said: list[Said] = []
+        for role, group in groupby(read, key=lambda each: each[0]):
+            parts = [part for _role, parts in group for part in parts]
+            parts.sort(key=lambda part: part.type != "toolResult")
+            said.append(Said("assistant" if role == "assistant" else "user", tuple(parts)))
+        if said and said[0].role == "assistant":
+            self._changes.add(f"A user's message stands before all others: {ASSISTANT_BEGINS}")
+            said.insert(0, Said("user", (Part("text", ASSISTANT_BEGINS),)))
+        if not said or said[-1].role == "assistant":
+            self._changes.add(f"A user's message stands after all others: {NOTHING_SAID}")
+            said.append(Said("user", (Part("text", NOTHING_SAID),)))
+        return said
+
+
+def history_messages(envelope: Envelope) -> int:
+    """How many of the messages, the system's aside, are summary and history: the segments of the fourth layer."""
+    said = [message for message in envelope.messages if message.role != "system"]
+    segments = next(layer for layer in envelope.layers if layer.id == "L4_STRIP").segments
+    pairs = zip(said, segments, strict=False)
+    if len(said) < len(segments) or any(
+        segment.kind == "message" and segment.id != (message.id or "") for message, segment in pairs
+    ):
+        return 0
+    return len(segments)
+
+
+def _with_signed_call(parts: list[Part]) -> list[Part]:
+    """Gemini signs the first call of a message rather than the thinking before it, and wants it back there."""
+    thought = next((at for at in reversed(range(len(parts))) if parts[at].type == "thinking"), None)
+    call = next((at for at, part in enumerate(parts) if part.type == "toolCall"), None)
+    if thought is None or call is None:
+        return parts
+    parts[call] = replace(parts[call], signature=parts[thought].signature)
+    parts[thought] = replace(parts[thought], signature=None)
+    return [part for part in parts if part.type != "thinking" or part.signature or part.text]
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object that the text is; an empty one where it is white; None where it is none."""
+    if not text.strip():
+        return {}
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and not nested_deeper(found, DEPTH_MAX) else None
+
+
+def _is_base64(text: str) -> bool:
+    """Of either alphabet, padded or not, as protobuf's JSON has it: Gemini's own client gives the one for URLs."""
+    plain = text.rstrip("=")
+    padded = plain + "=" * (-len(plain) % 4)
+    try:
+        content = base64.urlsafe_b64decode(padded.replace("+", "-").replace("/", "_"))
+    except (binascii.Error, ValueError):
+        return False
+    alphabets = (base64.b64encode(content), base64.urlsafe_b64encode(content))
+    return bool(content) and text in (plain, padded) and padded.encode() in alphabets

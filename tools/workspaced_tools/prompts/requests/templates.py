@@ -1,0 +1,357 @@
+"""A prompt as the body of a provider's request: an envelope, rendered by a template.
+
+Templates are Jinja's, over one object called `request` (request.Request). They say how a body is written, not what
+is in it: three are built in, a runtime can have its own. What they may do is bounded: no files, no templates but
+themselves, no clock, no chance, so many steps, so much output, and no expression that makes much out of little.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import regex
+
+from workspaced_events.projections.conversations import Settings
+
+from ...errors import TemplateFailed, UnknownShape
+from ..model.types import Envelope, Texts, Wire
+from ..model.untrusted_text import show_invisible
+from .request import Blob, Request, request_of
+from .validation import check_body
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2 import Template as Compiled
+
+BUILT_IN: Final = ("openai", "anthropic", "gemini")
+SUFFIX: Final = ".json.jinja"
+TEMPLATE_BYTES_MAX: Final = 64 * 1024
+BODY_CHARS_MAX: Final = 64 * 1024 * 1024
+STEPS_MAX: Final = 250_000
+"""Rounds of loops and calls of macros, all together."""
+CACHED_CONTENT: Final = "cached_content"
+"""A macro of this name gives what creates the provider's explicit cache."""
+_STEP: Final = "_step"
+_JOINED: Final = "_joined"
+_WRITABLE: Final = (str, int, float, type(None))
+"""What may be written as text: of anything else the text would name a place in memory."""
+_NUMBER_MAX: Final = 2**63
+_STR_METHODS: Final = frozenset({"lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "split"})
+# fmt: off
+_FILTERS: Final = frozenset((
+    "abs", "attr", "batch", "count", "d", "default", "dictsort", "first", "float", "groupby", "int", "items",
+    "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "round",
+    "select", "selectattr", "slice", "sort", "sum", "trim", "truncate", "unique", "upper",
+))
+# fmt: on
+"""Those that make nothing much larger than what they are given."""
+_CODE_NAME: Final = "<template>"
+"""What Jinja calls the code of a template without a file."""
+_BYTE: Final = regex.compile(r"\(byte (\d+)\)")
+_MESSAGE_CHARS_MAX: Final = 200
+_NAME: Final = regex.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_EXCERPT_CHARS_MAX: Final = 80
+_LISTED_MAX: Final = 20
+
+
+class Template(msgspec.Struct, frozen=True):
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
+
+
+class CacheOffer(Wire, frozen=True, omit_defaults=False):
+    """What a provider may be asked to keep under a name of its own."""
+
+    key: str
+    """The same as long as what is kept is."""
+    ttl: str
+    create: dict[str, Any] | None
+    """The body that creates it; None: there is nothing to keep."""
+
+
+class Shaped(Wire, frozen=True, omit_defaults=False):
+    shape: str
+    """The template's name."""
+    body: dict[str, Any]
+    changes: tuple[str, ...]
+    """What of the envelope is another in it, one sentence each."""
+    tool_names: dict[str, str]
+    """Of each tool that has another name in the body, by that name: the one it was defined with."""
+    cached_content: CacheOffer | None
+    """None: the template knows of no such thing."""
+
+
+def template_named(name: str, folder: Path | None) -> Template:
+    """The built-in template of that name, or else `NAME.json.jinja` in the folder.
+
+    Raises:
+        UnknownShape: there is none, it is too large, no text, or has the name of a built-in one.
+    """
+    path = folder / f"{name}{SUFFIX}" if folder is not None and _NAME.fullmatch(name) else None
+    if name in BUILT_IN:
+        if path is not None and path.exists():
+            raise _unknown(f"{path.name} has the name of a shape that is built in", folder, "Give it another one.")
+        packaged = resources.files(__package__) / "shapes" / f"{name}{SUFFIX}"
+        return Template(name, packaged.read_text(encoding="utf-8"))
+    if path is None:
+        raise _unknown(f"There is no shape {name[:_EXCERPT_CHARS_MAX]!r}", folder)
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise _unknown(f"The shape {name!r} is no file", folder)
+        with path.open("rb") as file:
+            content = file.read(TEMPLATE_BYTES_MAX + 1)
+        if len(content) > TEMPLATE_BYTES_MAX:
+            raise _unknown(f"The shape {name!r} is larger than {TEMPLATE_BYTES_MAX} bytes", folder)
+        return Template(name, content.decode())
+    except UnicodeDecodeError:
+        raise _unknown(f"The shape {name!r} is no UTF-8 text", folder) from None
+    except OSError as error:
+        raise _unknown(f"The shape {name!r} cannot be read ({error.strerror})", folder) from None
+
+
+def shape(
+    envelope: Envelope,
+    settings: Settings,
+    template: Template,
+    texts: Texts,
+    blob: Blob,
+    cached_content: str | None = None,
+) -> Shaped:
+    """The body of the request that an envelope comes to. Pure but for the texts and bytes it is made from.
+
+    Args:
+        cached_content: the provider's resource that the first two layers and the tools are kept as.
+
+    Raises:
+        TemplateFailed: the template cannot be rendered, or gives no JSON object.
+        BodyInvalid: it gives a body that the provider would refuse.
+        NotRecorded: of `texts`.
+    """
+    family = template.name if template.name in BUILT_IN else None
+    request, changes = request_of(envelope, settings, family, texts, blob, cached_content)
+    body, created, offers = _rendered(template, request)
+    check_body(body, template.name, family)
+    cached = request.cached_content
+    offer = CacheOffer(cached.key, f"{cached.ttl_s}s", created) if offers else None
+    return Shaped(template.name, body, changes, request.tool_names, offer)
+
+
+def body_hash(body: dict[str, Any]) -> str:
+    """Lower-case hex sha256 of the body's compact JSON."""
+    return sha256(msgspec.json.encode(body)).hexdigest()
+
+
+def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
+    own = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}")) if folder else []
+    known = [*BUILT_IN, *(name for name in own[:_LISTED_MAX] if _NAME.fullmatch(name) and name not in BUILT_IN)]
+    known_hint = f"There are: {', '.join(known)}. Your own are files NAME{SUFFIX}: lower case, digits, _ and -."
+    return UnknownShape(f"{what}.", hint=hint or known_hint, known=known)
+
+
+# -- rendering --
+
+
+def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None, bool]:
+    """The body; what creates the explicit cache, if anything does; whether the template knows of one."""
+    compiled = context = None
+    try:
+        compiled = _compiled(template.text)
+        context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
+        text = _bounded(compiled, context)
+        macro = context.get_exported().get(CACHED_CONTENT)
+        created = str(macro()) if callable(macro) else None
+    except Exception as error:  # whatever a template does wrong, its user is told where
+        raise _failed(template, error, compiled) from error
+    finally:
+        if context is not None:  # its macros refer to it: else only the garbage collector would remove the request
+            context.vars.clear()
+            context.exported_vars.clear()
+    body = _object(template, text)
+    if created is None:
+        return body, None, False
+    return body, _object(template, created) if created.strip() else None, True
+
+
+def _bounded(compiled: "Compiled", context: Any) -> str:
+    pieces, chars = list[str](), 0
+    for piece in compiled.root_render_func(context):
+        pieces.append(piece)
+        chars += len(piece)
+        if chars > BODY_CHARS_MAX:
+            raise OverflowError(f"more than {BODY_CHARS_MAX} characters")
+    return "".join(pieces)
+
+
+class _Steps:
+    """Counts rounds and calls, so that no template goes on without end."""
+
+    def __init__(self) -> None:
+        self._left = STEPS_MAX
+
+    def take(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise OverflowError(f"more than {STEPS_MAX} steps")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> "Environment":
+    """Loaded when it is needed: most of what the daemon and the command line do needs no template."""
+    from jinja2 import StrictUndefined
+    from jinja2.exceptions import SecurityError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Sandbox(ImmutableSandboxedEnvironment):
+        """In which one expression cannot take the daemon's time or memory."""
+
+        intercepted_binops = frozenset({"*", "**", "%"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            numbers = all(isinstance(each, int | float) and abs(each) < _NUMBER_MAX for each in (left, right))
+            if operator == "**" or not numbers:
+                raise SecurityError(f"{operator} is for numbers below 2**63, and there is no **")
+            return super().call_binop(context, operator, left, right)
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            return (not isinstance(obj, str) or attr in _STR_METHODS) and super().is_safe_attribute(
+                obj, attr, value
+            )
+
+        def wrap_str_format(self, _value: Any) -> None:
+            """No `str.format`: a width may be any number."""
+
+    environment = Sandbox(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_written,
+        autoescape=False,  # it is JSON that is written: every text goes through the filter `json`
+    )
+    for name in set(environment.filters) - _FILTERS:
+        del environment.filters[name]
+    environment.filters |= {"json": _json, "join": _join, "string": lambda value: str(_written(value))}
+    del environment.globals["lipsum"]
+    return environment
+
+
+def _written(value: Any) -> Any:
+    """`value`, if its text is the same wherever it is written."""
+    if not isinstance(value, _WRITABLE) and not _says_its_name(value):
+        raise TypeError(f"a {type(value).__name__} has no text: write it by the filter `json`")
+    return value
+
+
+def _says_its_name(value: Any) -> bool:
+    """Whether it is undefined: then its text is an error that names it."""
+    from jinja2 import Undefined
+
+    return isinstance(value, Undefined)
+
+
+def _joined(*values: Any) -> str:
+    texts = [str(_written(each)) for each in values]
+    if sum(map(len, texts)) > BODY_CHARS_MAX:
+        raise OverflowError(f"more than {BODY_CHARS_MAX} characters")
+    return "".join(texts)
+
+
+def _join(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+    texts = [each if attribute is None else getattr(each, attribute) for each in values]
+    pieces = [piece for each in texts for piece in (between, each)]
+    return _joined(*pieces[1:])
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        if _says_its_name(value):
+            str(value)
+        raise
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> "Compiled":
+    """With a step counted at the beginning of each loop's round and of each macro."""
+    from jinja2 import nodes
+
+    environment = _environment()
+    tree = environment.parse(text)
+    bodies = [(node.lineno, node.body) for node in tree.find_all(nodes.For)]
+    bodies += [(node.lineno, node.body) for node in tree.find_all(nodes.Macro)]
+    bodies += [(node.lineno, node.body) for node in tree.find_all(nodes.CallBlock)]
+    for line, body in bodies:
+        step = nodes.ExprStmt(nodes.Call(nodes.Name(_STEP, "load"), [], [], None, None))
+        body.insert(0, step.set_lineno(line))
+    for node in list(tree.find_all(nodes.Concat)):
+        joined = nodes.Call(nodes.Name(_JOINED, "load"), [*node.nodes], [], None, None)
+        joined.lineno = node.lineno
+        node.nodes = [joined]
+    tree.set_environment(environment)
+    return environment.from_string(tree)
+
+
+# -- what went wrong --
+
+
+def _failed(template: Template, error: Exception, compiled: "Compiled | None") -> TemplateFailed:
+    line = _line(error, compiled)
+    what = _visible(f"{type(error).__name__}: {error}", _MESSAGE_CHARS_MAX)
+    where = f" at line {line}" if line is not None else ""
+    return TemplateFailed(
+        f"The template {template.name!r} failed{where}: {what}.",
+        hint="Templates see one object, `request`; docs/context.md says what it has.",
+        template=template.name,
+        line=line,
+    )
+
+
+def _line(error: Exception, compiled: "Compiled | None") -> int | None:
+    """Of the template: where its syntax is wrong, or where it was when it failed."""
+    found = getattr(error, "lineno", None)
+    if isinstance(found, int) or compiled is None:
+        return found if isinstance(found, int) else None
+    line, traced = None, error.__traceback__
+    while traced is not None:
+        if traced.tb_frame.f_code.co_filename == _CODE_NAME:
+            line = compiled.get_corresponding_lineno(traced.tb_lineno)
+        traced = traced.tb_next
+    return line
+
+
+def _object(template: Template, text: str) -> dict[str, Any]:
+    """The JSON object that was written.
+
+    Raises:
+        TemplateFailed: it is none; says where, and what stands there.
+    """
+    why = "it is no object"
+    try:
+        found = msgspec.json.decode(text)
+        if isinstance(found, dict):
+            return found
+        at = 0
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
+        why = str(error)
+        byte = _BYTE.search(why)
+        at = len(text.encode(errors="replace")[: int(byte[1])].decode(errors="ignore")) if byte else len(text)
+    begin = max(0, at - _EXCERPT_CHARS_MAX // 2)
+    excerpt = _visible(text[begin : begin + _EXCERPT_CHARS_MAX], _EXCERPT_CHARS_MAX)
+    raise TemplateFailed(
+        f"The template {template.name!r} gave no JSON object: {why}, at character {at}, near `{excerpt}`.",
+        hint="Every text is to be written by the filter `json`, and nothing but one object.",
+        template=template.name,
+    )
+
+
+def _visible(text: str, chars_max: int) -> str:
+    return show_invisible(text).replace("\n", "\\n").replace("\t", "\\t")[:chars_max]

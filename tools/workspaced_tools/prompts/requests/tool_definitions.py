@@ -1,0 +1,218 @@
+"""Definitions of tools, in whatever form a runtime has them: read into one form that every provider's is made of.
+
+What only one provider knows, such as the tools that it runs itself, goes to that one as it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ..model.types import Wire
+from .schema_dialects import Unfit, fitted
+
+DEPTH_MAX: Final = 64
+"""JSON that is nested deeper is not sent as such: providers refuse it from about 100 on."""
+_SHOWN_CHARS_MAX: Final = 60
+_NO_PARAMETERS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+
+
+class Definition(Wire, frozen=True, omit_defaults=False):
+    """A tool, provider-neutral."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON Schema of type object."""
+
+
+class Definitions(NamedTuple):
+    tools: tuple[Definition, ...]
+    own: tuple[dict[str, Any], ...]
+    """In a form that only the conversation's provider knows, verbatim."""
+    changes: tuple[str, ...]
+    """What was left out, one sentence each."""
+
+
+class _Read(NamedTuple):
+    definition: Definition
+    extra: tuple[str, ...] = ()
+    """What the form says besides, and only its family understands."""
+    family: str | None = None
+
+
+def definitions_of(text: str, family: str | None, provider: str | None) -> Definitions:
+    """The tools that the JSON text defines.
+
+    Args:
+        family: that the request is for; None: not known, so that everything is kept.
+        provider: the family of the conversation's provider. What only that one knows is kept where it is `family`.
+    """
+    keeps = family is None or family == provider
+    tools, own, changes = dict[str, Definition](), list[dict[str, Any]](), list[str]()
+    for given in _listed(text, changes):
+        read = _read(given)
+        if read is None:
+            if keeps and isinstance(given, dict):
+                own.append(given)
+            else:
+                changes.append(
+                    f"A tool is left out that {family or 'every provider'} would refuse: {_shown(given)}."
+                )
+        elif read.extra and keeps and family in (None, read.family):
+            own.append(given)
+        elif (name := read.definition.name) in tools:
+            changes.append(f"A second tool of the same name is left out: {_shown(name)}.")
+        elif (tool := _fitted(read.definition, family, changes)) is not None:
+            tools[name] = tool
+            if read.extra:
+                changes.append(f"Of the tool {_shown(name)} this is left out: {', '.join(read.extra)}.")
+    return Definitions(tuple(tools.values()), tuple(own), tuple(changes))
+
+
+def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definition | None:
+    """As `family` takes it; None where it takes no such tool."""
+    try:
+        fits = fitted(tool.description, tool.parameters, family)
+    except Unfit as error:
+        changes.append(f"The tool {_shown(tool.name)} is left out, since {error}.")
+        return None
+    changes.extend(f"Of the tool {_shown(tool.name)} {each}." for each in fits.changes)
+    return Definition(tool.name, fits.description, fits.parameters)
+
+
+def sendable(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The definitions without what no provider is sent: of MCP's form that is all but these three."""
+    sent = ("name", "description", "inputSchema")
+    return [{key: tool[key] for key in sent if key in tool} if "inputSchema" in tool else tool for tool in tools]
+
+
+def nested_deeper(value: Any, most: int = DEPTH_MAX) -> bool:
+    """Whether a JSON value has objects and lists within each other more than `most` times."""
+    level = _nested([value])
+    for _ in range(most):
+        level = _nested(child for each in level for child in (each.values() if isinstance(each, dict) else each))
+    return bool(level)
+
+
+def _nested(values: Iterable[Any]) -> list[Any]:
+    return [each for each in values if isinstance(each, dict | list)]
+
+
+def _listed(text: str, changes: list[str]) -> Iterator[Any]:
+    """Each definition; Gemini's, which come as lists, one by one."""
+    try:
+        listed = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        listed = None
+    if not isinstance(listed, list):
+        changes.append(f"The tools are left out, since they are no JSON list: {_shown(text)}.")
+        return
+    for given in listed:
+        if nested_deeper(given):
+            changes.append(f"A tool is left out, since it is nested deeper than {DEPTH_MAX} levels.")
+        elif isinstance(given, dict) and isinstance(declared := _declared(given), list):
+            yield from ({"functionDeclarations": [each]} for each in declared)
+            if rest := {key: each for key, each in given.items() if key not in _DECLARED}:
+                yield rest
+        else:
+            yield given
+
+
+_DECLARED: Final = ("functionDeclarations", "function_declarations")
+
+
+def _declared(given: Mapping[str, Any]) -> Any:
+    return next((given[key] for key in _DECLARED if key in given), None)
+
+
+# -- the forms --
+
+
+def _read(given: Any) -> _Read | None:
+    if not isinstance(given, dict):
+        return None
+    return next((read for form in _FORMS if (read := form(given)) is not None), None)
+
+
+def _gemini(given: dict[str, Any]) -> _Read | None:
+    if set(given) != {_DECLARED[0]}:
+        return None
+    [declared] = given[_DECLARED[0]]
+    if not isinstance(declared, dict):
+        return None
+    for key in ("parametersJsonSchema", "parameters_json_schema"):
+        if key in declared:
+            return _defined(declared, key, "gemini")
+    parameters = _lower_types(declared.get("parameters"))
+    return _defined({**declared, "parameters": parameters}, "parameters", "gemini")
+
+
+def _openai(given: dict[str, Any]) -> _Read | None:
+    function = given.get("function")
+    if given.get("type") != "function" or not isinstance(function, dict):
+        return None
+    return _defined(function, "parameters", "openai", set(given) - {"type", "function"})
+
+
+def _openai_flat(given: dict[str, Any]) -> _Read | None:
+    """As its newer interface has them: chat completions take no such form, so nothing of it is sent as it is."""
+    if given.get("type") != "function" or "function" in given:
+        return None
+    return _defined({key: each for key, each in given.items() if key != "type"}, "parameters", "openai responses")
+
+
+def _anthropic(given: dict[str, Any]) -> _Read | None:
+    if "input_schema" not in given or given.get("type") not in (None, "custom"):
+        return None
+    return _defined({key: each for key, each in given.items() if key != "type"}, "input_schema", "anthropic")
+
+
+def _mcp(given: dict[str, Any]) -> _Read | None:
+    """What it says besides is meant for the runtime."""
+    read = _defined(given, "inputSchema", "mcp") if "inputSchema" in given else None
+    return read._replace(extra=()) if read is not None else None
+
+
+_FORMS: Final[tuple[Callable[[dict[str, Any]], _Read | None], ...]] = (
+    _gemini,
+    _openai,
+    _openai_flat,
+    _anthropic,
+    _mcp,
+)
+
+
+def _defined(given: Mapping[str, Any], key: str, family: str, more: Set[str] = frozenset()) -> _Read | None:
+    """The definition whose parameters are at `key`; None where it is none."""
+    name, description, parameters = given.get("name"), given.get("description"), given.get(key)
+    if not isinstance(name, str) or not name or not isinstance(description, str | None):
+        return None
+    if parameters is not None and not isinstance(parameters, dict):
+        return None
+    schema = {**_NO_PARAMETERS, **parameters} if parameters else _NO_PARAMETERS
+    if schema["type"] != "object":
+        return None
+    extra = (set(given) - {"name", "description", key}) | more
+    said = {each for each in extra if given.get(each) is not None or each in more}
+    return _Read(Definition(name, description or "", schema), tuple(sorted(said)), family)
+
+
+_TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "NULL"})
+
+
+def _lower_types(schema: Any) -> Any:
+    """A schema as JSON Schema has it: Gemini's own has types in capitals."""
+    if isinstance(schema, list):
+        return [_lower_types(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    lowered = {key: _lower_types(each) for key, each in schema.items()}
+    if isinstance(named := lowered.get("type"), str) and named in _TYPES:
+        lowered["type"] = named.lower()
+    return lowered
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else str(value)
+    return repr(text[:_SHOWN_CHARS_MAX])

@@ -1,0 +1,109 @@
+"""Acquiring: all that one prompt needs of the world, read through the View of the client that asks.
+
+The `Turn` that comes of it is everything the assembler learns beside the conversation. Whatever cannot be read
+stands in it as failed, with a code; nothing is left out silently, and nothing is guessed.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from workspaced_events.ids import MessageId, NoteId
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
+from workspaced_events.schema.catalogue import Pipeline
+
+from ...errors import ArgumentInvalid, NotRecorded
+from ...limits import SUMMARY_TOKENS_MAX
+from ...ports.prompts import View
+from ..audit.rebuild import inputs_of
+from ..model.pipelines import PARTS
+from ..model.types import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
+from .attachments import attached
+from .inline_content import lost_of
+from .pinned import provide
+from .view_reader import Keep, Reading
+
+
+def acquire(
+    conversation: Conversation,
+    message: MessageId,
+    view: View,
+    texts: Texts,
+    keep: Keep,
+    calibration: Calibration,
+    *,
+    rebase: bool = False,
+    pipeline: Pipeline = "chat",
+) -> Turn:
+    """What the prompt up to `message` is made from; for a compression nothing is read.
+
+    A prompt that goes on with a turn gets what was read for the one before, so that the turn's payload keeps its
+    bytes; unless something of it may not be shown any more, then all is read anew.
+
+    Raises:
+        ArgumentInvalid: the conversation has no such message.
+        OSError: of `keep`.
+    """
+    if message not in conversation.messages:
+        raise ArgumentInvalid(
+            f"The conversation has no message {message!r}", hint="Add the message, or name one that it has."
+        )
+    reading = Reading(view, texts, keep, conversation.vault)
+    begin, parts = turn_of(conversation, message), PARTS[pipeline]
+    lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
+    if begin != message and parts.turn:
+        earlier = _earlier(conversation, begin, message, texts, pipeline)
+        if earlier is not None and reading.shows(_notes_of(earlier)):
+            return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost)
+    settings = conversation.settings
+    artifacts: tuple[Artifact, ...] = ()
+    provided: tuple[Provided, ...] = ()
+    if parts.turn:
+        attachments = conversation.messages[begin].attachments
+        artifacts = attached(attachments, reading, surroundings=parts.surroundings)
+        provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
+    is_calibrated = calibration.factor != NO_CALIBRATION.factor
+    return Turn(
+        TURN_VERSION,
+        conversation.id,
+        message,
+        artifacts=artifacts,
+        provided=provided,
+        factor=calibration.factor,
+        estimator=model_key(settings.provider, settings.model) if is_calibrated else "seed",
+        policy=Policy(
+            pipeline=pipeline,
+            skills_stay=True,
+            history_turns=settings.history_turns,
+            summary_tokens_max=SUMMARY_TOKENS_MAX,
+        ),
+        rebase=rebase and parts.library,
+        lost=lost,
+    )
+
+
+def _earlier(
+    conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts, pipeline: Pipeline
+) -> Turn | None:
+    """What was read for the pipeline's last prompt of the turn, since the turn's message became what it is."""
+    ids = list(conversation.messages)
+    turn = set(ids[ids.index(begin) : ids.index(message) + 1])
+    since = conversation.messages[begin].seq
+    same = [prompt for prompt in conversation.prompts if prompt.pipeline == pipeline]
+    for prompt in reversed(same):
+        if prompt.message in turn and prompt.as_of_seq >= since:
+            try:
+                earlier = inputs_of(prompt.inputs_sha256, texts)
+            except NotRecorded:  # it told of a note that was forgotten
+                return None
+            return earlier if earlier.version == TURN_VERSION else None
+    return None
+
+
+def _notes_of(turn: Turn) -> Iterator[NoteId]:
+    for artifact in turn.artifacts:
+        if artifact.note is not None:
+            yield artifact.note
+    for provided in turn.provided:
+        yield from provided.notes

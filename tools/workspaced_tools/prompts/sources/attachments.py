@@ -1,0 +1,221 @@
+"""Attachments read: each becomes an `Artifact`, a folder or tag those of its notes."""
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec.structs import replace
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
+
+from ...errors import ArgumentInvalid, NoteNotFound
+from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
+from ...notes.note import Note, NoteFailure
+from ..model.types import Artifact
+from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
+from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
+from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
+
+_ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
+"""What the address of an image that is no file of the vault begins with."""
+_DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
+
+
+def attached(
+    attachments: Iterable[Attachment], reading: Reading, *, surroundings: bool = False
+) -> tuple[Artifact, ...]:
+    """The artifacts of the attachments, in their order, each once.
+
+    `surroundings`: what stands around selected text is read from its note, where the runtime gave nothing of it.
+
+    Raises:
+        OSError: of `Reading.keep`.
+    """
+    found = (artifact for attachment in attachments for artifact in _read(attachment, reading))
+    return distinct(surrounded(artifact, reading) if surroundings else artifact for artifact in found)
+
+
+def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    try:
+        yield from _READERS.get(attachment.kind, _given)(attachment, reading)
+    except (Unavailable, WorkspacedError) as error:
+        yield replace(named(attachment), failed=error.code)
+
+
+# -- of the vault --
+
+
+def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    _check_no_text(attachment)
+    yield _artifact("note", reading.note(attachment.id), reading)
+
+
+def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    """With an id the note that was the active one when the message was written."""
+    _check_no_text(attachment)
+    note = reading.note(attachment.id or reading.active())
+    artifact = _artifact("active_note", note, reading)
+    yield artifact
+    if artifact.failed is None:
+        yield from _images(note)
+
+
+def _images(note: Note) -> Iterator[Artifact]:
+    """The image files that the note shows. Nothing here reads other files than notes."""
+    files = [address for address in note.images if not _ELSEWHERE.match(address)]
+    paths = list(dict.fromkeys(unquote(each.partition("#")[0]) for each in files))
+    for path in paths[:IMAGES_NAMED_MAX]:
+        yield Artifact("image", path, path.rpartition("/")[2] or path, failed=IMAGE_NOT_READ, note=note.id)
+    if more := len(paths[IMAGES_NAMED_MAX:]):
+        yield Artifact("image", f"{note.id}#images", f"{more} more of {note.id}", failed=TOO_MANY, note=note.id)
+
+
+def _folder(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    _check_no_text(attachment)
+    folder = attachment.id.strip("/")
+    yield from _members(folder, None, f"{folder}/", reading)
+
+
+def _tag(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    _check_no_text(attachment)
+    tag = attachment.id.strip().removeprefix("#").rstrip("/")
+    yield from _members(None, tag, f"#{tag}", reading)
+
+
+def _members(folder: str | None, tag: str | None, name: str, reading: Reading) -> Iterator[Artifact]:
+    vault, _ = reading.whole()
+    members = vault.members(folder, tag, MEMBERS_ATTACHED_MAX)
+    if not members.notes:
+        raise NoteNotFound(f"No note is in {name!r}", hint="Check the spelling.")
+    notes = [ref.id for ref in members.notes]
+    for begin in range(0, len(notes), ATTACHED_AT_ONCE):
+        for found in vault.read(notes[begin : begin + ATTACHED_AT_ONCE]):
+            if isinstance(found, Note) or found.code != NoteNotFound.code:  # gone meanwhile, it is no member
+                yield _artifact("note", found, reading)
+    if more := members.total - len(notes):
+        yield Artifact("note", name, f"{more} more notes of {name}", failed=TOO_MANY)
+
+
+def _artifact(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -> Artifact:
+    if isinstance(found, NoteFailure):
+        return Artifact(kind, found.id, found.id, failed=found.code, note=found.id)
+    try:
+        revision = reading.kept(found)
+    except Unavailable as error:
+        return Artifact(kind, found.id, found.title, failed=error.code, note=found.id)
+    return Artifact(
+        kind,
+        found.id,
+        found.title,
+        revision,
+        utc_seconds(found.stat.mtime_ns),
+        has_images=bool(found.images) or "data:image/" in found.body.lower(),
+        bytes=len(found.source),
+        note=found.id,
+    )
+
+
+def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    """What was given, else what is selected in the workspace now; never another selection than was attached."""
+    around = attachment.before_sha256 or "", attachment.after_sha256 or ""
+    if attachment.text_sha256 is not None or any(around):
+        for sha256 in filter(None, around):
+            reading.texts(sha256)  # or it is no selection at a place that is known
+        selected = attachment.text_sha256 or reading.keep(b"")
+        [artifact] = _given(replace(attachment, text_sha256=selected), reading)
+        yield replace(artifact, before=around[0], after=around[1])
+        return
+    vault, state = reading.whole()
+    selection = state.selection
+    if selection is None:
+        raise Unavailable(NO_SELECTION)
+    name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
+    if attachment.id not in ("", name):
+        raise Unavailable(NO_SELECTION)
+    if vault.names([selection.note]) == [None]:
+        raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
+    if selection.text_sha256 is not None:
+        revision, text = selection.text_sha256, reading.given(selection.text_sha256)
+    elif selection.text is not None:
+        revision, text = reading.keep(selection.text.encode()), selection.text
+    else:
+        raise Unavailable(NO_SELECTION)
+    size = len(text.encode())
+    yield Artifact("selected_text", name, attachment.title or name, revision, bytes=size, note=selection.note)
+
+
+def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
+    """Selected text with what its note has around it. As it is where that is known already, or is not for certain:
+    nothing is made up.
+
+    Raises:
+        OSError: of `Reading.keep`.
+    """
+    place = place_of(artifact.id)
+    is_known = artifact.failed is not None or artifact.before or artifact.after
+    if artifact.kind != "selected_text" or is_known or place is None:
+        return artifact
+    try:
+        note = reading.note(place.path)
+        parts = cut_out(note.text, place, reading.texts(artifact.revision))
+    except (Unavailable, WorkspacedError):
+        return artifact
+    if parts is None:
+        return artifact
+    kept = parts[0][-KEPT_CHARS_MAX:], parts[1][:KEPT_CHARS_MAX]
+    before, after = (reading.keep(part.encode()) if part else "" for part in kept)
+    title = note.title if artifact.title in ("", artifact.id) else artifact.title
+    return replace(artifact, before=before, after=after, title=title, note=note.id)
+
+
+def _check_no_text(attachment: Attachment) -> None:
+    """
+    Raises:
+        ArgumentInvalid: it has a text of its own, which would not be read.
+    """
+    if attachment.text_sha256 is not None:
+        raise ArgumentInvalid("What a note holds is read from the vault", hint="Attach a text as kind file.")
+
+
+# -- given by the runtime --
+
+
+def _given(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    sha256 = attachment.text_sha256
+    if sha256 is None:
+        raise Unavailable(NOT_GIVEN)
+    text = reading.given(sha256)
+    yield replace(named(attachment), revision=sha256, bytes=len(text.encode()))
+
+
+def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    """A data URI, of which the bytes are kept."""
+    if attachment.text_sha256 is None:
+        raise Unavailable(IMAGE_NOT_READ)
+    uri = reading.texts(attachment.text_sha256)
+    begin = _DATA_IMAGE.match(uri)
+    if begin is None:
+        raise Unavailable(IMAGE_NOT_READ)
+    try:
+        content = b64decode(uri[begin.end() :], validate=True)
+    except (binascii.Error, ValueError):
+        raise Unavailable(IMAGE_NOT_READ) from None
+    if len(content) > ATTACHED_IMAGE_BYTES_MAX:
+        raise Unavailable(TOO_LARGE)
+    revision = reading.keep(content)
+    yield replace(named(attachment), revision=revision, bytes=len(content), media_type=begin[1].lower())
+
+
+_READERS: Final[dict[AttachmentKind, Callable[[Attachment, Reading], Iterator[Artifact]]]] = {
+    "note": _note,
+    "active_note": _active_note,
+    "folder": _folder,
+    "tag": _tag,
+    "selected_text": _selected_text,
+    "image": _image,
+}
+"""All others are what the runtime gave."""

@@ -1,0 +1,136 @@
+"""Pinned providers: what each pin gives to a prompt.
+
+Unchanged content gives identical bytes: there is no clock in it, and lists have the order of the vault or of the
+workspace. Only what exists is named. One that fails says why, and the others go on.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.conversations import Provider
+from workspaced_events.projections.workspace_fold import visible_tabs
+from workspaced_events.schema.catalogue import ProviderKind
+
+from ...errors import ArgumentInvalid
+from ...limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from ...ports.prompts import LinkName, NoteRef, VaultPort
+from ..model.types import Provided
+from .environment import file_line
+from .view_reader import Reading, Unavailable, utc_seconds
+
+
+def provide(pin: Provider, reading: Reading) -> Provided:
+    """What the pin gives now.
+
+    Raises:
+        OSError: of `Reading.keep`.
+    """
+    try:
+        found = _PROVIDERS[pin.kind](pin, reading)
+    except (Unavailable, WorkspacedError) as error:
+        return Provided(pin.id, pin.kind, failed=error.code)
+    return Provided(pin.id, pin.kind, found.text_sha256, notes=tuple(dict.fromkeys(found.notes)))
+
+
+class _Found(msgspec.Struct, frozen=True):
+    text_sha256: str | None
+    """None: nothing."""
+    notes: Sequence[NoteId] = ()
+
+
+def _text(pin: Provider, reading: Reading) -> _Found:
+    if pin.text_sha256 is None:
+        raise ArgumentInvalid("A pin of kind text has a text", hint="Pin it again with one.")
+    return _Found(pin.text_sha256 if reading.given(pin.text_sha256) else None)
+
+
+def _note(pin: Provider, reading: Reading) -> _Found:
+    if pin.path is None:
+        raise ArgumentInvalid("A pin of kind note has a path", hint="Pin it again with one.")
+    note = reading.note(pin.path)
+    return _Found(reading.kept(note) if note.source else None, [note.id])
+
+
+def _folder(pin: Provider, reading: Reading) -> _Found:
+    if pin.folder is None:
+        raise ArgumentInvalid("A pin of kind folder has a folder", hint="Pin it again with one; '' is the vault.")
+    vault, _ = reading.names()
+    found = vault.members(pin.folder.strip("/"), None, PROVIDED_NOTES_MAX)
+    return _listed(reading, [("", found.notes)], found.total - len(found.notes))
+
+
+def _workspace(_pin: Provider, reading: Reading) -> _Found:
+    vault, state = reading.names()
+    active = [state.active.id] if state.active is not None else []
+    tabs = [tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps)]
+    parts = (("Active note:", active), ("Pinned notes:", list(state.pins)), ("Open tabs:", tabs))
+    known = _known(vault, [note for _, notes in parts for note in notes])
+    return _listed(reading, [(head, [known[note] for note in notes if note in known]) for head, notes in parts])
+
+
+def _open_files(_pin: Provider, reading: Reading) -> _Found:
+    vault, state = reading.names()
+    active = [state.active.id] if state.active is not None else []
+    tabs = (tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps))
+    return _listed(reading, [("", list(_known(vault, [*active, *tabs, *state.pins]).values()))])
+
+
+def _linked_files(pin: Provider, reading: Reading) -> _Found:
+    vault, state = reading.whole()
+    source = pin.path or (state.active.id if state.active is not None else None)
+    if source is None:
+        return _Found(None)
+    note = reading.note(source)
+    links = [LinkName(target, wiki) for target, wiki in note.names.links if target]
+    targets = (each.note for each in vault.link_targets(note.id, links, state))
+    linked = {each.id: each for each in targets if each is not None and each.id != note.id}
+    found = _listed(reading, [("", list(linked.values()))])
+    return _Found(found.text_sha256, [note.id, *found.notes])
+
+
+def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
+    vault, _ = reading.whole()
+    changed = vault.overview(PROVIDED_CHANGES_MAX).changed
+    lines = [f"- {(utc_seconds(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
+    return _kept(reading, lines, [ref.id for ref, _ in changed])
+
+
+_PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
+    "text": _text,
+    "note": _note,
+    "folder": _folder,
+    "workspace": _workspace,
+    "linked-files": _linked_files,
+    "open-files": _open_files,
+    "recent-changes": _recent_changes,
+}
+
+
+# -- lists --
+
+
+def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
+    """Those that exist, distinct, in their order."""
+    distinct = list(dict.fromkeys(notes))
+    return {ref.id: ref for ref in vault.names(distinct) if ref is not None}
+
+
+def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:
+    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX; `more` are not among them."""
+    lines: list[str] = []
+    shown: list[NoteId] = []
+    for heading, refs in parts:
+        fitting = refs[: PROVIDED_NOTES_MAX - len(shown)]
+        more += len(refs) - len(fitting)
+        shown += (ref.id for ref in fitting)
+        lines += [heading] if heading and fitting else []
+        lines += (f"- {file_line(ref)}" for ref in fitting)
+    return _kept(reading, [*lines, f"- and {more} more"] if more else lines, shown)
+
+
+def _kept(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:
+    return _Found(reading.keep("\n".join(lines).encode()) if lines else None, notes)

@@ -1,0 +1,167 @@
+"""Reading for one prompt: what attachments and pinned providers have in common.
+
+All of it comes through the `View` of the client that asks. So what the share policy withholds does not exist here,
+and a client that is shown names gets no text. A text goes to the blobs as soon as it is read; only its name stays.
+
+Why something cannot be shown is a code: that of an error, one of given.py, or one of these.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from workspaced_events.errors import InvalidArgument, OutsideVault
+from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.projections.workspace_state import VaultState
+
+from ...errors import NoActiveNote, NoActiveVault, NoteNotFound
+from ...limits import ATTACHED_CHARS_MAX
+from ...notes.note import Note, NoteFailure
+from ...ports.prompts import VaultPort, View
+from ...tools.note_answers import note_or_error, served_vault
+from ...tools.read_note import only_note
+from ..model.types import Texts
+from .inline_content import TOO_LARGE
+
+Keep = Callable[[bytes], str]
+"""Keeps a text, or the bytes of an image, as a blob and returns its sha256."""
+
+NAMES_ONLY: Final = "NAMES_ONLY"
+"""This client is shown names, and this is more."""
+NO_SELECTION: Final = "NO_SELECTION"
+"""Nothing is selected, or something else than was attached."""
+IMAGE_NOT_READ: Final = "IMAGE_NOT_READ"
+"""An image file of the vault, or one that was not given as a data URI."""
+TOO_MANY: Final = "TOO_MANY"
+"""The rest of a folder, of a tag, of a note's images."""
+
+
+class Unavailable(Exception):
+    """It cannot be shown; `code` says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Reading:
+    """What may be read for one prompt."""
+
+    def __init__(self, view: View, texts: Texts, keep: Keep, vault: VaultId | None) -> None:
+        """`vault` is the conversation's: its paths mean nothing in another one. None: any."""
+        self.view: Final = view
+        self.texts: Final = texts
+        self.keep: Final = keep
+        self._vault = vault
+
+    def names(self) -> tuple[VaultPort, VaultState]:
+        """The conversation's vault for what every client is shown: names.
+
+        Raises:
+            NoActiveVault: it is not the current one, or not served.
+        """
+        vault, state = served_vault(self.view)
+        if self._vault is not None and self.view.state.current != self._vault:
+            raise NoActiveVault(
+                f"The conversation is about the vault '{self._vault}', which is not the current one",
+                hint="Switch back to that vault, or start a conversation in this one.",
+            )
+        return vault, state
+
+    def whole(self) -> tuple[VaultPort, VaultState]:
+        """As `names`, for what has to do with texts.
+
+        Raises:
+            NoActiveVault: as `names`.
+            Unavailable: this client is shown names only.
+        """
+        if self.view.sharing != "all":
+            raise Unavailable(NAMES_ONLY)
+        return self.names()
+
+    def note(self, reference: str) -> Note:
+        """The note at exactly this path, else the one that the resolver finds; never a guess.
+
+        Raises:
+            ToolError: there is none, there are several, it cannot be read, or no vault is.
+            Unavailable: this client is shown names only.
+        """
+        vault, state = self.whole()
+        found = _at_path(vault, reference)
+        if not isinstance(found, Note) and (found is None or found.code == NoteNotFound.code):
+            note = only_note(vault.resolve(reference, state), reference, vault)
+            [found] = vault.read([note.id])
+        return note_or_error(found, missing=partial(NoteNotFound, "The note is gone", hint="Ask again."))
+
+    def active(self) -> NoteId:
+        """The workspace's active note.
+
+        Raises:
+            NoActiveVault: as `names`.
+            NoActiveNote: there is none.
+        """
+        active = self.names()[1].active
+        if active is None:
+            raise NoActiveNote("No note is active", hint="Open a note.")
+        return active.id
+
+    def kept(self, note: Note) -> str:
+        """The revision of the note's whole text, which is now a blob.
+
+        Raises:
+            Unavailable: it is too long.
+        """
+        if len(note.source) > ATTACHED_CHARS_MAX:  # bytes; no copy for most notes
+            checked(note.text)
+        return self.keep(note.source)
+
+    def given(self, sha256: str) -> str:
+        """A text that the runtime gave.
+
+        Raises:
+            NotRecorded: it is not kept.
+            Unavailable: it is too long.
+        """
+        return checked(self.texts(sha256))
+
+    def shows(self, notes: Iterable[NoteId]) -> bool:
+        """Whether this client may see what was read of these notes before: they are still there, under this name
+        or the one that they have now."""
+        wanted = list(dict.fromkeys(notes))
+        if not wanted:
+            return True
+        try:
+            vault, state = self.whole()
+        except (Unavailable, NoActiveVault):
+            return False
+        gone = [note for note, ref in zip(wanted, vault.names(wanted), strict=True) if ref is None]
+        moved = [now for note in gone if (now := state.current_path(note)) is not None]
+        return len(moved) == len(gone) and None not in vault.names(list(dict.fromkeys(moved)))
+
+
+def _at_path(vault: VaultPort, path: str) -> Note | NoteFailure | None:
+    try:
+        [found] = vault.read([note_id(path)])
+    except (InvalidArgument, OutsideVault):  # no path; it may be a title
+        return None
+    return found
+
+
+def checked(text: str) -> str:
+    """`text`, if it may be attached.
+
+    Raises:
+        Unavailable: it is too long.
+    """
+    if len(text) > ATTACHED_CHARS_MAX:
+        raise Unavailable(TOO_LARGE)
+    return text
+
+
+def utc_seconds(ns: int) -> str | None:
+    """A file's time as ISO 8601 UTC; None where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -1,0 +1,120 @@
+"""How one recorded call differs from another: in what was asked, in what it was made from, in the answer."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from .recorded_calls import KeptCall, brief, notes_of
+from .tape import Kept, KeptNote, Recording
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """How the second call differs from the first, in lines for people; what is empty is the same."""
+
+    call: list[str]
+    """Tool, client and arguments."""
+    inputs: list[str]
+    """What they were made from; says so where that is not kept."""
+    answer: list[str]
+    """A unified diff of the answers as JSON of many lines."""
+
+
+def compared(first: KeptCall, second: KeptCall) -> Compared:
+    """How two calls differ.
+
+    Raises:
+        NotRecorded: the answers differ, and one of them is not kept.
+    """
+    one, two = first.event.data, second.event.data
+    call = list(_changes({"tool": one.tool, "client": one.caller}, {"tool": two.tool, "client": two.caller}))
+    if first.arguments is not None and second.arguments is not None:
+        call += _changes(first.arguments, second.arguments)
+    elif one.arguments_sha256 != two.arguments_sha256:
+        call.append("arguments: they differ, and are not kept")
+    answer: list[str] = []
+    if one.result_sha256 != two.result_sha256:
+        old, new = readable_json(first.answer()), readable_json(second.answer())
+        labels = f"call {first.event.seq}", f"call {second.event.seq}"
+        answer = list(difflib.unified_diff(old, new, labels[0], labels[1], lineterm=""))
+    return Compared(call, _inputs(first, second), answer)
+
+
+_ESCAPE: Final = re.compile(r"\\.")
+
+
+def readable_json(content: bytes) -> list[str]:
+    """JSON in many lines, in its own order; a text of many lines takes as many, so that a diff shows which."""
+    plain = msgspec.json.format(content, indent=2).decode()
+    broken = _ESCAPE.sub(lambda escape: escape[0] + "\n" if escape[0] == r"\n" else escape[0], plain)
+    return broken.split("\n")
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    for name in dict.fromkeys((*before, *after)):
+        old, new = (_given(each, name) for each in (before, after))
+        if old != new:
+            yield f"{name}: {brief(old)} -> {brief(new)}"
+
+
+def _given(arguments: dict[str, Any], name: str) -> str:
+    return msgspec.json.encode(arguments[name]).decode() if name in arguments else "not given"
+
+
+def _inputs(first: KeptCall, second: KeptCall) -> list[str]:
+    names = {each.event.data.inputs_sha256 for each in (first, second)}
+    if len(names) == 1 and None not in names:
+        return []
+    if first.recording is None or second.recording is None:
+        missing = first if first.recording is None else second
+        return [f"what call {missing.event.seq} was made from is not kept"]
+    old, new = first.recording, second.recording
+    lines = list(_changes({"shared": old.level}, {"shared": new.level}))
+    if old.refused != new.refused:
+        lines += [f"call {each.event.seq} was refused" for each in (first, second) if _is_refused(each)]
+    if (old.withheld, old.left_out) != (new.withheld, new.left_out):
+        lines.append(f"withheld: {old.withheld} -> {new.withheld} notes, or others")
+    only = [f"by call {each.event.seq} only" for each in (first, second)]
+    lines += _differing(_notes_read(old), _notes_read(new), _version_changed, [f"read {each}" for each in only])
+    questions = _asked(old), _asked(new)
+    lines += _differing(*questions, lambda _old, _new: "answered otherwise", [f"asked {each}" for each in only])
+    return lines
+
+
+def _is_refused(call: KeptCall) -> bool:
+    return call.recording is not None and call.recording.refused is not None
+
+
+def _differing(
+    old: dict[str, Any], new: dict[str, Any], changed: Callable[[Any, Any], str], only: list[str]
+) -> Iterator[str]:
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            yield f"{brief(name)} was {only[0]}"
+        elif name not in old:
+            yield f"{brief(name)} was {only[1]}"
+        elif old[name] != new[name]:
+            yield f"{brief(name)} was {changed(old[name], new[name])}"
+
+
+def _notes_read(recording: Recording) -> dict[str, Kept]:
+    read = (each for each in recording.asked if each.ask == "read" and each.raised is None)
+    return {f"note {kept.id}": kept for exchange in read for kept in notes_of(exchange.answer)}
+
+
+def _version_changed(old: Kept, new: Kept) -> str:
+    if not (isinstance(old, KeptNote) and isinstance(new, KeptNote)):
+        return "shown otherwise"
+    return "another version" if old.text != new.text else "written again, with the same text"
+
+
+def _asked(recording: Recording) -> dict[str, list[Any]]:
+    """What every question but those for notes was answered, in order."""
+    answers: dict[str, list[Any]] = {}
+    for each in recording.asked:
+        if each.ask != "read" or each.raised is not None:
+            name = f"{each.ask}{bytes(each.question).decode()}"
+            answers.setdefault(name, []).append((bytes(each.answer), each.raised))
+    return answers

@@ -1,0 +1,281 @@
+"""Recorded calls, read out of a log: a list of them, or one whole.
+
+Everything here is a value made from `tool_called` events and the blobs they name; where a blob is not kept any
+more that is said, and what is left is given.
+"""
+
+from collections import deque
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.replay.position import Until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, ToolCalled
+
+from ..errors import NotRecorded
+from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from ..replay.call_replay import SWEPT, Blob, arguments_of, read_recording
+from .tape import VERSION_AT, Kept, KeptFailure, KeptName, KeptNote, KeptVersion, Recording
+
+OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
+_CHARS_SHOWN: Final = 200
+_HASH_CHARS_SHOWN: Final = 12
+
+
+# -- which calls --
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which calls are meant; of what is None, all."""
+
+    tool: str | None = None
+    caller: str | None = None
+    """Compared as the share policy does."""
+    failed: bool = False
+    """Only those that failed."""
+    since: Until | None = None
+    """A sequence, or a time in an event's form."""
+
+    def takes(self, event: Event) -> bool:
+        """Whether the event is such a call."""
+        called = event.data
+        return (
+            type(called) is ToolCalled
+            and not self.is_before(event)
+            and (self.tool is None or called.tool == self.tool)
+            and (self.caller is None or client_key(called.caller) == client_key(self.caller))
+            and not (self.failed and called.ok)
+        )
+
+    def is_before(self, event: "Event | Listed") -> bool:
+        """Whether the event, and so all before it, come too early."""
+        if self.since is None:
+            return False
+        return event.seq < self.since if isinstance(self.since, int) else event.time < self.since
+
+
+def latest(
+    source: Source, wanted: Wanted, limit: int, progress: Progress | None = None
+) -> tuple[list[Event], list[str]]:
+    """The latest calls, newest last, and warnings for people. No more than these are held.
+
+    Raises:
+        LogDamaged, InvalidArgument, OSError: the source cannot be read.
+    """
+    found: deque[Event] = deque(maxlen=limit)
+    warnings = source.feed(lambda events: found.extend(filter(wanted.takes, events)), progress)
+    return list(found), warnings
+
+
+class _Found(Exception):
+    """The source need not be read further."""
+
+
+def find(source: Source, seq: int) -> Event:
+    """The recorded call at a sequence.
+
+    Raises:
+        InvalidArgument: there is no event, or one that is no call.
+        LogDamaged, OSError: the source cannot be read.
+    """
+    found: Event | None = None
+
+    def look(events: list[Event]) -> None:
+        nonlocal found
+        if events[-1].seq >= seq:
+            found = next((event for event in events if event.seq == seq), None)
+            raise _Found
+
+    with suppress(_Found):
+        source.feed(look)
+    return checked_call(found, seq)
+
+
+def checked_call(event: Event | None, seq: int) -> Event:
+    """`event`, found at `seq`.
+
+    Raises:
+        InvalidArgument: it is none, or no call.
+    """
+    if event is None:
+        raise InvalidArgument(f"The log holds no event {seq}.", hint="`workspaced calls` lists the calls.")
+    if type(event.data) is not ToolCalled:
+        raise InvalidArgument(
+            f"Event {seq} is {event.type}, no call of a tool.", hint="`workspaced calls` lists the calls."
+        )
+    return event
+
+
+# -- a list --
+
+
+class Listed(msgspec.Struct, frozen=True, rename="camel"):
+    """One call as it is listed."""
+
+    seq: int
+    time: str
+    caller: str
+    tool: str
+    arguments: dict[str, Any]
+    """Long ones are left out: empty where `arguments_sha256` names them."""
+    arguments_sha256: str | None
+    as_of_seq: int
+    ok: bool
+    code: str | None
+    """Of a failure; null where its answer is not kept."""
+    bytes: int
+    tokens: int
+    """An estimate (tokens.py); made from the bytes alone where the answer is not kept."""
+    duration_us: int
+    kept: bool
+    """Whether its answer is."""
+
+
+class _Failure(msgspec.Struct):
+    code: str | None = None
+
+
+def listed(event: Event, blob: Blob) -> Listed:
+    """The line of a call."""
+    called: ToolCalled = event.data
+    result = result_of(called, blob)
+    code = msgspec.json.decode(result, type=_Failure).code if result is not None and not called.ok else None
+    return Listed(
+        seq=event.seq,
+        time=event.time,
+        caller=called.caller,
+        tool=called.tool,
+        arguments=called.arguments,
+        arguments_sha256=called.arguments_sha256,
+        as_of_seq=called.as_of_seq,
+        ok=called.ok,
+        code=code,
+        bytes=called.bytes,
+        tokens=estimate_tokens_of_chars(called.bytes) if result is None else estimate_tokens(result.decode()),
+        duration_us=called.duration_us,
+        kept=result is not None,
+    )
+
+
+def result_of(called: ToolCalled, blob: Blob) -> bytes | None:
+    """The answer exactly as served; None if it is not kept, or not whole."""
+    with suppress(LogDamaged):
+        return blob(called.result_sha256)
+    return None
+
+
+# -- one whole --
+
+
+class KeptCall(msgspec.Struct, frozen=True):
+    """A recorded call with what is kept of it."""
+
+    event: Event
+    arguments: dict[str, Any] | None
+    result: bytes | None
+    """The answer exactly as served."""
+    recording: Recording | None
+    """What it was made from."""
+    why: str = ""
+    """Why one of these is not there."""
+
+    def answer(self) -> bytes:
+        """The answer exactly as served.
+
+        Raises:
+            NotRecorded: it is not kept.
+        """
+        if self.result is None:
+            raise NotRecorded(f"The answer of call {self.event.seq} is not kept", hint=self.why)
+        return self.result
+
+
+def kept_call(event: Event, blob: Blob) -> KeptCall:
+    """A recorded call with what is kept of it."""
+    called: ToolCalled = event.data
+    result = result_of(called, blob)
+    why = OFF if called.inputs_sha256 is None else SWEPT
+    arguments: dict[str, Any] | None = None
+    recording: Recording | None = None
+    try:
+        with suppress(NotRecorded):
+            arguments = arguments_of(called, blob)
+        inputs = blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
+        if inputs is not None:
+            recording = read_recording(inputs, called.inputs_sha256 or "")
+    except (NotRecorded, LogDamaged) as error:
+        why = str(error)
+    whole = None not in (arguments, result, recording)
+    return KeptCall(event, arguments, result, recording, "" if whole else why)
+
+
+def made_from(recording: Recording) -> list[str]:
+    """What a call was made from, a line each for people: the versions of notes it read, what else it asked."""
+    if recording.refused is not None:
+        return [f"nothing: {recording.refused.message}"]
+    lines = [] if recording.level == "all" else [f"shared with this client: {recording.level}"]
+    for exchange in recording.asked:
+        if exchange.raised is not None:
+            lines.append(f"{_question(exchange.ask, exchange.question)} -> {exchange.raised.message}")
+        elif exchange.ask == "read":
+            lines += map(_version, notes_of(exchange.answer))
+        elif exchange.ask == VERSION_AT:
+            then = msgspec.json.decode(exchange.answer, type=KeptVersion)
+            lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=Kept))}")
+        else:
+            lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
+    return lines
+
+
+def notes_of(answer: msgspec.Raw) -> list[Kept]:
+    """What the question `read` was answered, as it stands in a recording."""
+    return msgspec.json.decode(answer, type=list[Kept])
+
+
+def _version(kept: Kept) -> str:
+    match kept:
+        case KeptNote():
+            return f"note {kept.id}, {kept.stat.size} bytes, sha256 {kept.sha256[:_HASH_CHARS_SHOWN]}"
+        case KeptName():
+            return f"note {kept.id}, its title alone"
+        case KeptFailure():
+            return f"note {kept.id}: {kept.message} [{kept.code}]"
+
+
+def _question(ask: str, question: msgspec.Raw) -> str:
+    return brief(f"{ask}{bytes(question).decode()}")
+
+
+def brief(value: str | msgspec.Raw) -> str:
+    """The beginning of a long text or JSON value."""
+    text = value if isinstance(value, str) else bytes(value).decode()
+    return text if len(text) <= _CHARS_SHOWN else f"{text[:_CHARS_SHOWN]}..."
+
+
+class ShownText(msgspec.Struct, frozen=True):
+    """Text of a note as an answer holds it."""
+
+    note: NoteId
+    content: str
+
+
+def texts_of(result: bytes) -> list[ShownText]:
+    """The texts of notes that an answer holds, in its order."""
+    found: list[ShownText] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, dict):
+            note, content = value.get("id"), value.get("content")
+            if isinstance(note, str) and isinstance(content, str):
+                found.append(ShownText(NoteId(note), content))
+                return
+        for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            look(each)
+
+    look(msgspec.json.decode(result).get("data"))
+    return found

@@ -1,0 +1,242 @@
+"""Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte;
+every prompt is assembled and shaped again and compared by its hashes.
+
+A call is recorded a moment after it was answered, so its state is one of the latest that were folded: these are
+kept while the log streams by. A call about an older moment (`at`) waits for a second reading.
+"""
+
+import itertools
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from workspaced_events.errors import LogDamaged, WorkspacedError
+from workspaced_events.ids import ConversationId, VaultId
+from workspaced_events.projections.conversations import Conversation
+from workspaced_events.projections.visits import Visit, VisitStream
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.position import Until, feed_until
+from workspaced_events.replay.source import Progress, Source
+from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+
+from ..errors import NotRecorded, SharingOff
+from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild, texts_in
+from ..prompts.model.types import Envelope
+from ..prompts.requests.rebuild import body_difference
+from ..recording.tape import Recording
+from ..tools.tool import ANSWER_VERSION
+from .call_replay import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
+
+NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
+_STATES_KEPT: Final = 5_000
+
+
+class Outcome(StrEnum):
+    """What became of a call that was made again."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    NOT_RECORDED = "notRecorded"
+    DAMAGED = "damaged"
+    """What is kept is not what was recorded."""
+    OTHER_VERSION = "otherVersion"
+    """Another version of the answers than this program's: not compared."""
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """One recorded call, made again."""
+
+    seq: int
+    called: ToolCalled
+    outcome: Outcome
+    why: str = ""
+    """Why there is nothing to compare."""
+    served: bytes | None = None
+    """What was answered then; None where only its hash is known."""
+    answered: bytes | None = None
+    """What is answered now."""
+    differs: str | None = None
+    """What is another one: `answer`, or `ok` or `caller` of its event."""
+
+
+class Rebuilt(msgspec.Struct, frozen=True):
+    """One prompt, assembled again."""
+
+    seq: int
+    prompt: PromptAssembled
+    outcome: Outcome
+    why: str = ""
+    """Why there is nothing to compare, or why no prompt came of it."""
+    differs: str | None = None
+    """The first layer that is another one than was sent, or `manifest`, or `body`."""
+    envelope: Envelope | None = None
+    """What is assembled now."""
+
+
+class Moments:
+    """A sink that folds, and keeps what is needed to make calls and prompts again: the latest states, what
+    conversations were lately, and the visits."""
+
+    def __init__(self, source: Source) -> None:
+        self.state = source.start
+        self._visits = VisitStream(start=source.start_visits())
+        self._latest: deque[WorkspaceState] = deque([source.start], maxlen=_STATES_KEPT)
+        self._versions = Versions(source.start.conversations)
+
+    def take(self, event: Event) -> None:
+        """Folds the next event."""
+        state = apply(self.state, event)
+        self._visits.feed((event,))
+        if state.seq != self.state.seq:
+            self._latest.append(state)
+        self._versions.take(state.conversations)
+        self.state = state
+
+    def state_at(self, as_of_seq: int) -> WorkspaceState | None:
+        """The state as of a sequence that has just passed; None where that is too long ago."""
+        at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
+        return self._latest[at - 1] if at else None
+
+    def conversation_at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
+        """What a conversation was as of a sequence that has just passed; None where that is not known."""
+        return self._versions.at(conversation, as_of_seq)
+
+    def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
+        """The visits as of a sequence that has just passed.
+
+        Raises:
+            TooLongAgo: it has not just passed.
+        """
+        visits = self._visits.visits(vault, tail_seq)
+        if visits is None:
+            raise TooLongAgo
+        return visits
+
+
+class TooLongAgo(Exception):
+    """What was asked for is not kept any more while a log streams by."""
+
+
+def verify(
+    source: Source,
+    each: Callable[[Verified], None],
+    *,
+    each_prompt: Callable[[Rebuilt], None] | None = None,
+    until: Until | None = None,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
+    older moment come last. With `each_prompt` every prompt is assembled again, too. Returns warnings for people.
+
+    Raises:
+        LogDamaged, InvalidArgument, OSError: the source cannot be read.
+    """
+    notes = Notes(source.blob)
+    moments = Moments(source)
+    later: dict[int, list[tuple[int, ToolCalled]]] = {}
+
+    def first(events: list[Event]) -> None:
+        for event in events:
+            moments.take(event)
+            if type(event.data) is ToolCalled:
+                try:
+                    each(make_again(source.blob, notes, moments, event.seq, event.data))
+                except TooLongAgo:
+                    later.setdefault(event.data.tail, []).append((event.seq, event.data))
+            elif type(event.data) is PromptAssembled and each_prompt is not None:
+                each_prompt(rebuild_again(source.blob, moments, event.seq, event.data))
+
+    warnings = feed_until(source, until, first, progress)
+    if later:
+        moments = Moments(source)
+
+        def second(events: list[Event]) -> None:
+            for event in events:
+                moments.take(event)
+                for seq, called in later.pop(event.seq, ()):
+                    each(make_again(source.blob, notes, moments, seq, called))
+
+        feed_until(source, until, second)
+    for seq, called in itertools.chain.from_iterable(later.values()):
+        each(Verified(seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log."))
+    return warnings
+
+
+def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
+    """One recorded call, made again over its moment.
+
+    Raises:
+        TooLongAgo: `moments` are far beyond it.
+    """
+    served = None
+    if called.answer_version != ANSWER_VERSION:
+        why = f"It is of version {called.answer_version} of the answers; this program gives {ANSWER_VERSION}."
+        return Verified(seq, called, Outcome.OTHER_VERSION, why)
+    try:
+        served = blob(called.result_sha256)
+        inputs = blob(called.inputs_sha256) if called.inputs_sha256 else None
+        if inputs is None:
+            why = SWEPT if called.inputs_sha256 else NOT_KEPT
+            return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
+        state = moments.state_at(called.as_of_seq)
+        if state is None:
+            raise TooLongAgo
+        whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
+        visits = partial(moments.visits_at, called.tail)
+        recording = read_recording(inputs, called.inputs_sha256 or "")
+        answered = answer_again(whole, recording, state, visits, notes)
+    except NotRecorded as error:
+        return Verified(seq, called, Outcome.NOT_RECORDED, _said(error), served)
+    except LogDamaged as error:
+        return Verified(seq, called, Outcome.DAMAGED, _said(error), served)
+    differs = _differs(whole, recording, state, answered)
+    outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
+    return Verified(seq, called, outcome, "", served, answered, differs)
+
+
+def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
+    """What of the call's event is not what it would be now."""
+    if sha256(answered).hexdigest() != called.result_sha256:
+        return "answer"
+    if msgspec.json.decode(answered, type=_Success).success != called.ok:
+        return "ok"
+    if "at" in called.arguments:  # what is shared goes by a later state
+        return None
+    off = recording.refused is not None and recording.refused.type == SharingOff.__name__
+    level = "none" if off else recording.level
+    if recording.refused is not None and not off:
+        return None
+    return None if state.sharing_of(called.caller) == level else "caller"
+
+
+class _Success(msgspec.Struct):
+    success: bool
+
+
+def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+    """One prompt, assembled again from what its conversation was, and shaped again by the template of then."""
+    try:
+        conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
+        made = rebuild(prompt, conversation, texts_in(blob))
+        differs = first_difference(prompt, made)
+        if differs is None:
+            differs = body_difference(prompt, made.envelope, conversation.settings, blob)
+    except NotRecorded as error:
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _said(error))
+    except LogDamaged as error:
+        return Rebuilt(seq, prompt, Outcome.DAMAGED, _said(error))
+    except WorkspacedError as error:
+        return Rebuilt(seq, prompt, Outcome.DIFFERENT, _said(error))
+    outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
+    return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
+
+
+def _said(error: WorkspacedError) -> str:
+    return f"{error.message.rstrip('.')}. {error.hint}".strip()

@@ -1,0 +1,358 @@
+"""The gate: what of a workspace one client of the tools is shown.
+
+Every `View` is made here. Two things are decided elsewhere and applied here: which notes are withheld from
+everybody (`vault/policy.py`; the vault itself gives no such note), and how much this client is shown (`all`,
+`names`, `none`). A withheld note is taken out of the state and of the history, so that no tool learns of it; how
+many were taken out of the lists is all that is told. A client with `names` gets a vault that knows paths and
+titles and nothing else.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.schema.catalogue import Sharing
+
+from ..errors import ReadFailed, SharingOff, ToolError
+from ..notes.name_keys import fold, key, slug, stem, without_ending
+from ..notes.note import Note, NoteFailure, StatKey
+from ..ports.prompts import (
+    Found,
+    HistoryPort,
+    Incoming,
+    LinkName,
+    LinkTarget,
+    Members,
+    NoHistory,
+    NoPast,
+    NoPrompts,
+    NoteRef,
+    Overview,
+    PastPort,
+    Resolution,
+    Search,
+    SimilarNote,
+    TaggedNote,
+    VaultPort,
+    View,
+)
+from ..prompts.audit.manifests import PromptSource, SharedPrompts
+
+NAMES_ONLY: Final = "This client is shown names only; `workspaced share CLIENT all` shows the rest."
+"""The one warning of an answer that leaves out what was asked for."""
+CALLER_SHOWN_CHARS_MAX: Final = 64
+
+IsWithheld = Callable[[NoteId], bool]
+
+
+class Withheld(Protocol):
+    """Whether a note that the log names is withheld from everybody, by a path that it has or had."""
+
+    def __call__(self, name: NoteId, /) -> bool: ...
+
+    def withdrew(self, name: NoteId, /) -> bool:
+        """Whether it is withheld, and that tells nobody whether there is such a note: its path is denied, or it
+        was shown earlier."""
+        ...
+
+
+class AllWithheld:
+    """Implements `Withheld` where no folder is served: nothing is known of any note."""
+
+    def __call__(self, _name: NoteId) -> bool:
+        return True
+
+    def withdrew(self, _name: NoteId) -> bool:
+        return True
+
+
+class KnownLists:
+    """Which entries of a vault's long lists (archived, former paths) are withheld.
+
+    Worked out anew only where a list is another one, or `version` another value: no note is then withheld that was
+    not, or the other way round.
+    """
+
+    def __init__(self, version: Callable[[], object] = object) -> None:
+        self._version = version
+        self._known: dict[str, tuple[object, object, frozenset[NoteId]]] = {}
+
+    def gone(self, state: VaultState, withheld: IsWithheld) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
+        """The archived notes and the former paths that are withheld, or lead to what is."""
+        version = self._version() if state.archived or state.former else None
+        archived = self._of("archived", state.archived, version, withheld)
+        former = self._of(
+            "former", state.former, version, lambda old: withheld(old) or withheld(state.former[old])
+        )
+        return archived, former
+
+    def _of(self, name: str, items: dict[NoteId, Any], version: object, is_gone: IsWithheld) -> frozenset[NoteId]:
+        if not items:
+            return frozenset()
+        known = self._known.get(name)
+        if known is None or known[0] is not items or known[1] != version:
+            gone = frozenset(note for note in items if is_gone(note))
+            known = self._known[name] = (items, version, gone)
+        return known[2]
+
+
+def shared_view(
+    state: WorkspaceState,
+    now: str,
+    vault: VaultPort | None,
+    history: HistoryPort | None = None,
+    past: PastPort | None = None,
+    prompts: PromptSource | None = None,
+    *,
+    level: Sharing,
+    withheld: IsWithheld,
+    withdrew: IsWithheld | None = None,
+    lists: KnownLists | None = None,
+) -> View:
+    """The view of a client that is shown `level`.
+
+    Args:
+        vault: gives no withheld note itself.
+        history: of the current vault; None: nothing is remembered.
+        past, prompts: likewise.
+        withheld: whether a note of the current vault is withheld.
+        withdrew: as `Withheld.withdrew`; None: as `withheld`.
+        lists: remembers for this vault from call to call.
+
+    Raises:
+        SharingOff: nothing is shared with this client.
+    """
+    if level == "none":
+        raise sharing_off("CLIENT")
+    shared, count = _shared_state(state, level, withheld, lists or KnownLists())
+    former = state.of(state.current).former
+    return View(
+        state=shared,
+        now=now,
+        vault=NamesOnly(vault) if vault is not None and level == "names" else vault,
+        history=NoHistory() if history is None else SharedHistory(history, withheld),
+        past=past if past is not None and level == "all" else NoPast(),
+        prompts=NoPrompts()
+        if prompts is None
+        else SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld),
+        sharing=level,
+        withheld=count,
+    )
+
+
+def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
+    """Whether `view`, made of `state`, would be made the same way now: no note was found to be private since."""
+    history = view.history
+    if isinstance(history, SharedHistory) and not history.is_current():
+        return False
+    if isinstance(view.prompts, SharedPrompts) and not view.prompts.is_current():
+        return False
+    shared, count = _shared_state(state, view.sharing, withheld, KnownLists())
+    return count == view.withheld and (shared is view.state or shared == view.state)
+
+
+def sharing_off(client: str) -> SharingOff:
+    """The refusal of a client that is shown nothing."""
+    name = shlex.quote(client[:CALLER_SHOWN_CHARS_MAX])
+    return SharingOff(
+        "The user shares nothing with this client",
+        hint=f"Ask the user to run `workspaced share {name} all`, or `names` for names only.",
+    )
+
+
+def refusal(error: ToolError, as_of_seq: int) -> dict[str, Any]:
+    """The result of a call that no tool was run for."""
+    return {
+        "success": False,
+        "error": error.message,
+        "code": error.code,
+        "message": error.hint,
+        "asOfSeq": as_of_seq,
+    }
+
+
+def unsettled() -> ReadFailed:
+    """The failure of a call during which notes kept turning private."""
+    return ReadFailed("The notes' share policy kept changing", hint="Try again.")
+
+
+# -- the state --
+
+
+def _shared_state(
+    state: WorkspaceState, level: Sharing, withheld: IsWithheld, lists: KnownLists
+) -> tuple[WorkspaceState, int]:
+    """The state with nothing of what this client is not shown, and how many notes are missing from the lists."""
+    current = state.current
+    before = state.of(current)
+    after, count = _without(before, withheld, lists)
+    if level != "all" and after.selection is not None:
+        after = msgspec.structs.replace(after, selection=None)
+    if after is before and len(state.by_vault) <= 1 and not state.sharing:
+        return state, 0
+    by_vault = {current: after} if current is not None else {}
+    # What is folded of other vaults, and for other clients, is no business of this call.
+    return msgspec.structs.replace(state, by_vault=by_vault, sharing={}), count
+
+
+def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, int]:
+    active = state.active.id if state.active is not None else None
+    listed = {*state.pins, *state.tabs, *state.recents}
+    if active is not None:
+        listed.add(active)
+    gone = {note for note in listed if withheld(note)}
+    flagged, moved = lists.gone(state, withheld)
+    if not gone and not flagged and not moved:
+        return state, 0
+    hidden = active in gone
+    selection = state.selection
+    return (
+        VaultState(
+            active=None if hidden else state.active,
+            pins=_kept(state.pins, gone),
+            tabs=_kept(state.tabs, gone),
+            recents=_kept(state.recents, gone),
+            selection=None if hidden or (selection is not None and selection.note in gone) else selection,
+            archived=_kept(state.archived, flagged),
+            former=_kept(state.former, moved),
+            last_updated=state.last_updated,
+        ),
+        len(gone),
+    )
+
+
+def _kept(items: dict[NoteId, Any], gone: Iterable[NoteId]) -> dict[NoteId, Any]:
+    return {note: value for note, value in items.items() if note not in gone} if gone else items
+
+
+# -- the history --
+
+
+class SharedHistory:
+    """Implements `HistoryPort`: visits without those of withheld notes."""
+
+    def __init__(self, history: HistoryPort, withheld: IsWithheld) -> None:
+        self._history = history
+        self._withheld = withheld
+        self.given: tuple[Sequence[Visit], Sequence[Visit]] | None = None
+        """All visits, and those that were given, when last asked."""
+
+    def visits(self) -> Sequence[Visit]:
+        every = self._history.visits()
+        shared = self._shared(every)
+        self.given = every, shared
+        return shared
+
+    def is_current(self) -> bool:
+        """Whether what was given would be given again."""
+        if self.given is None:
+            return True
+        every, shared = self.given
+        return len(self._shared(every)) == len(shared)
+
+    def _shared(self, visits: Sequence[Visit]) -> Sequence[Visit]:
+        gone = {note for note in {visit.note for visit in visits} if self._withheld(note)}
+        return [visit for visit in visits if visit.note not in gone] if gone else visits
+
+
+# -- names only --
+
+
+class NameOnly(Note, frozen=True, dict=True):
+    """A note of which the title is known and nothing else: no text, and so nothing that follows from it."""
+
+
+_BY_NAME: Final = frozenset({"path", "title", "foldedTitle", "filename", "pathSuffix", "formerPath"})
+_NO_STAT: Final = StatKey(0, 0, 0, 0, 0)
+
+
+def name_only(note: Note) -> NameOnly:
+    """What is left of `note` for a client that is shown names."""
+    return name_known(note.id, note.title)
+
+
+def name_known(note: NoteId, title: str) -> NameOnly:
+    """A note of which only these are known."""
+    bare = NameOnly(note, _NO_STAT, None, "", b"")
+    bare.__dict__["title"] = title
+    return bare
+
+
+class NamesOnly:
+    """Implements `VaultPort` over another one: paths and titles, and nothing found by anything else."""
+
+    def __init__(self, vault: VaultPort) -> None:
+        self._vault = vault
+
+    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+        return [name_only(each) if isinstance(each, Note) else each for each in self._vault.read(notes)]
+
+    def resolve(self, reference: str, state: VaultState) -> Resolution:
+        """As the vault; but what only front matter or an alias tells is not found, and nothing near is named: who
+        gets near names for one reference and none for another has found an alias."""
+        found = self._vault.resolve(reference, state)
+        if found.note is not None:
+            by_name = found.resolved_by in _BY_NAME or (
+                found.resolved_by == "slug" and _named_like(found.note, reference)
+            )
+            return Resolution(found.note, found.resolved_by) if by_name else Resolution()
+        by_name = all(_named_like(each, reference) for each in found.candidates)
+        return Resolution(candidates=found.candidates if by_name else ())
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+        return [LinkTarget(None) for _ in links]
+
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+        return Incoming((), 0)
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        return self._vault.names(notes)
+
+    def search(self, search: Search) -> Found:
+        """In titles and paths only; nothing where tags are asked for."""
+        if search.tags:
+            return Found((), 0, True)
+        found = self._vault.search(msgspec.structs.replace(search, names_only=True))
+        hits = tuple(msgspec.structs.replace(hit, line=1, snippet="") for hit in found.hits)
+        return Found(hits, found.total, found.complete)
+
+    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
+        """Of a folder only."""
+        return self._vault.members(folder, None, limit) if tag is None else Members((), 0)
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        return []
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        return []
+
+    def overview(self, limit: int) -> Overview:
+        return Overview(self._vault.overview(limit).notes, 0, (), ())
+
+    def note_count(self) -> int | None:
+        return self._vault.note_count()
+
+    def index_state(self) -> str:
+        return self._vault.index_state()
+
+
+def _named_like(note: NoteRef, reference: str) -> bool:
+    """Whether the reference could have been found in the note's path or title."""
+    text = reference.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
+    cuts = [text, *(text[:at] for at, sign in enumerate(text) if sign in "#|^")]
+    names = {note.title, stem(note.id), without_ending(note.id)}
+    for cut in cuts:
+        name = cut.strip()
+        if not name:
+            continue
+        path = f"/{fold(without_ending(name))}"
+        if f"/{fold(without_ending(note.id))}".endswith(path):
+            return True
+        if any(key(name) == key(each) or slug(name) == slug(each) != "" for each in names):
+            return True
+    return False

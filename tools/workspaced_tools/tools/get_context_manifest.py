@@ -1,0 +1,115 @@
+"""`get_context_manifest`: what a prompt holds, what was left out of it, and why."""
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
+from ..ports.prompts import ShownManifest, View
+from ..prompts.model.types import Manifest, ManifestEntry
+from .tool import Answer, Arguments, Json, Model, Tool
+from .visit_answers import Room
+
+_NOT_WHOLE: Final = frozenset({"shortened", "elided", "dropped", "failed"})
+
+
+class GetContextManifest(Arguments):
+    conversation: str | None = Field(None, description="Default: latest.")
+    message: str | None = Field(None, description="Default: last.")
+
+
+class ShownEntry(Model):
+    id: str
+    kind: str
+    state: str
+    why: str
+    tokens: int | None = None
+    """Left out, as all sizes, where only names are shown."""
+    cached: bool
+    detail: str | None = None
+
+
+class ShownLayer(Model):
+    id: str
+    tokens: int | None = None
+    stable: bool
+    """As in the prompt before, or begun with it."""
+    entries: list[ShownEntry]
+
+
+class ContextManifest(Model):
+    conversation: str
+    message: str
+    estimate: int | None = None
+    """Tokens, the tools' definitions included; of how many the message says."""
+    layers: list[ShownLayer]
+
+
+def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
+    """The manifest of a prompt that was assembled for a runtime.
+
+    Entries that are not whole in the prompt come first where there is no room for all.
+
+    Raises:
+        ArgumentInvalid: there is no such conversation, or no prompt for that message.
+        NotRecorded: no prompt was assembled, or its manifest is not kept.
+    """
+    shown = view.prompts.manifest(arguments.conversation, arguments.message)
+    manifest = shown.manifest
+    by_need = sorted(manifest.entries, key=lambda entry: entry.state not in _NOT_WHOLE)
+    entries = Room(MANIFEST_CHARS_MAX).fitting(_entry(entry, shown) for entry in by_need)
+    told = set(map(id, by_need[: len(entries)]))
+    left_out = len(manifest.entries) - len(entries)
+    data: Json = {
+        "conversation": manifest.conversation,
+        "message": manifest.message,
+        **_sized(shown, estimate=manifest.estimate),
+        "layers": [
+            {
+                "id": layer.id,
+                **_sized(shown, tokens=layer.tokens),
+                "stable": layer.stable,
+                "entries": [
+                    _entry(each, shown) for each in manifest.entries if each.layer == layer.id and id(each) in told
+                ],
+            }
+            for layer in manifest.layers
+        ],
+    }
+    warnings = [each[:WARNINGS_CHARS_MAX] for each in manifest.warnings]
+    if shown.withheld:
+        warnings.append(f"{shown.withheld} entries of notes that are withheld by now are left out.")
+    if left_out:
+        warnings.append(f"The answer is full: {left_out} entries are left out.")
+    return Answer(data, _message(manifest, sized=shown.sized), warnings)
+
+
+def _sized(shown: ShownManifest, **sizes: int) -> Json:
+    return sizes if shown.sized else {}
+
+
+def _entry(entry: ManifestEntry, shown: ShownManifest) -> Json:
+    said: Json = {
+        "id": entry.id,
+        "kind": entry.kind,
+        "state": entry.state,
+        "why": entry.why,
+        **_sized(shown, tokens=entry.tokens),
+        "cached": entry.cached,
+    }
+    return said if entry.detail is None else {**said, "detail": entry.detail}
+
+
+def _message(manifest: Manifest, *, sized: bool) -> str:
+    not_whole = sum(entry.state in _NOT_WHOLE for entry in manifest.entries)
+    size = f"{manifest.estimate} of {manifest.limit} tokens; " if sized else ""
+    return f"{size}{not_whole} of {len(manifest.entries)} entries are not whole in the prompt."
+
+
+TOOL: Final[Tool[Any]] = Tool(
+    name="get_context_manifest",
+    description="What the last prompt held and left out, and why.",
+    arguments=GetContextManifest,
+    data=ContextManifest,
+    function=get_context_manifest,
+)

@@ -1,0 +1,103 @@
+"""`get_navigation_history`: what the user looked at, and for how long."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import Field
+
+from workspaced_events.projections.visits import Visit
+
+from ..errors import ArgumentInvalid
+from ..limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX
+from ..ports.prompts import View
+from .note_answers import served_vault
+from .tool import Answer, Arguments, Model, Tool
+from .visit_answers import Names, Room, dwell_s
+
+
+class GetNavigationHistory(Arguments):
+    limit: int = Field(20, ge=1, le=200, description="Visits.")
+    since_time: str | None = Field(None, max_length=64, description="ISO 8601.")
+
+
+class ShownVisit(Model):
+    id: str
+    title: str
+    exists: bool
+    at: str
+    until: str | None
+    """Null: it goes on."""
+    dwell_seconds: float
+
+
+class NavigationHistory(Model):
+    visits: list[ShownVisit]
+    total: int
+
+
+def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answer:
+    """The latest visits, newest first; `total` counts all that are remembered and not over before `sinceTime`.
+
+    A visit that began before `sinceTime` and lasted beyond it is one of them, and told whole.
+
+    Raises:
+        NoActiveVault.
+        ArgumentInvalid: `sinceTime` is no time.
+    """
+    vault, _ = served_vault(view)
+    visits = view.history.visits()
+    if arguments.since_time is not None:
+        visits = list(_since(visits, _moment(arguments.since_time)))
+    shown = visits[: -arguments.limit - 1 : -1]
+    names = Names(vault, (visit.note for visit in shown))
+    entries = Room(HISTORY_CHARS_MAX).fitting(
+        {
+            **names.entry(visit.note),
+            "at": visit.at,
+            "until": visit.until,
+            "dwellSeconds": dwell_s(visit, view.now),
+        }
+        for visit in shown
+    )
+    warnings = []
+    if len(entries) < len(shown):
+        warnings.append(f"The answer is full: {len(shown) - len(entries)} visits are left out.")
+    message = f"{len(entries)} of {len(visits)} visits, newest first."
+    return Answer({"visits": entries, "total": len(visits)}, message, warnings)
+
+
+def _since(visits: Iterable[Visit], moment: datetime) -> Iterable[Visit]:
+    for visit in visits:
+        # One without duration counts where it began.
+        if (
+            visit.until is None
+            or datetime.fromisoformat(visit.until) > moment
+            or datetime.fromisoformat(visit.at) >= moment
+        ):
+            yield visit
+
+
+def _moment(text: str) -> datetime:
+    """The time that `text` names; without an offset it is taken for UTC.
+
+    Raises:
+        ArgumentInvalid: it names none.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ArgumentInvalid(
+            f"Argument 'sinceTime': expected an ISO 8601 time, got {repr(text)[:ECHO_CHARS_MAX]}.",
+            hint="Give sinceTime as 2026-03-01T12:00:00Z, or leave it out.",
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+TOOL: Final[Tool[Any]] = Tool(
+    name="get_navigation_history",
+    description="What the user looked at, newest first, with dwell times.",
+    arguments=GetNavigationHistory,
+    data=NavigationHistory,
+    function=get_navigation_history,
+)

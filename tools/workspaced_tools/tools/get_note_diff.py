@@ -1,0 +1,204 @@
+"""`get_note_diff`: what of a note changed since it was shown or recorded."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from pydantic import Field
+from rapidfuzz.distance import LCSseq
+
+from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
+from ..limits import REFERENCE_CHARS_MAX
+from ..notes.note import Note
+from ..ports.prompts import NoteRef, VersionAt, View
+from ..sharing.gate import NAMES_ONLY, NameOnly
+from .note_answers import NoteName, note_or_error, served_vault
+from .read_note import Suggestions, name_of, only_note
+from .tool import Answer, Arguments, Json, Model, Tool
+
+CONTEXT_LINES: Final = 3
+COMPARED_LINES_MAX: Final = 10_000
+"""Of more differing lines on one side all are given as replaced: comparing them takes their product."""
+
+
+class GetNoteDiff(Arguments):
+    reference: str = Field(min_length=1, max_length=REFERENCE_CHARS_MAX, description="Path, title, alias or id.")
+    since_seq: int | None = Field(None, ge=0, description="A former asOfSeq.")
+    since_time: str | None = Field(None, max_length=64, description="ISO 8601.")
+    max_content_length: int = Field(10_000, ge=100, le=50_000, description="Characters.")
+    offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
+
+
+class Since(Model):
+    seq: int
+    at: str
+    exists: bool
+    sha256: str | None
+
+
+class NoteDiff(NoteName):
+    since: Since
+    sha256: str
+    changed: bool
+    added: int
+    """Lines."""
+    removed: int
+    diff: str
+    """Unified: untrusted text of both versions."""
+
+
+def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
+    """A unified diff of the whole files, front matter included, between a recorded version and the present one.
+
+    Without `sinceSeq` and `sinceTime` the version shown last that was another one.
+
+    Raises:
+        NoActiveVault.
+        ReferenceOutsideVault, ArgumentInvalid: what reference or moment are not allowed to be.
+        AmbiguousReference, NoteNotFound: `candidates`, `near`.
+        NotRecorded: no call read the version of that moment.
+        ReadFailed: the note cannot be read.
+    """
+    if arguments.since_seq is not None and arguments.since_time is not None:
+        raise ArgumentInvalid("Expected sinceSeq or sinceTime, got both.", hint="Leave one of them out.")
+    vault, state = served_vault(view)
+    ref = only_note(vault.resolve(arguments.reference, state), arguments.reference, vault)
+    [found] = vault.read([ref.id])
+    missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
+    note = note_or_error(found, missing=missing)
+    if isinstance(note, NameOnly):
+        raise NotRecorded("No earlier version is shown", hint=NAMES_ONLY)
+    since = arguments.since_seq if arguments.since_seq is not None else arguments.since_time
+    return _answer(ref, note, view.past.version(ref.id, since, note.sha256), arguments)
+
+
+def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -> Answer:
+    try:
+        before: Note | None = note_or_error(then.note, missing=partial(NoteNotFound, ""))
+    except NoteNotFound:
+        before = None  # it was made since: all of it is new
+    lines = list(unified(_lines(before), _lines(note)))
+    added = sum(line.startswith("+") for line in lines)
+    removed = sum(line.startswith("-") for line in lines)
+    text, truncation = _page("".join(lines), arguments.max_content_length, arguments.offset)
+    changed = before is None or before.sha256 != note.sha256
+    data: Json = {
+        **name_of(ref),
+        "since": {
+            "seq": then.seq,
+            "at": then.at,
+            "exists": before is not None,
+            "sha256": before.sha256 if before is not None else None,
+        },
+        "sha256": note.sha256,
+        "changed": changed,
+        "added": added,
+        "removed": removed,
+        "diff": text,
+    }
+    message = f"{added} lines added, {removed} removed." if changed else "Nothing changed."
+    return Answer(data, message, [], truncation)
+
+
+def _lines(note: Note | None) -> list[str]:
+    """The file's lines, each with its LF; a lone CR ends none."""
+    if note is None or not note.text:
+        return []
+    *whole, rest = note.text.split("\n")
+    return [f"{line}\n" for line in whole] + ([rest] if rest else [])
+
+
+def unified(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """The hunks of a unified diff with CONTEXT_LINES lines around; no header. Every line ends with LF."""
+    for hunk in _hunks(_changes(before, after)):
+        first, last = hunk[0], hunk[-1]
+        low, low_after = max(0, first[0] - CONTEXT_LINES), max(0, first[2] - CONTEXT_LINES)
+        high = min(len(before), last[1] + CONTEXT_LINES)
+        high_after = min(len(after), last[3] + CONTEXT_LINES)
+        yield f"@@ -{_range(low, high)} +{_range(low_after, high_after)} @@\n"
+        at = low
+        for start, end, start_after, end_after in hunk:
+            yield from _marked(" ", before[at:start])
+            yield from _marked("-", before[start:end])
+            yield from _marked("+", after[start_after:end_after])
+            at = end
+        yield from _marked(" ", before[at:high])
+
+
+Change = tuple[int, int, int, int]
+"""From where to where in the old lines, and what stands there in the new ones."""
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:
+    """What is not equal, in order."""
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if not old and not new:
+        return []
+    if max(len(old), len(new)) > COMPARED_LINES_MAX:
+        return [(start, start + len(old), start, start + len(new))]
+    changes: list[Change] = []
+    for each in LCSseq.opcodes(old, new):
+        if each.tag == "equal":
+            continue
+        low, low_after = start + each.src_start, start + each.dest_start
+        if changes and changes[-1][1] == low and changes[-1][3] == low_after:
+            low, _, low_after, _ = changes.pop()  # one change: what goes stands before what comes
+        changes.append((low, start + each.src_end, low_after, start + each.dest_end))
+    return changes
+
+
+def _hunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    """The changes, those together whose contexts touch."""
+    hunk: list[Change] = []
+    for change in changes:
+        if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT_LINES:
+            yield hunk
+            hunk = []
+        hunk.append(change)
+    if hunk:
+        yield hunk
+
+
+def _range(low: int, high: int) -> str:
+    """As diff writes it: an empty range names the line before it."""
+    count = high - low
+    return f"{low + 1}" if count == 1 else f"{low + 1 if count else low},{count}"
+
+
+def _marked(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if line.endswith("\n"):
+            yield sign + line
+        else:
+            yield f"{sign}{line}\n\\ No newline at end of file\n"
+
+
+def _page(text: str, limit: int, offset: int) -> tuple[str, Json]:
+    """Whole lines from `offset` on, at most `limit` characters; a line too long for that is cut."""
+    end = min(len(text), offset + limit)
+    if end < len(text) and (line_end := text.rfind("\n", offset, end)) > offset:
+        end = line_end + 1
+    shown = text[offset:end]
+    more = end < len(text)
+    return shown, {
+        "truncated": more or offset > 0,
+        "originalLength": len(text),
+        "returnedLength": len(shown),
+        "nextOffset": end if more else None,
+    }
+
+
+TOOL: Final[Tool[Any]] = Tool(
+    name="get_note_diff",
+    description="What changed in a note, as a unified diff; by default since the last version shown.",
+    arguments=GetNoteDiff,
+    data=NoteDiff | Suggestions,
+    function=get_note_diff,
+    paged=True,
+)

@@ -1,0 +1,290 @@
+"""`get_related_notes`: what has to do with a note, and why.
+
+No model is asked. Five signals each say how strongly another note is tied to this one, as a number from 0 to below
+1 that grows ever more slowly (`_saturating`), so that a hundred links do not drown everything else:
+
+    signal            strength                                                      half at      weight
+    linksTo           links from this note to it                                    1 link       1.0
+    linkedFrom        links from it to this note                                    1 link       1.0
+    sharedTags        sum of ln(notes / notes with the tag)                         3.0          0.75
+    visitedTogether   visits of this note with one of it close by                   2 visits     0.75
+    similarText       common telling words, times its BM25 over the best one's      3 words      0.75
+
+Links weigh most: they are what the user says, the others are inferred. BM25 counts only in proportion to the best
+one, since its scale differs from vault to vault. The score is the weighted mean, from 0 to 1; equal scores go by
+path. A tag that every note has tells nothing. Archived notes come after all others.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Final, Literal
+
+import msgspec
+from pydantic import Field
+
+from workspaced_events.clock import microseconds
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import VaultState
+
+from ..errors import NoActiveNote, NoteNotFound
+from ..limits import (
+    REASON_WORDS_MAX,
+    REFERENCE_CHARS_MAX,
+    RELATED_INCOMING_MAX,
+    RELATED_LOOKED_AT_MAX,
+    RESULTS_CHARS_MAX,
+    RESULTS_LISTED_MAX,
+    VISITED_TOGETHER_S,
+    VISITED_TOGETHER_VISITS,
+)
+from ..notes.note import Note
+from ..ports.prompts import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort, View
+from ..sharing.gate import NAMES_ONLY
+from .note_answers import NoteName, note_or_error, served_vault
+from .read_note import Suggestions, name_of, only_note
+from .tool import Answer, Arguments, Json, Model, Tool
+from .visit_answers import Room
+
+Kind = Literal["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "similarText"]
+_WEIGHTS: Final[dict[Kind, float]] = {
+    "linksTo": 1.0,
+    "linkedFrom": 1.0,
+    "sharedTags": 0.75,
+    "visitedTogether": 0.75,
+    "similarText": 0.75,
+}
+_LINKS_HALF: Final = 1.0
+_TAGS_HALF: Final = 3.0
+_VISITS_HALF: Final = 2.0
+_WORDS_HALF: Final = 3.0
+_SCORE_DIGITS: Final = 3
+
+
+class GetRelatedNotes(Arguments):
+    reference: str | None = Field(
+        None, min_length=1, max_length=REFERENCE_CHARS_MAX, description="Default: the active note."
+    )
+    limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
+
+
+class Reason(Model):
+    kind: Kind
+    count: int | None = None
+    """Links; visits of the note with one of the other close by."""
+    tags: list[str] | None = None
+    """The rarest first."""
+    words: list[str] | None = None
+    """The most telling first."""
+
+
+class RelatedNote(NoteName):
+    score: float | None = None
+    """From 0 to 1; absent, like the reasons, where names only are shared."""
+    reasons: list[Reason] | None = None
+    """The strongest first."""
+    archived: bool | None = None
+    """Only where true."""
+
+
+class RelatedNotes(Model):
+    note: NoteName
+    related: list[RelatedNote]
+    total: int
+    """How many were found; of each kind only so many are looked at."""
+
+
+def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
+    """The notes most related to one note, with the reasons.
+
+    A client that is shown names only is told neither reasons nor scores, and of visits only: links, tags and text
+    are not known to it.
+
+    Raises:
+        NoActiveVault.
+        NoActiveNote: no reference, and nothing is open.
+        ReferenceOutsideVault, ArgumentInvalid: what the reference is not allowed to be.
+        AmbiguousReference: several notes; `candidates`.
+        NoteNotFound: none (`near`), or its file is gone.
+        ReadFailed: it is there and cannot be read.
+    """
+    vault, state = served_vault(view)
+    note = _note(vault, state, arguments.reference)
+    warnings = [NAMES_ONLY] if view.sharing == "names" else []
+    if vault.index_state() != "ready":
+        warnings.append("The index is still being built: links, tags and words may be incomplete.")
+    ranked = _ranked(_all_ties(view, vault, note, warnings), state)
+    shown = [_entry(tied, state, names_only=view.sharing == "names") for tied in ranked[: arguments.limit]]
+    room = Room(RESULTS_CHARS_MAX)
+    [name] = room.fitting([name_of(NoteRef(note.id, note.title, note.id))])
+    related = room.fitting(shown)
+    if len(related) < len(shown):
+        warnings.append(f"The answer is full: {len(shown) - len(related)} notes are left out.")
+    message = (
+        f"{len(related)} of {len(ranked)} related notes, the most related first."
+        if ranked
+        else "Nothing is known to be related to this note. Try search_workspace with words of it."
+    )
+    return Answer({"note": name, "related": related, "total": len(ranked)}, message, warnings)
+
+
+def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
+    """The note that is asked about."""
+    if reference is not None:
+        wanted = only_note(vault.resolve(reference, state), reference, vault).id
+        missing = partial(
+            NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference."
+        )
+    elif state.active is not None:
+        wanted = state.active.id
+        missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
+    else:
+        raise NoActiveNote("No note currently active", hint="Open a note, or give a reference.")
+    [found] = vault.read([wanted])
+    return note_or_error(found, missing=missing)
+
+
+# -- what ties notes together --
+
+
+class Tie(msgspec.Struct, frozen=True):
+    """One signal between the note and another."""
+
+    to: NoteRef
+    kind: Kind
+    strength: float
+    """From 0 to below 1."""
+    detail: Json
+
+
+class Tied(msgspec.Struct):
+    """Another note with all that ties it."""
+
+    to: NoteRef
+    score: float = 0.0
+    ties: list[Tie] = []
+
+
+def _all_ties(view: View, vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
+    outgoing = _outgoing(vault, view.vault_state, note)
+    incoming = vault.incoming(note.id, RELATED_INCOMING_MAX, view.vault_state)
+    if incoming.total > len(incoming.links):
+        warnings.append(f"Of {incoming.total} links to the note {len(incoming.links)} were counted.")
+    linking = Counter(link.source for link in incoming.links)
+    together = visited_together(view.history.visits(), note.id)
+    return [
+        *_counted("linksTo", outgoing, _LINKS_HALF),
+        *_counted("linkedFrom", linking, _LINKS_HALF),
+        *_tagged(vault.sharing_tags(note.id, RELATED_LOOKED_AT_MAX)),
+        *_counted("visitedTogether", _named(vault, together), _VISITS_HALF),
+        *_similar(vault.similar(note.id, RELATED_LOOKED_AT_MAX)),
+    ]
+
+
+def _outgoing(vault: VaultPort, state: VaultState, note: Note) -> Counter[NoteRef]:
+    """How many links lead from the note to each other note."""
+    names = [LinkName(link.target, link.wiki) for link in note.markdown.links if link.target]
+    targets = vault.link_targets(note.id, names, state) if names else []
+    return Counter(each.note for each in targets if each.note is not None and each.note.id != note.id)
+
+
+def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
+    """The notes with the greatest counts that still exist, by their names."""
+    most = sorted(counts, key=lambda note: (-counts[note], note))[:RELATED_LOOKED_AT_MAX]
+    names = vault.names(most) if most else []
+    return Counter({ref: counts[ref.id] for ref in names if ref is not None})
+
+
+def _counted(kind: Kind, counts: Counter[NoteRef], half: float) -> Iterable[Tie]:
+    return (Tie(ref, kind, _saturating(count, half), {"count": count}) for ref, count in counts.items())
+
+
+def _tagged(notes: Sequence[TaggedNote]) -> Iterable[Tie]:
+    for each in notes:
+        if each.weight > 0:
+            detail = {"tags": list(each.tags[:REASON_WORDS_MAX])}
+            yield Tie(each.note, "sharedTags", _saturating(each.weight, _TAGS_HALF), detail)
+
+
+def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
+    best = max((each.score for each in notes), default=0.0)
+    for each in notes:
+        if each.score > 0:
+            strength = each.score / best * _saturating(max(1, len(each.words)), _WORDS_HALF)
+            yield Tie(each.note, "similarText", strength, {"words": list(each.words[:REASON_WORDS_MAX])})
+
+
+def _saturating(amount: float, half: float) -> float:
+    """From 0 to below 1; a half where `amount` is `half`."""
+    return amount / (amount + half)
+
+
+def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
+    """Each other note with the number of visits of `note` that one of its visits is close to.
+
+    Close are the VISITED_TOGETHER_VISITS visits before and after, where at most VISITED_TOGETHER_S lie between the
+    end of the earlier one and the beginning of the later one.
+
+    Args:
+        visits: of one vault, oldest first.
+    """
+    counts: Counter[NoteId] = Counter()
+    for at, visit in enumerate(visits):
+        if visit.note != note:
+            continue
+        earlier = visits[max(0, at - VISITED_TOGETHER_VISITS) : at]
+        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
+        close = {each.note for each in earlier if _gap_s(each, visit) <= VISITED_TOGETHER_S}
+        close |= {each.note for each in later if _gap_s(visit, each) <= VISITED_TOGETHER_S}
+        counts.update(close - {note})
+    return counts
+
+
+def _gap_s(earlier: Visit, later: Visit) -> float:
+    """How long after the end of the one the other began; below 0 where no event says that the clock was set."""
+    if earlier.until is None:
+        return 0.0
+    set_us = earlier.set_since_until_us - later.set_since_at_us
+    return (microseconds(later.at) - microseconds(earlier.until) - set_us) / 1_000_000
+
+
+# -- ranking --
+
+
+def _ranked(ties: Iterable[Tie], state: VaultState) -> list[Tied]:
+    """Every tied note once: archived ones last, the greatest score first, equal ones by path."""
+    by_note: dict[NoteId, Tied] = {}
+    for tie in ties:
+        tied = by_note.get(tie.to.id)
+        if tied is None:
+            tied = by_note[tie.to.id] = Tied(tie.to)
+        tied.ties.append(tie)
+    whole = sum(_WEIGHTS.values())
+    for tied in by_note.values():
+        tied.ties.sort(key=_weighted, reverse=True)  # stable: equal ones stay in the order of kinds
+        tied.score = round(sum(map(_weighted, tied.ties)) / whole, _SCORE_DIGITS)
+    return sorted(by_note.values(), key=lambda each: (each.to.id in state.archived, -each.score, each.to.path))
+
+
+def _weighted(tie: Tie) -> float:
+    return _WEIGHTS[tie.kind] * tie.strength
+
+
+def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> Json:
+    entry = name_of(tied.to)
+    if not names_only:
+        entry["score"] = tied.score
+        entry["reasons"] = [{"kind": tie.kind, **tie.detail} for tie in tied.ties]
+    if tied.to.id in state.archived:
+        entry["archived"] = True
+    return entry
+
+
+TOOL: Final[Tool[Any]] = Tool(
+    name="get_related_notes",
+    description=("Notes related to one, and why: links, rare tags shared, visited together, similar text."),
+    arguments=GetRelatedNotes,
+    data=RelatedNotes | Suggestions,
+    function=get_related_notes,
+)

@@ -1,0 +1,396 @@
+"""A tool is a value: name, description, argument and data model, and a function `(View, arguments) -> Answer`.
+
+The published schema is the check: arguments are validated against the very JSON Schema that clients are shown,
+and only then read, defaults applied, into the argument model. Answers are built as plain JSON-shaped dictionaries
+without validation on the way; tests hold every one of them against the published output schema.
+
+In the models a field that defaults to None may be left out and is never null; a field without default that allows
+None is always there and may be null.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Final, Generic, TypeVar, cast
+
+import msgspec
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import ValidationError as PydanticError
+from pydantic.alias_generators import to_camel
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.replay.position import ALSO_SHOWN_MAX
+
+from ..errors import ArgumentInvalid, ToolError
+from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
+from ..ports.prompts import View
+
+ANSWER_VERSION: Final = 1
+"""Raised whenever a tool answers the same with other bytes: recorded calls of other versions are not compared."""
+Json = dict[str, Any]
+Result = dict[str, Any]
+"""`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
+shared with other results: a caller does not change it."""
+
+_PUBLISHED_LEVELS: Final = 2
+"""Levels of objects whose fields an output schema tells: the result, and what is in it. Lists are no level: what
+is in a list of `data` is told as well."""
+_UNSAID: Final = frozenset({"error", "code", "warnings", "truncation"})
+"""What only failures have, and what says itself what it means."""
+_log = logging.getLogger(__name__)
+
+
+class Model(BaseModel):
+    """A part of a tool's schema: camelCase on the wire, snake_case in Python."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
+"""Short, since every tool has it: what is no moment of the log is refused by whoever makes the View."""
+
+
+class Arguments(Model):
+    """What every tool takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    at: Annotated[int | str | None, WithJsonSchema(AT_SCHEMA)] = None
+    """The moment to answer for, by sequence or time: whoever makes the View goes by it."""
+    min_seq: int | None = Field(None, ge=0)
+
+
+class Truncation(Model):
+    """What of a text was returned; lengths in characters."""
+
+    truncated: bool
+    original_length: int
+    returned_length: int
+    next_offset: int | None
+    """The `offset` to go on with; null at the end."""
+
+
+A = TypeVar("A", bound=Arguments)
+D = TypeVar("D")
+
+
+class ResultModel(Model, Generic[D]):
+    """The shape of every result, success or failure."""
+
+    success: bool
+    message: str
+    as_of_seq: int
+    data: D | None = None
+    error: str | None = None
+    code: str | None = None
+    warnings: list[str] | None = None
+
+
+class PagedResultModel(ResultModel[D], Generic[D]):
+    """The result of a tool that gives one text, in parts where it is long."""
+
+    truncation: Truncation | None = None
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a tool's function gives; `run` makes a result of it."""
+
+    data: Json
+    message: str
+    warnings: list[str] = field(default_factory=list)
+    truncation: Json | None = None
+
+
+@dataclass(frozen=True)
+class Tool(Generic[A]):
+    """One tool. Compared by identity of its parts; its schemas are made once, when first asked for."""
+
+    name: str
+    description: str
+    arguments: type[A]
+    data: Any
+    """The model of a success's `data`, or a union of it with the models of what failures carry there."""
+    function: Callable[[View, A], Answer]
+    paged: bool = False
+    """Whether results say how far they give one text (`truncation`)."""
+
+    @cached_property
+    def input_schema(self) -> Json:
+        """JSON Schema 2020-12 of the arguments."""
+        schema = _tidy(self.arguments.model_json_schema(by_alias=True))
+        properties = schema["properties"]
+        for name in ("at", "minSeq"):  # Last: what a tool is about comes first.
+            properties[name] = properties.pop(name)
+        return schema
+
+    @cached_property
+    def output_schema(self) -> Json:
+        """JSON Schema 2020-12 of the result, as published: in few bytes."""
+        return _published(self.full_output_schema)
+
+    @cached_property
+    def full_output_schema(self) -> Json:
+        """JSON Schema 2020-12 of the result with all that the published one leaves unsaid."""
+        model = PagedResultModel if self.paged else ResultModel
+        result = cast(type[BaseModel], model.__class_getitem__(self.data))
+        return _tidy(result.model_json_schema(by_alias=True))
+
+    @cached_property
+    def definition(self) -> Json:
+        """The tool as it is listed to agents."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": {"readOnlyHint": True},
+        }
+
+    @cached_property
+    def _gate(self) -> Draft202012Validator:
+        return Draft202012Validator(self.input_schema)
+
+    @cached_property
+    def _defaults(self) -> A | None:
+        """The arguments of a call without any; None where one is required."""
+        return None if self.input_schema.get("required") else self.arguments.model_validate({})
+
+    def check(self, arguments: Json) -> A:
+        """The arguments, checked against the published schema, defaults applied.
+
+        Raises:
+            ArgumentInvalid: names the argument, what is allowed and what came. Nothing is clamped.
+        """
+        if not arguments and type(arguments) is dict and self._defaults is not None:
+            return self._defaults
+        try:
+            errors = sorted(self._gate.iter_errors(arguments), key=_order)
+        except ValueError:  # The library cannot write down an integer of thousands of digits.
+            raise ArgumentInvalid("An argument is a number beyond all bounds.", hint=_names(self)) from None
+        if errors:
+            raise _argument_invalid(self, errors[0], arguments)
+        try:
+            return self.arguments.model_validate(arguments)
+        except PydanticError as error:  # What a schema cannot say: text with lone surrogates.
+            place = error.errors(include_input=False, include_url=False)[0]
+            raise ArgumentInvalid(f"Argument '{place['loc'][0]}': {place['msg']}.", hint=_names(self)) from None
+
+
+def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
+    """The result of one call; never raises. `minSeq` is the caller's to have waited for."""
+    try:
+        answer = tool.function(view, tool.check(arguments))
+    except WorkspacedError as error:
+        return _failure(error, view)
+    except Exception:
+        _log.exception("tool %s failed", tool.name)
+        return {
+            "success": False,
+            "error": "The tool failed unexpectedly.",
+            "code": "INTERNAL",
+            "message": "Try again, or another tool; what went wrong is in the daemon's own log.",
+            "asOfSeq": view.as_of_seq,
+        }
+    result: Result = {
+        "success": True,
+        "data": answer.data,
+        "message": answer.message,
+        "asOfSeq": view.as_of_seq,
+    }
+    if warnings := [*_also_named(view.also_at), *answer.warnings]:
+        result["warnings"] = _capped(warnings)
+    if answer.truncation is not None:
+        result["truncation"] = answer.truncation
+    return result
+
+
+def _also_named(seqs: Sequence[int]) -> list[str]:
+    if not seqs:
+        return []
+    others = ", ".join(map(str, seqs[:ALSO_SHOWN_MAX]))
+    return [f"The clock was set, and `at` names other moments, too: the newest is answered. Others: {others}."]
+
+
+def payload_of(result: Result) -> bytes:
+    """The JSON of a result, as it goes out and is recorded."""
+    return msgspec.json.encode(result)
+
+
+def _capped(warnings: list[str]) -> list[str]:
+    shown: list[str] = []
+    room = WARNINGS_CHARS_MAX
+    warnings = list(dict.fromkeys(warnings))
+    for warning in warnings:
+        room -= len(warning)
+        if room < 0 or len(shown) == WARNINGS_MAX:
+            shown.append(f"{len(warnings) - len(shown)} more warnings are left out.")
+            break
+        shown.append(warning)
+    return shown
+
+
+def _failure(error: WorkspacedError, view: View) -> Result:
+    result: Result = {"success": False}
+    if isinstance(error, ToolError) and error.details:
+        result["data"] = error.details
+    result["error"] = error.message
+    result["code"] = error.code
+    result["message"] = error.hint or "Check the arguments against the tool's schema and try again."
+    result["asOfSeq"] = view.as_of_seq
+    return result
+
+
+# -- saying what is wrong with an argument --
+
+
+def _order(error: ValidationError) -> tuple[bool, str, str]:
+    """Unknown and missing arguments first, then by name: the same input always gets the same message."""
+    path = [str(part) for part in error.absolute_path]
+    return bool(path), "/".join(path), str(error.validator)
+
+
+def _names(tool: Tool[Any]) -> str:
+    return f"Arguments of {tool.name}: {', '.join(tool.input_schema['properties'])}."
+
+
+def _argument_invalid(tool: Tool[Any], error: ValidationError, arguments: Any) -> ArgumentInvalid:
+    properties: Json = tool.input_schema["properties"]
+    hint = _names(tool)
+    if not isinstance(arguments, dict):
+        return ArgumentInvalid(f"Expected an object of arguments, got {_echo(arguments)}.", hint=hint)
+    if error.validator == "additionalProperties":
+        unknown = sorted(set(arguments) - set(properties))[0]
+        return ArgumentInvalid(f"Unknown argument {_echo(unknown)}.", hint=hint)
+    if error.validator == "required":
+        missing = next(name for name in tool.input_schema["required"] if name not in arguments)
+        return ArgumentInvalid(
+            f"Missing argument '{missing}'.", hint=f"{missing}: {_allowed(properties[missing])}."
+        )
+    name = str(error.absolute_path[0])
+    allowed = _allowed(properties[name])
+    return ArgumentInvalid(
+        f"Argument '{name}': expected {allowed}, got {_echo(arguments[name])}.",
+        hint=f"Give {name} as {allowed}, or leave it out for its default."
+        if name not in tool.input_schema.get("required", ())
+        else f"Give {name} as {allowed}.",
+    )
+
+
+_KINDS: Final = {
+    "integer": "an integer",
+    "boolean": "true or false",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+def _allowed(schema: Json) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    if schema == AT_SCHEMA:
+        return "a sequence or an ISO 8601 time"
+    words = _KINDS.get(schema.get("type", ""), "a value of the schema")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{words} from {low} to {high}"
+    if "maxLength" in schema:
+        return f"{words} of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+    if "maxItems" in schema:
+        return f"{words} of at most {schema['maxItems']}, each {_allowed(schema['items'])}"
+    return words
+
+
+def _echo(value: Any) -> str:
+    """`value` as JSON, at most ECHO_CHARS_MAX characters; of containers only the kind."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
+    return text if len(text) <= ECHO_CHARS_MAX else text[: ECHO_CHARS_MAX - 1] + "…"
+
+
+# -- schemas without pydantic's noise --
+
+
+def _tidy(schema: Json) -> Json:
+    """The schema without titles, class docstrings and nulls that are never sent."""
+    if "default" in schema and schema["default"] is None:
+        schema = _without_null({key: value for key, value in schema.items() if key != "default"})
+    dropped = {"title", "description"} if "properties" in schema else {"title"}
+    return {key: _each_schema(key, value, _tidy) for key, value in schema.items() if key not in dropped}
+
+
+def _published(schema: Json) -> Json:
+    """A full output schema in few bytes: agents pay for the list of tools in every conversation.
+
+    Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects and lists
+    within that only the kind. Definitions stand where they are used, unless used often; `null` is one more type.
+    Left unsaid, and allowed, as no object is closed to further fields: what failures have besides, warnings,
+    truncation, descriptions, and which fields of `data` are always there. Tests hold results against the full
+    schema as well.
+    """
+    told = {name: value for name, value in schema["properties"].items() if name not in _UNSAID}
+    told["data"] = told["data"].get("anyOf", [told["data"]])[0]
+    definitions: Json = schema.get("$defs", {})
+    text = json.dumps(definitions.get(_name_of(told["data"]), told["data"]))
+    often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
+    brief = _brief({**schema, "properties": told}, definitions, often, _PUBLISHED_LEVELS, lists=1)
+    brief["required"] = schema["required"]
+    used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
+    if used:
+        # What is used often is used as entries of a list in `data`.
+        brief["$defs"] = {name: _brief(definitions[name], definitions, set(), 1, lists=0) for name in used}
+    return brief
+
+
+def _name_of(schema: Json) -> str:
+    """The definition that `schema` refers to; empty where it is none."""
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def _brief(schema: Json, definitions: Json, often: set[str], levels: int, *, lists: int) -> Json:
+    """`schema` with the fields of `levels` levels of objects, and what is in `lists` levels of lists."""
+    if name := _name_of(schema):
+        return schema if name in often else _brief(definitions[name], definitions, often, levels, lists=lists)
+    if "anyOf" in schema:
+        kinds = [_brief(part, definitions, often, levels, lists=lists) for part in schema["anyOf"]]
+        nullable = len(kinds) == 2 and kinds[1] == {"type": "null"} and "type" in kinds[0]
+        return {**kinds[0], "type": [kinds[0]["type"], "null"]} if nullable else {"anyOf": kinds}
+    dropped = {"$defs", "description", "required", "additionalProperties"}
+    if "properties" in schema:
+        levels -= 1
+    elif "items" in schema:
+        levels, lists = levels + 1, lists - 1
+    if levels < 0:
+        dropped.add("properties")
+    if lists < 0:
+        dropped.add("items")
+    return {
+        key: _each_schema(key, value, lambda part: _brief(part, definitions, often, levels, lists=lists))
+        for key, value in schema.items()
+        if key not in dropped
+    }
+
+
+def _each_schema(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
+    """`value` of a schema's keyword `key`, with `change` applied to the schemas in it."""
+    if key in ("properties", "$defs"):
+        return {name: change(part) for name, part in value.items()}
+    if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):
+        return change(value)
+    if key == "anyOf":
+        return [change(part) for part in value]
+    return value
+
+
+def _without_null(schema: Json) -> Json:
+    kinds = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    if not kinds:
+        return rest
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}

@@ -1,0 +1,80 @@
+"""What visits come to: dwell times, sums per note, entries that fit an answer."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from workspaced_events.clock import microseconds
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.visits import Visit
+
+from ..notes.name_keys import stem
+from ..ports.prompts import NoteRef, VaultPort
+from .tool import Json
+
+
+class Tally(msgspec.Struct):
+    """The visits of one note together."""
+
+    note: NoteId
+    visits: int = 0
+    dwell_s: float = 0.0
+
+
+def dwell_s(visit: Visit, now: str) -> float:
+    """How long it lasted; one that goes on lasts until `now`. Never negative, to a tenth of a second."""
+    set_us = visit.set_since_at_us - visit.set_since_until_us
+    lasted_us = microseconds(visit.until or now) - microseconds(visit.at) - set_us
+    return round(max(0.0, lasted_us / 1_000_000), 1)
+
+
+def latest(visits: Sequence[Visit]) -> dict[NoteId, Visit]:
+    """The last visit of each note, the newest first."""
+    found: dict[NoteId, Visit] = {}
+    for visit in reversed(visits):
+        found.setdefault(visit.note, visit)
+    return found
+
+
+def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
+    """Each visited note, the most visited first; among equals the one looked at longer."""
+    by_note: dict[NoteId, Tally] = {}
+    for visit in visits:
+        tally = by_note.setdefault(visit.note, Tally(visit.note))
+        tally.visits += 1
+        tally.dwell_s += dwell_s(visit, now)
+    return sorted(by_note.values(), key=lambda each: (-each.visits, -each.dwell_s, each.note))
+
+
+class Names:
+    """What the notes of one answer are called; asked for all at once."""
+
+    def __init__(self, vault: VaultPort, notes: Iterable[NoteId]) -> None:
+        distinct = list(dict.fromkeys(notes))
+        self._names: dict[NoteId, NoteRef | None] = dict(zip(distinct, vault.names(distinct), strict=True))
+
+    def exists(self, note: NoteId) -> bool:
+        return self._names[note] is not None
+
+    def entry(self, note: NoteId) -> Json:
+        """Id, title and whether the note exists; one that does not is called by its file's stem."""
+        found = self._names[note]
+        return {"id": note, "title": found.title if found else stem(note), "exists": found is not None}
+
+
+class Room:
+    """How many characters of JSON the entries of one answer may still take."""
+
+    def __init__(self, chars: int) -> None:
+        self._left = chars
+
+    def fitting(self, entries: Iterable[Json]) -> Sequence[Json]:
+        """The first of `entries` that fit; nothing after one that does not."""
+        kept = []
+        for entry in entries:
+            chars = len(msgspec.json.encode(entry).decode()) + 1
+            if chars > self._left:
+                break
+            self._left -= chars
+            kept.append(entry)
+        return kept

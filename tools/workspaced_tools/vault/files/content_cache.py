@@ -1,0 +1,337 @@
+"""The content cache: parsed notes, each resting on a fresh stat.
+
+A hit is a note whose (device, inode, size, mtime, ctime) is now what it was when its bytes were read. That key has
+one hole: a file changed twice within the clock tick of its file system, or by a writer who sets the time back,
+can hold other bytes under an equal key. So a version read less than two seconds after its last change is
+*uncertain* and read again the next time (git's rule for its index); only once it has been read with that distance
+is it trusted. Reading again costs no parsing where the bytes' hash is the same.
+
+What is not cached: failures, and a note that changed while it was read.
+"""
+
+import codecs
+import hashlib
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from sys import getsizeof
+from typing import Final
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ...errors import ToolError
+from ...limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_INLINE_S, READ_THREADS, UNCERTAIN_NS
+from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
+from ...notes.privacy_flag import HEAD_BYTES, head_says_private
+from .safe_open import RootDirectory, VaultRoot
+
+# Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
+_NOTE_OVERHEAD_BYTES: Final = 2_048
+_LINK_OVERHEAD_BYTES: Final = 400
+_PRIVATE_BYTES: Final = 512
+_OF_THE_FILE: Final = frozenset({"shown", "kept"})
+"""What is kept with a note and tells the file's times (notes_view.facts, recording)."""
+
+
+class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
+    """Counts since the start; `bytes` and `entries` now. A miss is a read of a file that was there."""
+
+    hits: int
+    misses: int
+    evictions: int
+    bytes: int
+    entries: int
+
+
+Read = Note | PrivateNote | NoteFailure
+"""What reading a note gives; a `PrivateNote` only where the cache withholds these."""
+
+
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    note: Note | PrivateNote
+    cost: int
+    certain: bool
+
+
+class ContentCache:
+    """Notes by id, least recently used going first once their bytes exceed the bound. Safe from any thread."""
+
+    def __init__(
+        self,
+        root: VaultRoot,
+        *,
+        bytes_max: int = CACHE_BYTES_MAX,
+        clock_ns: Callable[[], int] = time.time_ns,
+        threads: int = READ_THREADS,
+        withhold_private: bool = False,
+    ) -> None:
+        """
+        Args:
+            clock_ns: the wall clock that file times are measured against.
+            withhold_private: of private notes only the head is read, so that asking for one takes no longer than
+                asking for a note that is not there.
+        """
+        self._root = root
+        self._withhold_private = withhold_private
+        self._bytes_max = bytes_max
+        self._clock_ns = clock_ns
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[NoteId, _Entry] = OrderedDict()
+        self._bytes = self._hits = self._misses = self._evictions = 0
+        self._threads_max = threads
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="note-read")
+        self._closed = False
+
+    def read(self, note: NoteId) -> Read:
+        """The note's present version. Never raises for what a vault may hold."""
+        return self._warm(note) or self._cold(note)
+
+    def read_many(self, notes: Sequence[NoteId]) -> list[Read]:
+        """Present versions in the order asked; each distinct note is read once.
+
+        Those not cached are read here while that is quick (files in the system's cache: threads would only
+        contend for the interpreter), and concurrently as soon as it is not.
+        """
+        found: dict[NoteId, Read] = {}
+        cold: list[NoteId] = []
+        root = self._root_now()
+        for note in dict.fromkeys(notes):
+            kept = self._warm(note, root)
+            if kept is None:
+                cold.append(note)
+            else:
+                found[note] = kept
+        for place, note in enumerate(cold):
+            begun = time.perf_counter()
+            found[note] = self._cold(note)
+            if time.perf_counter() - begun > READ_INLINE_S:
+                found.update(self._read_concurrently(cold[place + 1 :]))
+                break
+        return [found[note] for note in notes]
+
+    def read_warm(self, notes: Sequence[NoteId]) -> list[Read] | None:
+        """As `read_many`, without opening a file: None where a note would have to be read."""
+        root = self._root_now()
+        found: dict[NoteId, Read] = {}
+        for note in notes:
+            if note not in found:
+                kept = self._warm(note, root)
+                if kept is None:
+                    return None
+                found[note] = kept
+        return [found[note] for note in notes]
+
+    def _root_now(self) -> RootDirectory | None:
+        try:
+            return self._root.directory()
+        except ToolError:
+            return None  # Each note then fails by itself, saying so.
+
+    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
+        """Reads the notes in as many shares as there are threads, which costs one hand-over a share."""
+        count = min(self._threads_max, len(cold))
+        if count < 2 or self._closed:
+            return self._read_share(cold)
+        shares = self._threads.map(self._read_share, [cold[first::count] for first in range(count)])
+        return chain.from_iterable(shares)
+
+    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Read]]:
+        return [(note, self._cold(note)) for note in share]
+
+    def evict(self, note: NoteId) -> None:
+        """Lets the note go; unknown: nothing. Never needed for truth, which rests on a fresh stat."""
+        with self._lock:
+            entry = self._entries.pop(note, None)
+            if entry is not None:
+                self._bytes -= entry.cost
+
+    def clear(self) -> None:
+        """Lets every note go."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
+    def statistics(self) -> CacheStatistics:
+        """The counts now."""
+        with self._lock:
+            return CacheStatistics(self._hits, self._misses, self._evictions, self._bytes, len(self._entries))
+
+    def close(self) -> None:
+        """Ends the reading threads, waiting for reads under way, and lets every note go. Idempotent."""
+        self._closed = True
+        self._threads.shutdown(wait=True)
+        self.clear()
+
+    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
+        """The cached version if it is certain and still the present one; a failure met on the way; else None."""
+        entry = self._entries.get(note)
+        if entry is None or not entry.certain:
+            return None
+        try:
+            if stat_key(self._root.stat_note(note, root)) != entry.note.stat:
+                return None
+        except ToolError as failure:
+            self.evict(note)
+            return NoteFailure(note, failure.code, failure.message)
+        with self._lock:
+            self._hits += 1
+            if note in self._entries:
+                self._entries.move_to_end(note)
+        return entry.note
+
+    def _cold(self, note: NoteId) -> Read:
+        """Reads the file; keeps what it gave if nothing changed meanwhile."""
+        try:
+            now = self._clock_ns()
+            status, data, private, stable = self._read_stable(note)
+        except ToolError as failure:
+            self.evict(note)
+            return NoteFailure(note, failure.code, failure.message)
+        except OSError as reason:
+            self.evict(note)
+            text = f"The note cannot be read: {os.strerror(reason.errno or 0)}."
+            return NoteFailure(note, "READ_ERROR", text)
+        key = stat_key(status)
+        fresh: Note | PrivateNote
+        if private and self._withhold_private:
+            fresh = PrivateNote(note, key)
+        else:
+            fresh = self._note(note, status, data, stable)
+            vars(fresh)["private"] = private
+        with self._lock:
+            self._misses += 1
+        if stable:
+            self._keep(fresh, certain=not _is_uncertain(key, now))
+        return fresh
+
+    def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, bool, bool]:
+        """Stat, bytes, whether they are private, and whether the stat was the same before and after; tries a few
+        times for that. What was private at one of the tries is."""
+        private = False
+        for attempt in range(1, READ_ATTEMPTS_MAX + 1):
+            descriptor = self._root.open_note(note)
+            try:
+                before = os.fstat(descriptor)
+                data = _read_head(descriptor, before.st_size)
+                private = private or head_says_private(data, whole=before.st_size <= HEAD_BYTES)
+                is_enough = private and self._withhold_private
+                if not is_enough:
+                    data = _read_rest(descriptor, data, before.st_size)
+                after = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            whole = is_enough or len(data) == min(after.st_size, NOTE_BYTES_MAX)
+            stable = whole and stat_key(before) == stat_key(after)
+            if stable or attempt == READ_ATTEMPTS_MAX:
+                break
+        return after, data, private, stable
+
+    def _note(self, note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
+        """The bytes as a note; of one whose bytes are known, with all that was parsed from them."""
+        key, digest = stat_key(status), hashlib.sha256(data).hexdigest()
+        entry = self._entries.get(note)
+        former = entry.note if entry is not None and isinstance(entry.note, Note) else None
+        known = former if former is not None and former.sha256 == digest and stable else None
+        if known is not None and known.stat == key:
+            return known
+        if known is not None:
+            fresh = msgspec.structs.replace(known, stat=key, birth_ns=_birth_ns(status))
+            vars(fresh).update(vars(known))  # What was parsed follows from the text alone.
+            for name in _OF_THE_FILE:
+                vars(fresh).pop(name, None)
+            return fresh
+        text, warnings = decode(data, whole=status.st_size <= NOTE_BYTES_MAX)
+        if status.st_size > NOTE_BYTES_MAX:
+            warnings += (f"The file has {status.st_size} bytes; the first {NOTE_BYTES_MAX} were read.",)
+        if not stable:
+            warnings += ("The file was being written while it was read; this may be a part of it.",)
+        return Note(note, key, _birth_ns(status), digest, text.encode(errors="replace"), warnings)
+
+    def _keep(self, note: Note | PrivateNote, *, certain: bool) -> None:
+        cost = _cost(note)
+        with self._lock:
+            former = self._entries.pop(note.id, None)
+            if former is not None:
+                self._bytes -= former.cost
+            if cost > self._bytes_max:
+                return
+            self._entries[note.id] = _Entry(note, cost, certain)
+            self._bytes += cost
+            while self._bytes > self._bytes_max:
+                _, gone = self._entries.popitem(last=False)
+                self._bytes -= gone.cost
+                self._evictions += 1
+
+
+def stat_key(status: os.stat_result) -> StatKey:
+    """What identifies the version of the file's bytes."""
+    return StatKey(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def decode(data: bytes, *, whole: bool = True) -> tuple[str, tuple[str, ...]]:
+    """Bytes of a note as text, and what had to be mended.
+
+    UTF-8, its BOM dropped; UTF-16 where a BOM says so; bytes that are neither become U+FFFD, NUL stays. Without
+    `whole` the bytes are cut off somewhere, and a character cut in two is left out rather than replaced.
+    """
+    encoding, start = "utf-8", 0
+    if data.startswith(codecs.BOM_UTF8):
+        start = len(codecs.BOM_UTF8)
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    warnings: tuple[str, ...] = ()
+    try:
+        text = codecs.getincrementaldecoder(encoding)("strict").decode(data[start:], whole)
+    except UnicodeDecodeError:
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(data[start:], whole)
+        warnings += (f"Some bytes are not {encoding.upper()}; they are shown as U+FFFD.",)
+    if "\0" in text:
+        warnings += ("The note holds NUL characters.",)
+    return text, warnings
+
+
+def _read_head(descriptor: int, size: int) -> bytes:
+    """What it takes to decide whether a file of that size is private; of a small one all."""
+    head = os.read(descriptor, min(size + 1, HEAD_BYTES))
+    while len(head) < min(size, HEAD_BYTES) and (more := os.read(descriptor, HEAD_BYTES - len(head))):
+        head += more
+    return head
+
+
+def _read_rest(descriptor: int, head: bytes, size: int) -> bytes:
+    """The file that begins with `head`, up to the limit, to its end. One more byte than expected is asked for, to
+    meet a growing end."""
+    if len(head) == size:
+        return head
+    chunks = [head, os.read(descriptor, min(size + 1, NOTE_BYTES_MAX) - len(head))]
+    left = NOTE_BYTES_MAX - sum(map(len, chunks))
+    if left == NOTE_BYTES_MAX - size:
+        return b"".join(chunks)
+    while left > 0 and (more := os.read(descriptor, min(left, 1 << 20))):
+        chunks.append(more)
+        left -= len(more)
+    return b"".join(chunks)
+
+
+def _is_uncertain(key: StatKey, now: int) -> bool:
+    # A ctime in the future tells of a clock set back: nothing can be said about such a version.
+    return key.ctime_ns > now - UNCERTAIN_NS or abs(now - key.mtime_ns) < UNCERTAIN_NS
+
+
+def _birth_ns(status: os.stat_result) -> int | None:
+    seconds: float | None = getattr(status, "st_birthtime", None)
+    return None if seconds is None else int(seconds * 1_000_000_000)
+
+
+def _cost(note: Note | PrivateNote) -> int:
+    """Bytes a cached note may come to hold: its text, and its links once parsed."""
+    if isinstance(note, PrivateNote):
+        return _PRIVATE_BYTES
+    links = note.source.count(b"[[") + note.source.count(b"](")
+    return _NOTE_OVERHEAD_BYTES + getsizeof(note.source) + links * _LINK_OVERHEAD_BYTES

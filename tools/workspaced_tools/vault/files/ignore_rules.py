@@ -1,0 +1,318 @@
+"""`Policy`: which ignore rules of a vault are in force.
+
+Rules come from the setting `deny`, then from the file `.workspacedignore` at the vault's root (see rules). That
+file is written by editors, lies on disks that are unmounted, and is the only thing between agents and what it
+withholds. So everything fails closed:
+
+- Rules that cannot be read, or a line that cannot be understood, deny every note.
+- Other rules count at once, and the former ones beside them until our own clock has seen the same file for
+  SETTLE_S, an empty or absent one for SETTLE_EMPTY_S: an editor may be in the middle of saving.
+- A folder that lost its rules together with half of its notes is taken for an unmounted disk: every note is
+  denied until rules or notes return, or the person accepts the rules as they are. For this the rules last in force
+  are kept from one start to the next (see kept_rules). Where those cannot be read, a folder without rules is taken
+  for one that lost them.
+"""
+
+import errno
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ...errors import ReadFailed
+from ...limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
+from ...notes.note import Note
+from ...notes.privacy_flag import says_private
+from .glob_rules import AnyOf, EverythingDenied, RuleInvalid, RuleList, Rules, compile_rules, digest_of
+from .kept_rules import KeptRules, RulesKeeper, RulesUnreadable
+from .safe_open import RootDirectory, VaultRoot
+
+IGNORE_FILE: Final = ".workspacedignore"
+IGNORE_BYTES_MAX: Final = 64 * 1024
+RULES_MAX: Final = 2_000
+_FORMER_MAX: Final = 6
+"""So many versions of a file that is saved again and again count beside the one that had settled."""
+_LOST: Final = (
+    f"{IGNORE_FILE} is gone together with most of the notes that were here. If the folder is meant to be like "
+    "this, run `workspaced share accept-rules VAULT`."
+)
+_FORGOTTEN: Final = (
+    f"There is no {IGNORE_FILE}, and what is kept of the rules last in force cannot be read. If there are to be "
+    "no rules, run `workspaced share accept-rules VAULT`."
+)
+_log = logging.getLogger(__name__)
+
+
+class _Seen(NamedTuple):
+    """What `.workspacedignore` was when it was looked at."""
+
+    root: tuple[int, int]
+    file: tuple[int, ...] | None
+    """Its stat; None: there was none."""
+    certain: bool
+    """Whether an equal stat means equal bytes."""
+
+
+class _Read(NamedTuple):
+    """The rules as the file is now."""
+
+    rules: Rules
+    text: str | None
+    """Of the file; None where it was not understood, empty where there is none."""
+    is_empty: bool
+
+
+class Policy:
+    """See above. Safe from any thread."""
+
+    def __init__(
+        self,
+        root: VaultRoot,
+        deny: Sequence[str] = (),
+        *,
+        keeper: RulesKeeper | None = None,
+        ignore_case: bool = sys.platform == "darwin",
+        clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Args:
+            deny: rules that come before the file's.
+            keeper: keeps the rules in force for the next start.
+            ignore_case: for file systems where `A` names `a`.
+            clock_ns: the wall clock that file times are measured against.
+            clock_s: our own clock, which only goes forward.
+
+        Raises:
+            RuleInvalid: one of `deny` is no rule.
+        """
+        self.on_unsettled: Callable[[], object] = lambda: None
+        """Called when the file has to be looked at again; `due_s` says when."""
+        self._root = root
+        self._deny = tuple(deny)
+        self._keeper = keeper
+        self._ignore_case = ignore_case
+        self._clock_ns = clock_ns
+        self._clock_s = clock_s
+        self._lock = threading.Lock()
+        self._seen: _Seen | None = None
+        self._settings = compile_rules(self._deny, ignore_case=ignore_case)
+        self._kept: KeptRules | None = None
+        """The rules last in force for good, and how many notes there were then."""
+        self._is_forgotten = False
+        """Whether nobody knows what they were: their file cannot be read."""
+        try:
+            self._kept = keeper.load() if keeper is not None else None
+        except RulesUnreadable as error:
+            self._is_forgotten = True
+            _log.warning("the rules last in force cannot be read: %s", error)
+        self._former: list[Rules] = [self._compiled(self._kept.text).rules] if self._kept is not None else []
+        """In force beside the file's until that has settled: the last that had, then what the file was since."""
+        self._read_rules: _Read | None = None
+        self._version = 0
+        """Counts the versions of the file."""
+        self._since_s = 0.0
+        """Since when it has been as it is."""
+        self._is_counted = False
+        """Whether it was seen, since then, that most notes are there."""
+        self._is_lost = False
+        self._rules: Rules = EverythingDenied("The share policy was not read yet.")
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Looks at `.workspacedignore` and reads it if it changed; whether other rules are in force now. Costs a
+        stat. While the vault's folder is away the rules stay as they are."""
+        try:
+            root = self._root.directory()
+        except ReadFailed:
+            if self._seen is not None:
+                return False
+            why = "The vault's folder cannot be opened, so nor can its rules."
+            return self._put(EverythingDenied(why))
+        seen = self._seen
+        if seen is not None and seen.certain and not self._former and (root.identity, _stat(root)) == seen[:2]:
+            return False
+        with self._lock:
+            version = self._version
+            is_other = self._take(self._read(root))
+            must_settle = self._former and self._version != version
+        if must_settle:
+            self.on_unsettled()
+        return is_other
+
+    def denies(self, path: str) -> bool:
+        """Whether the rules withhold the note at `path`, a vault-relative path; touches no file."""
+        return self._rules.denies(path)
+
+    def why(self, path: str) -> str | None:
+        """For people: what denies `path`; None where nothing does."""
+        return self._rules.why(path)
+
+    def is_private(self, note: Note) -> bool:
+        """Whether the note withholds itself."""
+        return says_private(note)
+
+    def withholds(self, note: Note) -> bool:
+        """Whether the note is withheld, by the rules or by itself."""
+        return self._rules.denies(note.id) or says_private(note)
+
+    @property
+    def problem(self) -> str | None:
+        """Why every note is withheld, for people; None while the rules are understood. Names no host path."""
+        return self._rules.problem
+
+    @property
+    def digest(self) -> str:
+        """Names the rules in force: equal digests withhold equal paths."""
+        return self._rules.digest
+
+    # -- settling --
+
+    def due_s(self) -> float | None:
+        """When, by our own clock, `refresh` may find the file settled; None where nothing is waited for."""
+        if not self._former or self._read_rules is None or self._is_lost:
+            return None
+        return self._since_s + (SETTLE_EMPTY_S if self._read_rules.is_empty else SETTLE_S)
+
+    @property
+    def wants_count(self) -> bool:
+        """Whether only a count of the notes tells if the rules were lost with them."""
+        due_s = self.due_s()
+        return due_s is not None and self._clock_s() >= due_s and not self._may_settle()
+
+    def counted(self, notes: int, begun_s: float) -> None:
+        """Takes in that a search through the whole folder, begun at `begun_s` by our own clock, met so many notes,
+        withheld ones included."""
+        with self._lock:
+            if self._former and begun_s >= self._since_s:
+                most_are_gone = self._kept is not None and 2 * notes < self._kept.notes
+                self._is_counted = not most_are_gone
+                self._is_lost = most_are_gone and not self._may_settle()
+                self._settle()
+            if not self._former and not self._is_lost and not self._wants_rules():
+                self._keep(notes)
+
+    def accept(self) -> None:
+        """The person says that the folder is meant to be as it is now."""
+        with self._lock:
+            self._kept = KeptRules("", 0) if self._is_forgotten else None
+            self._is_lost, self._is_forgotten, self._former = False, False, []
+            self._settle()
+
+    def _take(self, read: _Read) -> bool:
+        known = self._read_rules
+        if known is None or known.rules.digest != read.rules.digest or known.is_empty != read.is_empty:
+            if known is not None and known.text != "":  # an empty file adds nothing
+                self._former = [*self._former[:1], *self._former[1:][-_FORMER_MAX:], known.rules]
+            self._version += 1
+            self._since_s = self._clock_s()
+            self._is_counted = self._is_lost = False
+        self._read_rules = read
+        return self._settle()
+
+    def _settle(self) -> bool:
+        """Puts into force what the file and the former rules come to now; whether that is something else."""
+        read = self._read_rules
+        if read is None:
+            return False
+        due_s = self.due_s()
+        if due_s is not None and self._clock_s() >= due_s and self._may_settle():
+            self._former = []
+        if {each.digest for each in self._former} <= {read.rules.digest}:
+            self._former = []
+        if self._is_lost:
+            return self._put(EverythingDenied(_LOST))
+        if self._wants_rules():
+            return self._put(EverythingDenied(_FORGOTTEN))
+        if not self._former:
+            return self._put(read.rules)
+        if read.text == "" and len(self._former) == 1:
+            return self._put(self._former[0])
+        return self._put(AnyOf([*self._former, read.rules]))
+
+    def _wants_rules(self) -> bool:
+        """Whether there is no file, and nobody knows whether there was one."""
+        return self._is_forgotten and self._read_rules is not None and self._read_rules.text == ""
+
+    def _may_settle(self) -> bool:
+        """Whether an absent file can mean that there are to be no rules."""
+        assert self._read_rules is not None
+        has_lost_rules = self._read_rules.text == "" and self._kept is not None and self._kept.text != ""
+        return self._is_counted or not has_lost_rules
+
+    def _keep(self, notes: int) -> None:
+        """Remembers the rules in force and roughly how many notes there are."""
+        read, kept = self._read_rules, self._kept
+        if read is None or read.text is None:
+            return
+        is_news = kept is None or kept.text != read.text or abs(kept.notes - notes) * 10 > kept.notes
+        if is_news and (read.text or kept is not None):
+            self._kept, self._is_forgotten = KeptRules(read.text, notes), False
+            if self._keeper is not None:
+                self._keeper.save(self._kept)
+
+    def _put(self, rules: Rules) -> bool:
+        is_other = rules.digest != self._rules.digest
+        if is_other or rules.problem != self._rules.problem:
+            self._rules = rules
+        return is_other
+
+    # -- reading --
+
+    def _read(self, root: RootDirectory) -> _Read:
+        """The file as it is now; remembers what was seen of it."""
+        try:
+            status, content = self._root.read_root_file(IGNORE_FILE, IGNORE_BYTES_MAX + 1, root)
+        except OSError as reason:
+            if reason.errno != errno.ENOENT:
+                self._seen = _Seen(root.identity, _stat(root), False)
+                return _broken(_unreadable(reason))
+            self._seen = _Seen(root.identity, None, True)
+            return self._compiled("")
+        newest = max(status.st_mtime_ns, status.st_ctime_ns)
+        self._seen = _Seen(root.identity, _key(status), self._clock_ns() - newest > UNCERTAIN_NS)
+        if len(content) > IGNORE_BYTES_MAX:
+            return _broken(f"{IGNORE_FILE} is larger than {IGNORE_BYTES_MAX} bytes.")
+        try:
+            return self._compiled(content.decode("utf-8-sig"))
+        except UnicodeDecodeError as reason:
+            line = content.count(b"\n", 0, reason.start) + 1
+            return _broken(f"{IGNORE_FILE}, line {line}: not UTF-8.")
+
+    def _compiled(self, text: str) -> _Read:
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        try:
+            own = compile_rules(lines, ignore_case=self._ignore_case, comments=True, source=IGNORE_FILE)
+        except RuleInvalid as error:
+            return _broken(f"{IGNORE_FILE}, line {error.details['line']}: {error.message}")
+        if len(self._settings) + len(own) > RULES_MAX:
+            return _broken(f"{IGNORE_FILE} and the setting deny hold more than {RULES_MAX} rules.")
+        rules = RuleList([*self._settings, *own], digest_of(self._ignore_case, *self._deny, *lines))
+        return _Read(rules, text, is_empty=not text)
+
+
+def _broken(why: str) -> _Read:
+    return _Read(EverythingDenied(why), None, is_empty=False)
+
+
+def _stat(root: RootDirectory) -> tuple[int, ...] | None:
+    """What identifies the version of `.workspacedignore`; None where there is none."""
+    try:
+        return _key(os.stat(IGNORE_FILE, dir_fd=root.fd, follow_symlinks=False))
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ()
+
+
+def _key(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _unreadable(reason: OSError) -> str:
+    if reason.errno in (errno.ELOOP, errno.EMLINK):
+        return f"{IGNORE_FILE} is a symlink, which is never followed."
+    return f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}."

@@ -1,0 +1,258 @@
+"""`NoteVisibility`: what of a vault's notes may be shown, by what they say themselves and what is remembered.
+
+Ignore rules are asked apart (see policy). Here each version of a note that somebody reads leaves its verdict:
+
+- A note whose front matter withholds it is withheld from that moment on.
+- One that was withheld, or that nobody has seen before, is shown once our own clock has seen the same version of
+  its file for SETTLE_S, an empty one for SETTLE_EMPTY_S: until then an editor may be saving it in parts. A note
+  seen first whose file is older than that is shown at once.
+- What is found of a note that the log names is recorded, and counts when its file is gone. A note that is gone,
+  and of which nothing was recorded, is withheld.
+- A note that was shown and whose file is not where it was may have moved to where it is withheld. It is withheld
+  until a search through the whole vault has ended that began afterwards.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.note_visibility import Visibility, renamed
+
+from ...limits import SETTLE_EMPTY_S, SETTLE_S
+from ...notes.note import StatKey
+
+
+class _Held(NamedTuple):
+    """A version that may still be being written."""
+
+    stat: StatKey
+    since_s: float
+
+    @property
+    def due_s(self) -> float:
+        return self.since_s + settle_s(self.stat)
+
+
+def settle_s(stat: StatKey) -> float:
+    """How long a version must have been seen before it may show what was withheld."""
+    return SETTLE_S if stat.size else SETTLE_EMPTY_S
+
+
+class NoteVisibility:
+    """One for each vault. Safe from any thread."""
+
+    def __init__(
+        self,
+        *,
+        clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock_ns` is the wall clock that file times are measured against, `clock_s` our own, which only goes
+        forward."""
+        self.version = 0
+        """Another value whenever another note may be withheld."""
+        self.on_finding: Callable[[NoteId, bool], object] = lambda _note, _shown: None
+        """Told of what was found of a note that the log names: whether it may be shown."""
+        self.on_unsettled: Callable[[], object] = lambda: None
+        """Called when something has to be looked at again; `due_s` says when."""
+        self._clock_ns = clock_ns
+        self._clock_s = clock_s
+        self._lock = threading.Lock()
+        self._private: set[NoteId] = set()
+        """Withheld by their front matter when last read, whether or not they are still there."""
+        self._held: dict[NoteId, _Held] = {}
+        self._findings: dict[NoteId, Visibility] = {}
+        self._missing: dict[NoteId, float] = {}
+        """Notes that were shown and are not where they were, and since when; not searched for yet."""
+        self._gone: set[NoteId] = set()
+        """Searched for and not found."""
+
+    # -- asking --
+
+    def is_hidden(self, note: NoteId) -> bool:
+        """Whether a note that is there, as far as is known, may not be shown at present; touches no file."""
+        return note in self._private or note in self._held or note in self._missing
+
+    def finding(self, note: NoteId) -> Visibility | None:
+        """The last finding about a note that the log names; None: nobody looked."""
+        return self._findings.get(note)
+
+    def was_withheld(self, note: NoteId) -> bool:
+        """Whether the last finding about the note withholds it."""
+        return self._findings.get(note) in (Visibility.WITHHELD, Visibility.WITHDRAWN)
+
+    def is_private(self, note: NoteId) -> bool:
+        """Whether its front matter withheld the note when it was last read."""
+        return note in self._private
+
+    @property
+    def hides_some(self) -> bool:
+        """Whether any note is withheld, or was before it was deleted."""
+        return bool(self._private or self._held or self._missing)
+
+    @property
+    def held(self) -> list[NoteId]:
+        """The notes whose present version may still be being written."""
+        return list(self._held)
+
+    @property
+    def wants_search(self) -> bool:
+        """Whether notes are missing that only a search through the vault can find."""
+        return bool(self._missing)
+
+    def due_s(self) -> float | None:
+        """When, by our own clock, something has to be looked at again; None: nothing."""
+        if self._missing:
+            return self._clock_s()
+        with self._lock:
+            return min((each.due_s for each in self._held.values()), default=None)
+
+    # -- what was seen --
+
+    def saw(
+        self,
+        note: NoteId,
+        stat: StatKey,
+        *,
+        private: bool,
+        was_shown: Callable[[NoteId], bool] = lambda _note: False,
+    ) -> bool:
+        """Takes in a version of a note; whether it may be shown.
+
+        Args:
+            private: whether its front matter withholds it.
+            was_shown: whether the note was there before and could be shown; asked only of young files.
+        """
+        is_known = self.is_hidden(note) or note in self._gone
+        if not private and not is_known and self._may_show_at_once(note, stat, was_shown):
+            return True
+        with self._lock:
+            if private:
+                self._hide(note)
+                return False
+            if self._may_show_at_once(note, stat, was_shown) or self._is_settled(note, stat):
+                self._show(note)
+                return True
+            held = self._held.get(note)
+            if held is not None and held.stat == stat:
+                return False
+            self._held[note] = _Held(stat, self._clock_s())
+            self.version += 1
+        self.on_unsettled()
+        return False
+
+    def looked_at(self, note: NoteId) -> None:
+        """The log names the note, and its present version was just taken in by `saw`: records what was found."""
+        with self._lock:
+            if note not in self._held and note not in self._findings:
+                self._find(note, shown=note not in self._private)
+
+    def let_go(self, note: NoteId) -> None:
+        """Rules withhold the note, or it is not there: its version need not be waited for."""
+        if note in self._held:
+            with self._lock:
+                self.version += self._held.pop(note, None) is not None
+
+    def is_missing(self, note: NoteId) -> bool:
+        """Takes in that there is no file at the note's path; whether the note is withheld until it was searched
+        for."""
+        self.let_go(note)
+        if note in self._missing:
+            return True
+        if self._findings.get(note) is not Visibility.SHOWN or note in self._gone:
+            return False
+        with self._lock:
+            self._missing[note] = self._clock_s()
+            self.version += 1
+        self.on_unsettled()
+        return True
+
+    def searched(self, begun_s: float, is_there: Callable[[Collection[NoteId]], Collection[NoteId]]) -> None:
+        """A search through the whole vault has ended that began at `begun_s` by our own clock.
+
+        `is_there` says which of some notes it met.
+        """
+        shown = [note for note, finding in self._findings.items() if finding is Visibility.SHOWN]
+        lost = [note for note in shown if note not in self._gone]
+        there = set(is_there(lost))
+        with self._lock:
+            for note in lost:
+                if self._missing.get(note, begun_s) > begun_s:
+                    continue
+                if note not in there:
+                    self._gone.add(note)
+                self.version += self._missing.pop(note, None) is not None
+
+    def follow(self, note: NoteId) -> None:
+        """The note is gone, and what seems to be the same one is withheld: so is its former name."""
+        with self._lock:
+            if self._findings.get(note) is Visibility.SHOWN:
+                self._find(note, shown=False)
+                self._missing.pop(note, None)
+                self.version += 1
+
+    def renamed(self, old: NoteId, new: NoteId) -> None:
+        """The log says that the note moved: what was found of it moves along."""
+        with self._lock:
+            renamed(self._findings, old, new)
+            for known in (self._missing, self._held):
+                known.pop(old, None)
+            self._gone.discard(old)
+            self._gone.discard(new)
+            self.version += 1
+
+    def remember(self, findings: Mapping[NoteId, Visibility]) -> None:
+        """Takes in what the log remembers; before anything else."""
+        self._findings = dict(findings)
+        self.version += 1
+
+    def remember_private(self, notes: Collection[NoteId]) -> None:
+        """Takes in what a former index remembers of private notes, gone ones included."""
+        with self._lock:
+            self._private.update(notes)
+            self.version += 1
+
+    # -- pieces --
+
+    def _may_show_at_once(self, note: NoteId, stat: StatKey, was_shown: Callable[[NoteId], bool]) -> bool:
+        if note in self._private:
+            return False
+        finding = self._findings.get(note)
+        if finding is not None:
+            return finding is Visibility.SHOWN and note not in self._missing
+        age_ns = self._clock_ns() - stat.ctime_ns
+        return age_ns >= settle_s(stat) * 1e9 or (note not in self._held and was_shown(note))
+
+    def _is_settled(self, note: NoteId, stat: StatKey) -> bool:
+        held = self._held.get(note)
+        if note in self._missing and self._findings.get(note) is Visibility.SHOWN and note not in self._private:
+            return True  # it is back
+        return held is not None and held.stat == stat and self._clock_s() >= held.due_s
+
+    def _hide(self, note: NoteId) -> None:
+        self._held.pop(note, None)
+        self._missing.pop(note, None)
+        self._gone.discard(note)
+        if note not in self._private:
+            self._private.add(note)
+            self.version += 1
+        if self._findings.get(note) is Visibility.SHOWN:
+            self._find(note, shown=False)
+
+    def _show(self, note: NoteId) -> None:
+        was_hidden = self.is_hidden(note)
+        self._private.discard(note)
+        self._held.pop(note, None)
+        self._missing.pop(note, None)
+        self._gone.discard(note)
+        if (finding := self._findings.get(note)) is not None and finding is not Visibility.SHOWN:
+            self._find(note, shown=True)
+            was_hidden = True
+        self.version += was_hidden
+
+    def _find(self, note: NoteId, *, shown: bool) -> None:
+        before = self._findings.get(note, Visibility.WITHHELD)
+        self._findings[note] = Visibility.SHOWN if shown else before.withheld()
+        self.on_finding(note, shown)

@@ -1,0 +1,347 @@
+"""Opening notes safely: one code path, a walk by directory descriptors that follows no symlink.
+
+Resolving a path and then opening it leaks: between the two a directory can be swapped for a symlink. Here every
+component is opened relative to the descriptor of the one before it with O_NOFOLLOW, so there is no moment at which
+a name could lead elsewhere, and nothing outside the vault is even stat'ed. Descriptors of directories are not kept
+from one call to the next: a renamed directory would go on answering under its old name.
+
+Ids are NFC. On a file system that keeps names as given the file may be spelled otherwise; `VaultRoot` tries the
+id as it is, then the spelling a scan has seen, then the names in the directory that are equal once normalised.
+"""
+
+import errno
+import os
+import stat
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, TypeVar
+
+from workspaced_events.ids import NoteId
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
+
+from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
+from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
+from ...notes.note import NoteFailure
+
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_STEP: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: a FIFO called x.md must not hold the reader until somebody writes.
+_NOTE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+_REDIRECTED: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENOTDIR})
+_Result = TypeVar("_Result")
+_MISSING_HINT: Final = "Check the path, or search for the note by its title."
+
+
+class RootDirectory:
+    """The root, open. Its descriptor lives as long as anyone holds this object, so that a walk which began
+    before the root was replaced never sees the number used anew for something else."""
+
+    __slots__ = ("fd", "identity")
+
+    def __init__(self, path: str) -> None:
+        self.fd = -1
+        self.fd = os.open(path, _DIRECTORY)
+        status = os.fstat(self.fd)
+        self.identity = (status.st_dev, status.st_ino)
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+
+class VaultRoot:
+    """The root directory of a vault, held open. Safe from any thread.
+
+    The root itself may be a symlink (its owner named it); nothing below it may. The folder may be replaced,
+    unmounted or absent at any time: every call compares (device, inode) and opens it anew where they differ.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Does not fail where the folder is absent; calls raise READ_ERROR until it is there."""
+        self.path: Final = Path(path).absolute()
+        self._path = os.fspath(self.path)
+        self._lock = threading.Lock()
+        self._directory: RootDirectory | None = None
+        self._spellings: dict[str, str] = {}
+        self._closed = False
+
+    def open_note(self, note: NoteId, root: RootDirectory | None = None) -> int:
+        """A descriptor of the note, a regular file, for reading; the caller closes it. Never blocks.
+
+        `root` is what `directory()` gave a moment ago, so that a call on many notes looks at the root once.
+
+        Raises:
+            ReferenceOutsideVault: absolute, `..` as a component, NUL, or through a symlink.
+            NoteNotFound: nothing there, or nothing that is a note by its name.
+            ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
+        """
+        descriptor = self._reach(note, _open_file, root)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _not_regular(note)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
+        """The note's stat, without opening it: what `open_note` would open now. Raises the same."""
+        status = self._reach(note, _stat_file, root)
+        if stat.S_ISREG(status.st_mode):
+            return status
+        raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
+
+    def read_root_file(self, name: str, bytes_max: int, root: RootDirectory) -> tuple[os.stat_result, bytes]:
+        """Stat and first `bytes_max` bytes of the regular file `name` in the root itself. Never blocks.
+
+        Raises:
+            OSError: ENOENT where there is none, ELOOP where it is a symlink, EINVAL where it is no regular file.
+        """
+        descriptor = _open_file(name, root.fd)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+            content = b""
+            while len(content) < bytes_max and (more := os.read(descriptor, bytes_max - len(content))):
+                content += more
+            return status, content
+        finally:
+            os.close(descriptor)
+
+    def directory(self) -> RootDirectory:
+        """The root as it is now; hold the object while using its descriptor.
+
+        Raises:
+            ReadFailed: the folder is absent or cannot be opened.
+        """
+        try:
+            status = os.stat(self._path)  # a third of Path.stat's time, on every read
+        except OSError as reason:
+            raise _root_failed(reason) from None
+        kept = self._directory
+        if kept is not None and kept.identity == (status.st_dev, status.st_ino):
+            return kept
+        with self._lock:
+            if self._closed:
+                raise ReadFailed("The vault is closed.", hint="Open the vault again.")
+            try:
+                self._directory = fresh = RootDirectory(self._path)
+            except OSError as reason:
+                raise _root_failed(reason) from None
+            self._spellings = {}
+            return fresh
+
+    def is_folder(self, path: str) -> bool:
+        """Whether `path` is a directory that a scan enters: reached without a symlink, in no dot folder."""
+        parts = path.split("/")
+        if (
+            any(part == "" or part[0] == "." or "\0" in part for part in parts)
+            or len(parts) >= DIRECTORY_DEPTH_MAX
+        ):
+            return False
+        try:
+            root = self.directory()  # Held: its descriptor is used below.
+            return stat.S_ISDIR(_walk(root.fd, tuple(parts), _stat_file).st_mode)
+        except (OSError, ToolError, _ThroughSymlink):
+            return False
+
+    def identity(self) -> tuple[int, int] | None:
+        """(device, inode) of the folder now, None where it is absent: another value means another folder."""
+        try:
+            return self.directory().identity
+        except ReadFailed:
+            return None
+
+    def learn(self, note: NoteId, raw_path: str) -> None:
+        """Remembers that the note's file is spelled `raw_path`. A hint: a wrong one only costs a look-up."""
+        if raw_path != note:
+            self._spellings[note] = raw_path
+
+    def close(self) -> None:
+        """Lets the descriptor go once no call uses it; further calls raise READ_ERROR."""
+        with self._lock:
+            self._closed = True
+            self._directory = None
+
+    def _reach(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
+        """`act(name, directory)` on the note's last component, after a walk to its directory."""
+        parts = _parts(note)
+        root = self.directory() if root is None else root
+        try:
+            try:
+                return _walk(root.fd, parts, act)
+            except OSError as reason:
+                if reason.errno not in _ABSENT:
+                    raise
+            for spelling in self._other_spellings(note, parts, root.fd):
+                try:
+                    return _walk(root.fd, spelling, act)
+                except OSError as reason:
+                    if reason.errno not in _ABSENT:
+                        raise
+        except _ThroughSymlink:
+            raise _outside(note, "leads through a symlink") from None
+        except OSError as reason:
+            if reason.errno in _REDIRECTED:
+                raise _outside(note, "leads through a symlink") from None
+            raise _failed(note, reason) from None
+        raise _missing(note)
+
+    def _other_spellings(self, note: NoteId, parts: tuple[str, ...], root: int) -> Iterator[tuple[str, ...]]:
+        learned = self._spellings.get(note)
+        if learned is not None:
+            yield tuple(learned.split("/"))
+        # Only a few odd signs (KELVIN SIGN) normalise to ASCII: those are left to what a scan has learned, so
+        # that a missing note with an ordinary name costs no listing.
+        if not note.isascii():
+            found = _spelled(root, parts)
+            if found is not None and found != parts:
+                self.learn(note, "/".join(found))
+                yield found
+
+
+class _ThroughSymlink(Exception):
+    """A component of the path is a symlink."""
+
+
+@lru_cache(maxsize=4_096)
+def _parts(note: NoteId) -> tuple[str, ...]:
+    """The components of an id; only its form is looked at."""
+    if "\0" in note:
+        raise _outside(note, "holds a NUL byte")
+    parts = tuple(note.split("/"))
+    if note.startswith("/") or ".." in parts:
+        raise _outside(note, "leads out of the vault")
+    hidden = any(part == "" or part[0] == "." for part in parts)
+    deep = len(parts) > DIRECTORY_DEPTH_MAX or len(note) > NOTE_ID_CHARS_MAX
+    if hidden or deep or note[-3:].lower() != ".md" or not is_utf8(note):
+        raise _missing(note)
+    return parts
+
+
+def _walk(root: int, parts: tuple[str, ...], act: Callable[[str, int], _Result]) -> _Result:
+    """`act` on the last component, in the directory the others lead to.
+
+    Raises:
+        OSError: as the system says; a component that is missing or no directory as ENOENT.
+        _ThroughSymlink: a directory on the way is a symlink.
+    """
+    directory = root
+    try:
+        for part in parts[:-1]:
+            try:
+                inner = os.open(part, _STEP, dir_fd=directory)
+            except OSError as reason:
+                if reason.errno in _REDIRECTED:
+                    raise _not_a_directory(part, directory) from None
+                raise
+            if directory != root:
+                os.close(directory)
+            directory = inner
+        return act(parts[-1], directory)
+    finally:
+        if directory != root:
+            os.close(directory)
+
+
+def _not_a_directory(part: str, directory: int) -> Exception:
+    # The symlink itself is stat'ed, never what it points to.
+    status = os.stat(part, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        return _ThroughSymlink()
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def _open_file(name: str, directory: int) -> int:
+    return os.open(name, _NOTE, dir_fd=directory)
+
+
+def _stat_file(name: str, directory: int) -> os.stat_result:
+    return os.stat(name, dir_fd=directory, follow_symlinks=False)
+
+
+def _spelled(root: int, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names in the directories that equal `parts` once normalised, or None where one has none."""
+    found: list[str] = []
+    directory = os.dup(root)
+    try:
+        for depth, part in enumerate(parts):
+            name = _name_in(directory, part)
+            if name is None:
+                return None
+            found.append(name)
+            if depth < len(parts) - 1:
+                inner = os.open(name, _STEP, dir_fd=directory)
+                os.close(directory)
+                directory = inner
+        return tuple(found)
+    except OSError:
+        return None
+    finally:
+        os.close(directory)
+
+
+def _name_in(directory: int, part: str) -> str | None:
+    """`part` as it stands or decomposed, whichever exists. Rarer spellings are left to what a scan has learned:
+    listing a large directory at every miss would cost each call on a missing note half a millisecond."""
+    if part.isascii():
+        return part
+    for name in (part, unicodedata.normalize("NFD", part)):
+        try:
+            os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            continue
+        return name
+    return None
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name from the file system was UTF-8; other bytes come as lone surrogates."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(note: str) -> str:
+    return repr(note[:ECHO_CHARS_MAX])[: ECHO_CHARS_MAX + 2]
+
+
+def _outside(note: str, why: str) -> ToolError:
+    return ReferenceOutsideVault(
+        f"The path {_shown(note)} {why}.", hint="Give a path relative to the vault's root, such as 'work/plan.md'."
+    )
+
+
+def _missing(note: str) -> ToolError:
+    return NoteNotFound(f"There is no note at {_shown(note)}.", hint=_MISSING_HINT)
+
+
+def missing_note(note: NoteId) -> NoteFailure:
+    """What reading a note that is not there gives."""
+    return NoteFailure(note, NoteNotFound.code, _missing(note).message)
+
+
+def _not_regular(note: str) -> ToolError:
+    return ReadFailed(f"{_shown(note)} is not a regular file.", hint="Only regular *.md files are notes.")
+
+
+def _failed(note: str, reason: OSError) -> ToolError:
+    if reason.errno == errno.ENXIO:  # A socket cannot be opened at all.
+        return _not_regular(note)
+    return ReadFailed(f"{_shown(note)} cannot be read: {os.strerror(reason.errno or 0)}.", hint="Try again later.")
+
+
+def _root_failed(reason: OSError) -> ToolError:
+    return ReadFailed(
+        f"The vault's folder cannot be opened: {os.strerror(reason.errno or 0)}.",
+        hint="Check that the folder exists, is mounted and is readable by the daemon.",
+    )

@@ -1,0 +1,193 @@
+"""Walking a vault for its notes.
+
+Iterative, with one open descriptor per level and a limit on levels, so that hostile depth costs neither stack nor
+descriptors; every directory is opened relative to its parent with O_NOFOLLOW, as in `paths`.
+"""
+
+import os
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
+
+from ...limits import DIRECTORY_DEPTH_MAX, SCAN_REPORT_NAMES_MAX
+from ...notes.note import StatKey
+from .safe_open import VaultRoot, is_utf8
+
+_ENTER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class ScannedNote(NamedTuple):
+    """A note's file as a scan found it."""
+
+    id: NoteId
+    raw_path: str
+    """Its path as spelled on disk; differs from the id where the file's name is not NFC."""
+    stat: StatKey
+
+
+class ScanReport(msgspec.Struct):
+    """What a scan met that is no note, by vault-relative path, each at most a limited number of times.
+
+    Filled while the scan runs; complete once its iterator is exhausted.
+    """
+
+    undecodable: list[str] = []
+    """Names that are not UTF-8, escaped so that they can be shown."""
+    special: list[str] = []
+    """FIFOs, sockets, devices and directories called `*.md`."""
+    too_deep: list[str] = []
+    """Directories below the depth limit, and paths longer than an id may be."""
+    unreadable: list[str] = []
+    """Directories that could not be opened."""
+    same_name: list[str] = []
+    """Files whose NFC name belongs to another file; they keep their raw path as id."""
+    dropped: int = 0
+    """How many more there were."""
+
+    def add(self, names: list[str], path: str) -> None:
+        if len(names) < SCAN_REPORT_NAMES_MAX:
+            names.append(path)
+        else:
+            self.dropped += 1
+
+
+class _Level(NamedTuple):
+    descriptor: int
+    prefix: str
+    """Path of the directory with a trailing slash; empty for the root."""
+    directories: list[str]
+    """Names of directories still to be entered."""
+
+
+def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedNote]:
+    """The notes of a vault, in no particular order; exhaust or close the iterator to free its descriptors.
+
+    A note is a regular `*.md` file (any case of the ending) outside dot folders, itself without a leading dot;
+    symlinks are not followed. Of two files whose paths differ only in normalisation the NFC-named one owns the id
+    (without one: the first by code points); the others keep their raw path. `root` learns every spelling that is
+    not NFC. A file that goes or comes meanwhile may be given or not.
+
+    Raises:
+        ReadFailed: the vault's folder is absent or cannot be opened.
+    """
+    report = ScanReport() if report is None else report
+    owned: set[str] = set()
+    others: list[ScannedNote] = []
+    for path, status in _files(root, report):
+        key = StatKey(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if path.isascii() or unicodedata.is_normalized("NFC", path):
+            owned.add(path)
+            yield ScannedNote(NoteId(path), path, key)
+        else:
+            others.append(ScannedNote(NoteId(path), path, key))
+    for found in sorted(others, key=lambda note: note.raw_path):
+        name = NoteId(unicodedata.normalize("NFC", found.raw_path))
+        if name in owned:
+            report.add(report.same_name, found.raw_path)
+            yield found
+        else:
+            owned.add(name)
+            root.learn(name, found.raw_path)
+            yield found._replace(id=name)
+
+
+def folders(root: VaultRoot) -> list[str]:
+    """The directories a scan enters, relative to the root, which is the empty string and the first.
+
+    Raises:
+        ReadFailed: the vault's folder is absent or cannot be opened.
+    """
+    found: list[str] = []
+    for _ in _files(root, ScanReport(), found.append):
+        pass
+    return found
+
+
+def _files(
+    root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Raw path and stat of every regular file called `*.md`; `entered` is told each directory."""
+    directory = root.directory()  # Held to the end: its descriptor is used below.
+    levels: list[_Level] = []
+    try:
+        entered("")
+        yield from _enter(".", directory.fd, "", levels, report)
+        while levels:
+            level = levels[-1]
+            if not level.directories:
+                os.close(levels.pop().descriptor)
+                continue
+            name = level.directories.pop()
+            path = level.prefix + name
+            if len(levels) >= DIRECTORY_DEPTH_MAX:
+                report.add(report.too_deep, path)
+                continue
+            depth = len(levels)
+            yield from _enter(name, level.descriptor, path + "/", levels, report)
+            if len(levels) > depth:
+                entered(path)
+    finally:
+        for level in levels:
+            os.close(level.descriptor)
+
+
+def _enter(
+    name: str, parent: int, prefix: str, levels: list[_Level], report: ScanReport
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Opens a directory, puts it on `levels`, and gives its files."""
+    try:
+        descriptor = os.open(name, _ENTER, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    except OSError:
+        report.add(report.unreadable, prefix)
+        return
+    level = _Level(descriptor, prefix, [])
+    levels.append(level)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                status = _file(entry, level, report)
+                if status is not None:
+                    yield prefix + entry.name, status
+    except OSError:
+        report.add(report.unreadable, prefix)
+
+
+def _file(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:
+    """The stat of a note's file; of a directory takes note in `level`; None for everything that is no note."""
+    name = entry.name
+    if name[0] == ".":
+        return None
+    is_note = name[-3:].lower() == ".md"
+    if is_note and entry.is_file(follow_symlinks=False) and name.isascii():
+        return _stat(entry, level, report)
+    is_directory = entry.is_dir(follow_symlinks=False)
+    if not is_utf8(name):
+        if is_note or is_directory:
+            shown = (level.prefix + name).encode(errors="backslashreplace").decode()
+            report.add(report.undecodable, shown)
+        return None
+    if is_directory:
+        level.directories.append(name)
+    if not is_note or entry.is_symlink():
+        return None
+    if entry.is_file(follow_symlinks=False):
+        return _stat(entry, level, report)
+    report.add(report.special, level.prefix + name)
+    return None
+
+
+def _stat(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:
+    if len(level.prefix) + len(entry.name) > NOTE_ID_CHARS_MAX:
+        report.add(report.too_deep, level.prefix + entry.name)
+        return None
+    try:
+        return entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None

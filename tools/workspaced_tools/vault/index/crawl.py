@@ -1,0 +1,275 @@
+"""Comparing a vault's files with what the index knows of them.
+
+A survey gives batches of what differs. It only reads, so it runs wherever there is time for it: small vaults in
+the daemon itself, large ones in worker processes (`surveyors`), since a thread that parses holds the interpreter
+for milliseconds at a time. Several may share one vault: each takes the notes whose path hashes to its part.
+"""
+
+import logging
+import time
+import unicodedata
+from binascii import crc32
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, Final
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ...errors import ReadFailed
+from ...limits import UNCERTAIN_NS
+from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
+from ..files.content_cache import ContentCache
+from ..files.ignore_rules import Policy
+from ..files.safe_open import VaultRoot
+from ..files.walk import ScannedNote, ScanReport, scan
+from .entries import IndexedNote, NoteText, Withheld, indexed
+from .index import Known
+
+_log = logging.getLogger(__name__)
+
+GROUP_S: Final = 0.5
+_GROUP_NOTES: Final = 1_024
+_BATCH_NOTES: Final = 64
+_BATCH_BYTES: Final = 262_144
+
+
+class Surveyed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A note that is not as the index knows it."""
+
+    note: IndexedNote
+    was_known: bool
+
+
+class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The text of one version of a note."""
+
+    note: NoteId
+    stat: StatKey
+    text: NoteText
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """A part of what a survey found."""
+
+    found: int = 0
+    """How many notes this survey has met so far."""
+    notes: tuple[Surveyed, ...] = ()
+    gone: tuple[NoteId, ...] = ()
+    texts: tuple[TextOf, ...] = ()
+    spellings: dict[NoteId, str] = {}
+    """Notes whose file's name is not NFC, with that name."""
+    report: ScanReport | None = None
+    """With the batch that ends names and links; only texts follow."""
+
+
+def grouped(batches: Iterable[Batch], clock_s: Callable[[], float] = time.monotonic) -> Iterator[Batch]:
+    """The same in fewer, larger batches: what a transaction writes hardly grows with the notes in it.
+
+    None waits longer than GROUP_S for the next; what ends names and links, and how many notes there are, waits
+    for nothing.
+    """
+    group: list[Batch] = []
+    begun = 0.0
+    for batch in batches:
+        begun = begun if group else clock_s()
+        group.append(batch)
+        size = sum(len(each.notes) + len(each.texts) for each in group)
+        bare = not (batch.notes or batch.texts)
+        if bare or batch.report is not None or size >= _GROUP_NOTES or clock_s() - begun >= GROUP_S:
+            yield _merged(group)
+            group = []
+    if group:
+        yield _merged(group)
+
+
+def _merged(group: list[Batch]) -> Batch:
+    last = group[-1]
+    return Batch(
+        last.found,
+        tuple(note for each in group for note in each.notes),
+        tuple(note for each in group for note in each.gone),
+        tuple(text for each in group for text in each.texts),
+        {note: spelled for each in group for note, spelled in each.spellings.items()},
+        last.report,
+    )
+
+
+class TooMuch(Exception):
+    """The vault is not for a survey in this process."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How much a survey in the daemon's own process may take on."""
+
+    notes: int
+    stale: int
+
+
+class Survey:
+    """One comparison. `batches` may be iterated once."""
+
+    def __init__(
+        self,
+        root: VaultRoot,
+        policy: Policy,
+        known: Mapping[NoteId, Known],
+        *,
+        part: tuple[int, int] = (0, 1),
+        bounds: Bounds | None = None,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Within `bounds` texts come with their notes, else after all names and links. `part` is (which, of)."""
+        self._root = root
+        self._policy = policy
+        self._known = known
+        self._part, self._parts = part
+        self._bounds = bounds
+        self._clock_ns = clock_ns
+        self._reader = ContentCache(root, bytes_max=0, threads=1)
+        self._found = 0
+        self._spellings: dict[NoteId, str] = {}
+
+    def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
+        """What differs, batch by batch; `spool` keeps texts until their turn.
+
+        Raises:
+            ReadFailed: the folder is absent or cannot be opened.
+            TooMuch: more than `bounds`; nothing was given yet.
+        """
+        report = ScanReport()
+        stale, gone, textless = self._compared(report)
+        yield Batch(self._found, gone=tuple(gone), spellings=self._spellings)
+        for batch in self._read(stale):
+            yield batch if spool is None else _spooled(batch, spool)
+        yield Batch(self._found, report=report)
+        if spool is not None:
+            spool.seek(0)
+            yield from self._texts(_unspooled(spool))
+        yield from self._texts(self._texts_of(textless))
+
+    def _compared(self, report: ScanReport) -> tuple[list[NoteId], list[NoteId], list[NoteId]]:
+        """The notes to be read, those that are gone, and those that lack nothing but their text."""
+        stale: list[NoteId] = []
+        textless: list[NoteId] = []
+        seen: set[NoteId] = set()
+        for found in scan(self._root, report):
+            if found.id in seen or not self._is_ours(found.id):
+                continue  # A folder that changes while it is listed may give a name twice.
+            if found.raw_path != found.id:
+                self._spellings[found.id] = found.raw_path
+            known = self._known.get(found.id)
+            if known is None or not self._is_true(known, found):
+                stale.append(found.id)
+            elif not known.has_text and not known.withheld:
+                textless.append(found.id)
+            seen.add(found.id)
+            self._found += 1
+            if self._bounds is not None and (self._found > self._bounds.notes or len(stale) > self._bounds.stale):
+                raise TooMuch
+        gone = []
+        for note in self._known:
+            if note in seen or not self._is_ours(note):
+                continue
+            if unicodedata.normalize("NFC", note) in seen and not unicodedata.is_normalized("NFC", note):
+                # Its file has got the NFC id, the other's being gone, but can still be opened by its own spelling.
+                gone.append(note)
+            else:
+                # It may have come after the scan passed by: reading it will tell.
+                stale.append(note)
+        return stale, gone, textless
+
+    def _is_ours(self, note: NoteId) -> bool:
+        if self._parts == 1:
+            return True
+        # Both of two files that differ only in normalisation are one survey's.
+        name = note if note.isascii() else unicodedata.normalize("NFC", note)
+        return crc32(name.encode()) % self._parts == self._part
+
+    def _is_true(self, known: Known, found: ScannedNote) -> bool:
+        ruled = (known.withheld is Withheld.BY_RULE) == self._policy.denies(found.id)
+        return known.stat == found.stat and known.certain and ruled
+
+    def _read(self, stale: Iterable[NoteId]) -> Iterator[Batch]:
+        notes: list[Surveyed] = []
+        gone: list[NoteId] = []
+        size = 0
+        for note in stale:
+            known = note in self._known
+            found, certain = read_note(self._reader, note, self._clock_ns)
+            if isinstance(found, NoteFailure):
+                if known and is_gone(self._root, found):
+                    gone.append(note)
+                continue
+            made = indexed_or_none(found, self._policy, certain=certain)
+            if made is None:
+                continue
+            notes.append(Surveyed(made, known))
+            size += len(found.source)
+            if len(notes) >= _BATCH_NOTES or size >= _BATCH_BYTES:
+                yield Batch(self._found, tuple(notes), tuple(gone))
+                notes, gone, size = [], [], 0
+        if notes or gone:
+            yield Batch(self._found, tuple(notes), tuple(gone))
+
+    def _texts_of(self, notes: Iterable[NoteId]) -> Iterator[TextOf]:
+        for note in notes:
+            found, _ = read_note(self._reader, note, self._clock_ns)
+            made = indexed_or_none(found, self._policy, certain=True) if isinstance(found, Note) else None
+            if made is not None and made.text is not None:
+                yield TextOf(note, made.entry.stat, made.text)
+
+    def _texts(self, texts: Iterable[TextOf]) -> Iterator[Batch]:
+        batch: list[TextOf] = []
+        size = 0
+        for each in texts:
+            batch.append(each)
+            size += len(each.text.body)
+            if len(batch) >= _BATCH_NOTES or size >= _BATCH_BYTES:
+                yield Batch(self._found, texts=tuple(batch))
+                batch, size = [], 0
+        if batch:
+            yield Batch(self._found, texts=tuple(batch))
+
+
+def read_note(reader: ContentCache, note: NoteId, clock_ns: Callable[[], int]) -> tuple[Note | NoteFailure, bool]:
+    """The note as it is now, and whether its stat can be trusted to tell a later change."""
+    now = clock_ns()
+    found = reader.read(note)
+    assert not isinstance(found, PrivateNote), "this reader reads notes whole"
+    return found, isinstance(found, Note) and found.stat.ctime_ns <= now - UNCERTAIN_NS
+
+
+def is_gone(root: VaultRoot, failure: NoteFailure) -> bool:
+    """Whether there is no such note any more: one that is unreadable for a while is not gone."""
+    return failure.code != ReadFailed.code or root.is_folder(failure.id)
+
+
+def indexed_or_none(note: Note, policy: Policy, *, certain: bool) -> IndexedNote | None:
+    """What the index keeps of `note`; None for one that cannot be parsed, which must not keep the others out."""
+    try:
+        return indexed(note, policy, certain=certain)
+    except Exception:
+        _log.exception("note %r cannot be indexed", note.id)
+        return None
+
+
+# -- texts that wait for all names --
+
+
+def _spooled(batch: Batch, spool: IO[bytes]) -> Batch:
+    """`batch` without its texts, which are put into `spool`."""
+    bare = []
+    for each in batch.notes:
+        note = each.note
+        if note.text is not None:
+            data = msgspec.msgpack.encode(TextOf(note.entry.id, note.entry.stat, note.text))
+            spool.write(len(data).to_bytes(4) + data)
+            note = msgspec.structs.replace(note, text=None)
+        bare.append(Surveyed(note, each.was_known))
+    return msgspec.structs.replace(batch, notes=tuple(bare))
+
+
+def _unspooled(spool: IO[bytes]) -> Iterator[TextOf]:
+    while size := spool.read(4):
+        yield msgspec.msgpack.decode(spool.read(int.from_bytes(size)), type=TextOf)

@@ -1,0 +1,166 @@
+"""Worker processes that crawl: `python -m workspaced_tools.vault.index.crawl_workers` reads a job, writes batches.
+
+A worker only reads, runs at low priority, and ends when nobody reads what it writes. Frames are a length (4 bytes,
+big-endian) and MessagePack.
+"""
+
+import fcntl
+import logging
+import os
+import selectors
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+import msgspec
+
+from ...errors import ReadFailed
+from ..files.ignore_rules import Policy
+from ..files.safe_open import VaultRoot
+from .crawl import Batch, Survey
+from .index import known_in
+
+_log = logging.getLogger(__name__)
+
+SURVEYORS_MAX: Final = 3
+"""More parse faster than one writer files."""
+PIPE_BYTES: Final = 1024 * 1024
+_NICENESS: Final = 10
+_END: Final = b"\0\0\0\0"
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What one worker is to do."""
+
+    root: str
+    deny: tuple[str, ...]
+    index: str
+    """The index's file."""
+    part: tuple[int, int]
+
+
+class SurveyFailed(Exception):
+    """A worker ended before its work did."""
+
+
+class Surveyors:
+    """Several workers' batches as they come. Close it to stop them."""
+
+    def __init__(self, root: Path, deny: Sequence[str], index: Path, count: int) -> None:
+        """Starts `count` workers. Raises OSError where none can be started."""
+        self._workers: list[subprocess.Popen[bytes]] = []
+        try:
+            for part in range(count):
+                job = Job(os.fspath(root), tuple(deny), os.fspath(index), (part, count))
+                self._workers.append(_start(job))
+        except OSError:
+            self.close()
+            raise
+
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        """(worker, batch), until all are done.
+
+        Raises:
+            SurveyFailed: a worker ended early, or gave what is no batch.
+        """
+        decoder = msgspec.msgpack.Decoder(Batch)
+        with selectors.DefaultSelector() as ready:
+            for number, worker in enumerate(self._workers):
+                assert worker.stdout is not None
+                ready.register(worker.stdout, selectors.EVENT_READ, number)
+            while ready.get_map():
+                for key, _ in ready.select():
+                    pipe: IO[bytes] = key.fileobj  # type: ignore[assignment]
+                    frame = _frame(pipe)
+                    if frame is None:
+                        ready.unregister(pipe)
+                        continue
+                    try:
+                        batch = decoder.decode(frame)
+                    except (msgspec.DecodeError, UnicodeDecodeError):
+                        raise SurveyFailed("A surveying process gave what is no batch.") from None
+                    yield key.data, batch
+
+    def stop(self) -> None:
+        """Ends the workers, from any thread; `batches` then fails."""
+        for worker in self._workers:
+            worker.kill()
+
+    def close(self) -> None:
+        """Ends the workers and waits for that. Idempotent."""
+        self.stop()
+        for worker in self._workers:
+            worker.wait()
+            if worker.stdout is not None:
+                worker.stdout.close()
+        self._workers = []
+
+
+def _start(job: Job) -> subprocess.Popen[bytes]:
+    # -P: what lies in the present folder, perhaps a vault, is no module of ours.
+    worker = subprocess.Popen(  # noqa: S603  # this very module
+        [sys.executable, "-P", "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    assert worker.stdin is not None and worker.stdout is not None
+    with suppress(OSError, AttributeError):  # Linux alone has it: then a worker goes on while a group is filed.
+        fcntl.fcntl(worker.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    with suppress(BrokenPipeError), worker.stdin as stdin:
+        stdin.write(msgspec.msgpack.encode(job))
+    return worker
+
+
+def _frame(pipe: IO[bytes]) -> bytes | None:
+    """The next frame; None at the end.
+
+    Raises:
+        SurveyFailed: the stream ends elsewhere.
+    """
+    size = int.from_bytes(_exactly(pipe, 4))
+    return _exactly(pipe, size) if size else None
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = pipe.read(size - len(data))
+        if not part:
+            raise SurveyFailed("A surveying process ended early.")
+        data += part
+    return bytes(data)
+
+
+def main() -> None:
+    """One worker's life."""
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
+    root = VaultRoot(job.root)
+    policy = Policy(root, job.deny)
+    policy.refresh()
+    known = known_in(Path(job.index))
+    encoder = msgspec.msgpack.Encoder()
+    with TemporaryFile(dir=Path(job.index).parent) as spool:
+        for batch in Survey(root, policy, known, part=job.part).batches(spool):
+            frame = encoder.encode(batch)
+            _write(len(frame).to_bytes(4) + frame)
+    _write(_END)
+
+
+def _write(data: bytes) -> None:
+    """Writes all of `data` to standard output. Past Python's buffering, which garbles a large write that a signal
+    interrupts half-way (a process stopped and continued; seen with 3.11.7)."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(1, left) :]
+
+
+if __name__ == "__main__":
+    # Nobody reads any more (the daemon stopped), asked to stop, or folder, disk or index failed: who reads sees
+    # that the end is missing, surveys by itself, and says what is wrong.
+    with suppress(OSError, KeyboardInterrupt, ReadFailed, sqlite3.Error):
+        main()

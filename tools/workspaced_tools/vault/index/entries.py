@@ -1,0 +1,177 @@
+"""What the index keeps of one version of a note: `IndexedNote`, and how it is made of the note's text.
+
+It holds all that look-ups, links and search need, so that none of them reads a file to find a note. Of a note that
+the share policy withholds it holds the path and the file's identity only: what is not there cannot get out.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ...limits import INDEXED_CHARS_MAX
+from ...notes.markdown import link_contexts
+from ...notes.name_keys import key, stem, without_ending
+from ...notes.note import Note, StatKey
+from ...ports.prompts import NoteRef
+from ..files.ignore_rules import Policy
+
+
+class Withheld(IntEnum):
+    """Whether and why the share policy withholds a note."""
+
+    NO = 0
+    BY_RULE = 1
+    PRIVATE = 2
+    """By its front matter."""
+    HELD = 3
+    """Until its version has settled (see visibility)."""
+
+
+class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One occurrence of a link to another note."""
+
+    target: str
+    wiki: bool
+    heading: str | None
+    embed: bool
+    line: int
+    context: str
+    keys: tuple[str, ...]
+    """`target_keys`, worked out where the note is parsed: the writer has enough to do."""
+
+
+class NamedNote(msgspec.Struct, frozen=True, gc=False):
+    """A note by all its names."""
+
+    id: NoteId
+    title: str
+    front_matter_id: str | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> NoteRef:
+        return NoteRef(self.id, self.title, self.id)
+
+    def name_keys(self) -> set[str]:
+        """The keys under which a reference or link could mean this note."""
+        found = {key(self.title), key(stem(self.id)), *map(key, self.aliases)}
+        if self.front_matter_id is not None:
+            found.add(key(self.front_matter_id))
+        return found
+
+
+class IndexEntry(NamedNote, frozen=True, gc=False, kw_only=True):
+    """A note's names and which version of it they are from. Of a withheld note the title is empty."""
+
+    stat: StatKey
+    sha256: str
+    certain: bool = True
+    """False: read so soon after its last change that it may change again under an equal stat."""
+    withheld: Withheld = Withheld.NO
+
+
+class NoteText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A note's text as search knows it; one column each, in order of weight."""
+
+    names: str
+    """Title and path."""
+    headings: str
+    """Headings, aliases and tags."""
+    body: str
+
+
+class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What is written into the index. `text` may follow later."""
+
+    entry: IndexEntry
+    keys: tuple[str, ...] = ()
+    """Its name keys, worked out beforehand too."""
+    links: tuple[IndexedLink, ...] = ()
+    """In the order of the text; links within the note itself left out."""
+    tags: tuple[str, ...] = ()
+    text: NoteText | None = None
+
+
+@lru_cache(maxsize=16_384)
+def target_keys(target: str) -> tuple[str, ...]:
+    """The keys among which every note that `target` could mean has at least one."""
+    whole = key(target)
+    last = key(stem(target))
+    return (whole,) if last == whole else (whole, last)
+
+
+def withheld_by(policy: Policy, note: Note) -> Withheld:
+    """Whether and why `policy` withholds this version of a note."""
+    if policy.denies(note.id):
+        return Withheld.BY_RULE
+    return Withheld.PRIVATE if policy.is_private(note) else Withheld.NO
+
+
+def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
+    """What the index keeps of `note`; parses its text. `certain`: see `IndexEntry`."""
+    withheld = withheld_by(policy, note)
+    if withheld:
+        return bare(note.id, note.stat, note.sha256, withheld, certain=certain)
+    body, found = note.body, note.markdown
+    title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
+    entry = IndexEntry(
+        note.id,
+        note.titled(lambda: title),
+        _scalar(note.fields.get("id")),
+        aliases_of(note.fields),
+        stat=note.stat,
+        sha256=note.sha256,
+        certain=certain,
+    )
+    contexts = link_contexts(body, found.links, note.front_matter.body_line)
+    links = tuple(
+        IndexedLink(
+            *(link.target, link.wiki, link.heading, link.embed, link.line), context, target_keys(link.target)
+        )
+        for link, context in zip(found.links, contexts, strict=True)
+        if link.target
+    )
+    tags = tags_of(note.fields, found.tags)
+    headings = [each.text for each in found.headings]
+    text = NoteText(
+        f"{entry.title}\n{without_ending(note.id)}",
+        "\n".join((*headings, *entry.aliases, *tags)),
+        body[:INDEXED_CHARS_MAX],
+    )
+    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text)
+
+
+def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:
+    """What the index keeps of a withheld note."""
+    return IndexedNote(IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld))
+
+
+def tags_of(fields: dict[str, Any], inline: Iterable[str]) -> tuple[str, ...]:
+    """Distinct tags without `#`: the front matter's `tags` or `tag` (a list, or a string), then the text's."""
+    given = fields.get("tags" if "tags" in fields else "tag")
+    if isinstance(given, str):
+        given = given.replace(",", " ").split()
+    named = given if isinstance(given, list) else []
+    found = (str(each).strip().removeprefix("#") for each in named if isinstance(each, str | int | float))
+    return tuple(tag for tag in dict.fromkeys((*found, *inline)) if tag)
+
+
+def aliases_of(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Front-matter `aliases` (or `alias`): a list, or one string."""
+    given = fields.get("aliases", fields.get("alias"))
+    names = given if isinstance(given, list) else [given]
+    return tuple(name for each in names if (name := _scalar(each)) is not None)
+
+
+def _scalar(value: object) -> str | None:
+    """A name as text: strings trimmed, numbers as written; None for anything else and for the empty string."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return None

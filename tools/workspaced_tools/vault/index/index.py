@@ -1,0 +1,391 @@
+"""`Index`: what a vault remembers of its notes, so that they are found by name, link, tag and word without reading
+files.
+
+Disposable, always rebuilt from the notes (see `index_file`). Nothing of a withheld note is in it but its path and
+the identity of its file. What a link leads to is not stored but resolved when asked for: it depends on what is
+archived and renamed in the workspace, and on every other note's name; the keys make that a matter of microseconds.
+"""
+
+import json
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from rapidfuzz import fuzz, process
+
+from workspaced_events.ids import NoteId
+
+from ...notes.name_keys import fold
+from ...notes.note import StatKey
+from .database import IndexFile, read_in
+from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, Withheld, bare, target_keys
+from .full_text import apart, spaced
+
+NEAR_SCORE_MIN: Final = 50.0
+"""Of 100: below this a title is not like the name at all."""
+NEAR_NAME_CHARS_MAX: Final = 200
+_NEAR_PARTS: Final = 6
+_NEAR_COMPARED_MAX: Final = 5_000
+
+_LISTED: Final = "(SELECT value FROM json_each(?))"
+_KNOWN: Final = "SELECT path, stat, certain, withheld, has_text FROM notes"
+_STAT: Final = struct.Struct("<QQQqIqI")
+"""Times as seconds and nanoseconds: a file may be of the year 2300."""
+_SECOND_NS: Final = 1_000_000_000
+_ENTRY: Final = "path, title, front_matter_id, aliases, stat, sha256, certain, withheld"
+
+
+class Known(msgspec.Struct, frozen=True, gc=False):
+    """What a survey needs to know of an indexed note to see whether it is still true."""
+
+    stat: StatKey
+    certain: bool
+    withheld: Withheld
+    has_text: bool
+
+
+class LinkRow(msgspec.Struct, frozen=True, gc=False):
+    """One link as the index found it."""
+
+    source: NoteId
+    title: str
+    target: str
+    wiki: bool
+    line: int
+    context: str
+
+
+class Index:
+    """Reads are safe from any thread, and raise IndexLost where the file failed; writes are one thread's."""
+
+    def __init__(self, directory: Path | None = None, vault: str = "") -> None:
+        """See `IndexFile`."""
+        self.file: Final = IndexFile(directory, vault)
+        self.private: set[NoteId] = set()
+        """The notes that were private when they were last filed, whether or not they are still there."""
+        self._next = 1
+        self._shared = self._withheld = self._links = self._texts = 0
+
+    def open(self) -> bool:
+        """Opens the file; whether it holds what was left behind. Raises as `IndexFile.open`."""
+        kept = self.file.open()
+        self._counted()
+        return kept
+
+    def remake(self) -> None:
+        """Begins anew, empty. Raises as `open`."""
+        self.file.remake()
+        self._counted()
+
+    def close(self) -> None:
+        """Closes the file for the next start. Idempotent."""
+        self.file.close()
+
+    def _counted(self) -> None:
+        counts = "SELECT max(note), count(*), total(withheld <> 0), total(has_text) FROM notes"
+        [(last, notes, withheld, texts)] = self.file.read(counts)
+        self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
+        self._shared = notes - self._withheld
+        self._links = self.file.read("SELECT count(*) FROM links")[0][0]
+        self.private = {row[0] for row in self.file.read("SELECT path FROM private")}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the names and links of all notes there were have once been filed."""
+        rows = self.file.read("PRAGMA user_version")
+        return bool(rows and rows[0][0])
+
+    def set_complete(self) -> None:
+        """From now on the index lacks only what changed since."""
+        with self.file.writing() as db:
+            db.execute("PRAGMA user_version = 1")
+
+    # -- writing --
+
+    def put(self, notes: Sequence[IndexedNote], gone: Iterable[NoteId] = ()) -> None:
+        """Puts each of `notes` in the place of its former version and forgets those gone, all or nothing."""
+        with self.file.writing() as db:
+            paths = _json((*gone, *(note.entry.id for note in notes)))
+            known = db.execute(f"SELECT note, has_text, {_ENTRY} FROM notes WHERE path IN {_LISTED}", (paths,))
+            former = [_delete(db, row) for row in known.fetchall()]
+            rows = _Rows()
+            for number, note in enumerate(notes, start=self._next):
+                rows.add(number, note, was_private=note.entry.id in self.private)
+            rows.insert(db)
+        for note in notes:
+            if note.entry.withheld is Withheld.PRIVATE:
+                self.private.add(note.entry.id)
+            elif not note.entry.withheld:
+                self.private.discard(note.entry.id)
+        self._next += len(notes)
+        withheld = sum(1 for note in notes if note.entry.withheld) - sum(1 for each in former if each.withheld)
+        self._withheld += withheld
+        self._shared += len(notes) - len(former) - withheld
+        self._links += len(rows.links) - sum(each.links for each in former)
+        self._texts += len(rows.texts) - sum(each.has_text for each in former)
+
+    def withhold(self, denied: Callable[[NoteId], bool]) -> None:
+        """Forgets of the notes that are `denied` all but path and identity, all or nothing."""
+        found = self.entries([note for note in self.ids() if denied(note)])
+        if found:
+            self.put([_denied(entry) for entry in found.values()])
+
+    def hide(self, note: NoteId, withheld: Withheld) -> None:
+        """Forgets of a note all but path and identity, if it is known and shown."""
+        entry = self.entry(note)
+        if entry is not None and not entry.withheld:
+            self.put([bare(note, entry.stat, entry.sha256, withheld, certain=False)])
+
+    def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, NoteText]]) -> None:
+        """Adds the text of notes that lack it, where the indexed version is still that one."""
+        with self.file.writing() as db:
+            rows, titles = [], []
+            for path, stat, text in texts:
+                found = db.execute(
+                    "SELECT note, title FROM notes WHERE path = ? AND stat = ? AND NOT has_text AND NOT withheld",
+                    (path, _packed(stat)),
+                ).fetchone()
+                if found is not None:
+                    rows.append((found[0], *_columns(text)))
+                    titles.append((found[0], fold(found[1])))
+            _insert_texts(db, rows, titles)
+            db.executemany("UPDATE notes SET has_text = 1 WHERE note = ?", [(row[0],) for row in rows])
+        self._texts += len(rows)
+
+    # -- reading --
+
+    def entry(self, note: NoteId) -> IndexEntry | None:
+        """What is known of the note, withheld or not."""
+        rows = self.file.read(f"SELECT {_ENTRY} FROM notes WHERE path = ?", (note,))
+        return _entry(rows[0]) if rows else None
+
+    def entries(self, notes: Sequence[NoteId]) -> dict[NoteId, IndexEntry]:
+        """What is known of these notes, withheld or not."""
+        if not notes:
+            return {}
+        rows = self.file.read(f"SELECT {_ENTRY} FROM notes WHERE path IN {_LISTED}", (_json(notes),))
+        return {row[0]: _entry(row) for row in rows}
+
+    def named(self, name_key: str) -> list[NamedNote]:
+        """The notes with this key among their `name_keys()`, in no particular order."""
+        rows = self.file.read(
+            "SELECT n.path, n.title, n.front_matter_id, n.aliases FROM names k JOIN notes n ON n.note = k.note"
+            " WHERE k.key = ?",
+            (name_key,),
+        )
+        return [NamedNote(row[0], row[1], row[2], _aliases(row[3])) for row in rows]
+
+    def linking(self, keys: Iterable[str]) -> Iterator[LinkRow]:
+        """Every link whose target has one of these keys, ordered by source, then place in the text."""
+        rows = self.file.read(
+            "SELECT n.path, n.title, l.target, l.wiki, l.line, l.context FROM"
+            " (SELECT DISTINCT note, n FROM link_keys WHERE key IN " + _LISTED + ") k"
+            " JOIN links l ON l.note = k.note AND l.n = k.n JOIN notes n ON n.note = k.note ORDER BY n.path, l.n",
+            (_json(keys),),
+        )
+        return (LinkRow(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in rows)
+
+    def near(self, name: str, limit: int) -> list[IndexEntry]:
+        """The notes with the titles most like `name`, best first; only such as deserve to be called near.
+
+        In a large vault only titles that share one of the name's rarest trigrams are compared.
+        """
+        wanted = fold(name[:NEAR_NAME_CHARS_MAX])
+        titles = {row[0]: fold(row[1]) for row in self._comparable(wanted)}
+        found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR_SCORE_MIN)
+        ordered = sorted(found, key=lambda hit: (-hit[1], hit[2]))
+        entries = [self.entry(path) for _, _, path in ordered]
+        return [entry for entry in entries if entry is not None and not entry.withheld]
+
+    def _comparable(self, wanted: str) -> list[Any]:
+        if self.count() <= _NEAR_COMPARED_MAX:
+            return self.file.read("SELECT path, title FROM notes WHERE NOT withheld")
+        parts = {wanted[at : at + 3] for at in range(len(wanted) - 2)}
+        known = self.file.read(
+            "SELECT term FROM title_parts WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc LIMIT ?",
+            (_json(parts), _NEAR_PARTS),
+        )
+        query = " OR ".join('"' + term.replace('"', '""') + '"' for (term,) in known)
+        if not query:
+            return []
+        return self.file.read(
+            "SELECT n.path, n.title FROM titles t JOIN notes n ON n.note = t.rowid WHERE titles MATCH ? LIMIT ?",
+            (query, _NEAR_COMPARED_MAX),
+        )
+
+    def known(self) -> dict[NoteId, Known]:
+        """Every note, withheld ones too, with what a survey compares."""
+        return _known(self.file.read(_KNOWN))
+
+    def ids(self) -> list[NoteId]:
+        """Every note that is not withheld, in no particular order."""
+        return [row[0] for row in self.file.read("SELECT path FROM notes WHERE NOT withheld")]
+
+    def any_below(self, folder: str) -> bool:
+        """Whether a note lies below `folder`, a path that ends in a slash."""
+        below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
+        return bool(self.file.read("SELECT 1 FROM notes WHERE path > ? AND path < ? LIMIT 1", below))
+
+    def count(self) -> int:
+        """How many notes that are not withheld."""
+        return self._shared
+
+    def link_count(self) -> int:
+        """How many links all notes have."""
+        return self._links
+
+    def text_count(self) -> int:
+        """Of how many notes the text is known."""
+        return self._texts
+
+    def withheld_count(self) -> int:
+        """How many notes are withheld."""
+        return self._withheld
+
+
+def known_in(path: Path) -> dict[NoteId, Known]:
+    """As `Index.known`, in the index's file while another process has it open."""
+    return _known(read_in(path, _KNOWN))
+
+
+def _known(rows: Iterable[Any]) -> dict[NoteId, Known]:
+    return {
+        path: Known(_unpacked(stat), bool(certain), Withheld(withheld), bool(has_text))
+        for path, stat, certain, withheld, has_text in rows
+    }
+
+
+class _Rows:
+    """What `put` inserts, by table."""
+
+    def __init__(self) -> None:
+        self.notes: list[Any] = []
+        self.names: list[Any] = []
+        self.links: list[Any] = []
+        self.link_keys: list[Any] = []
+        self.tags: list[Any] = []
+        self.texts: list[Any] = []
+        self.titles: list[Any] = []
+        self.private: list[Any] = []
+        self.shared: list[Any] = []
+
+    def add(self, number: int, note: IndexedNote, *, was_private: bool) -> None:
+        entry = note.entry
+        self.notes.append(
+            (
+                *(number, entry.id, entry.title, entry.front_matter_id),
+                json.dumps(entry.aliases, ensure_ascii=False) if entry.aliases else None,
+                *(_packed(entry.stat), min(entry.stat.mtime_ns, 2**63 - 1), bytes.fromhex(entry.sha256)),
+                *(entry.certain, int(entry.withheld), note.text is not None),
+            )
+        )
+        if entry.withheld is Withheld.PRIVATE:
+            self.private.append((entry.id,))
+        elif was_private and not entry.withheld:
+            self.shared.append((entry.id,))
+        if entry.withheld:
+            return
+        self.names.extend((each, number) for each in note.keys)
+        for place, link in enumerate(note.links):
+            self.links.append(
+                (number, place, link.target, link.wiki, link.heading, link.embed, link.line, link.context)
+            )
+            self.link_keys.extend((each, number, place) for each in link.keys)
+        self.tags.extend({fold(tag): (fold(tag), number, tag) for tag in note.tags}.values())
+        if note.text is not None:
+            self.texts.append((number, *_columns(note.text)))
+            self.titles.append((number, fold(entry.title)))
+
+    def insert(self, db: Any) -> None:
+        for table, rows, columns in (
+            ("notes", self.notes, 11),
+            ("names", self.names, 2),
+            ("links", self.links, 8),
+            ("link_keys", self.link_keys, 3),
+            ("tags", self.tags, 3),
+        ):
+            # In the order of the tables' keys, neighbours go to the same page.
+            rows.sort()
+            db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})", rows)
+        db.executemany(
+            "INSERT INTO tag_counts VALUES (?, ?) ON CONFLICT(tag) DO UPDATE SET notes = notes + excluded.notes",
+            Counter(row[0] for row in self.tags).items(),
+        )
+        _insert_texts(db, self.texts, self.titles)
+        db.executemany("INSERT OR IGNORE INTO private VALUES (?)", self.private)
+        db.executemany("DELETE FROM private WHERE path = ?", self.shared)
+
+
+def _insert_texts(db: Any, texts: list[Any], titles: list[Any]) -> None:
+    """What is found by words, and by likeness of titles; both late, since they take most of the time."""
+    db.executemany("INSERT INTO titles(rowid, title) VALUES (?, ?)", titles)
+    db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", texts)
+
+
+class _Former(NamedTuple):
+    """What was taken away."""
+
+    withheld: bool
+    links: int
+    has_text: bool
+
+
+def _delete(db: Any, row: Any) -> _Former:
+    """Takes away all that is kept of the note of this row but that it was private."""
+    number, has_text, entry = row[0], row[1], _entry(row[2:])
+    names = () if entry.withheld else entry.name_keys()
+    db.executemany("DELETE FROM names WHERE key = ? AND note = ?", [(each, number) for each in names])
+    targets = db.execute("SELECT DISTINCT target FROM links WHERE note = ?", (number,)).fetchall()
+    keys = {each for (target,) in targets for each in target_keys(target)}
+    db.executemany("DELETE FROM link_keys WHERE key = ? AND note = ?", [(each, number) for each in keys])
+    db.execute(
+        "UPDATE tag_counts SET notes = notes - 1 WHERE tag IN (SELECT tag FROM tags WHERE note = ?)", (number,)
+    )
+    links: int = db.execute("DELETE FROM links WHERE note = ?", (number,)).rowcount
+    for table in ("tags", "notes"):
+        db.execute(f"DELETE FROM {table} WHERE note = ?", (number,))
+    if has_text:
+        db.execute("DELETE FROM titles WHERE rowid = ?", (number,))
+        db.execute("DELETE FROM text WHERE rowid = ?", (number,))
+    return _Former(bool(entry.withheld), links, bool(has_text))
+
+
+def _denied(entry: IndexEntry) -> IndexedNote:
+    return bare(entry.id, entry.stat, entry.sha256, Withheld.BY_RULE, certain=entry.certain)
+
+
+def _json(texts: Iterable[str]) -> str:
+    """A list for `json_each`: one statement whatever its length."""
+    return json.dumps(list(texts), ensure_ascii=False)
+
+
+def _columns(text: NoteText) -> tuple[str, str, str]:
+    return apart(text.names), apart(text.headings), spaced(text.body)
+
+
+def _entry(row: Any) -> IndexEntry:
+    path, title, front_matter_id, aliases, stat, sha256, certain, withheld = row
+    return IndexEntry(
+        *(path, title, front_matter_id, _aliases(aliases)),
+        stat=_unpacked(stat),
+        sha256=sha256.hex(),
+        certain=bool(certain),
+        withheld=Withheld(withheld),
+    )
+
+
+def _aliases(kept: str | None) -> tuple[str, ...]:
+    return tuple(json.loads(kept)) if kept else ()
+
+
+def _packed(stat: StatKey) -> bytes:
+    times = (*divmod(stat.mtime_ns, _SECOND_NS), *divmod(stat.ctime_ns, _SECOND_NS))
+    return _STAT.pack(stat.device, stat.inode, stat.size, *times)
+
+
+def _unpacked(stat: bytes) -> StatKey:
+    device, inode, size, mtime_s, mtime_ns, ctime_s, ctime_ns = _STAT.unpack(stat)
+    return StatKey(device, inode, size, mtime_s * _SECOND_NS + mtime_ns, ctime_s * _SECOND_NS + ctime_ns)

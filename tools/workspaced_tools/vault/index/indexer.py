@@ -1,0 +1,447 @@
+"""Keeping the index true to the files.
+
+Three ways lead here: a reconcile (at start, and from time to time), a watcher's hint that paths changed, and a
+tool that met a file newer than its entry. All end in reading the file now and filing what it holds. Hints may be
+lost, late or wrong; the reconcile repairs.
+
+Notes are read past the content cache: indexing a large vault must not push out what agents read.
+"""
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from workspaced_events.errors import ActionError
+from workspaced_events.ids import NoteId, note_id
+
+from ...errors import ReadFailed
+from ...notes.note import Note, NoteFailure, StatKey
+from ..files.content_cache import ContentCache
+from ..files.ignore_rules import Policy
+from ..files.note_visibility import NoteVisibility
+from ..files.safe_open import VaultRoot, is_utf8
+from ..files.walk import ScanReport
+from .changes import ChangeLog, Changes
+from .crawl import Batch, Bounds, Survey, Surveyed, TooMuch, grouped, indexed_or_none, is_gone, read_note
+from .crawl_workers import SURVEYORS_MAX, SurveyFailed, Surveyors
+from .database import IndexFull, IndexLost
+from .entries import IndexedNote, IndexEntry, Withheld, bare, withheld_by
+from .index import Index
+
+_log = logging.getLogger(__name__)
+
+INLINE: Final = Bounds(notes=3_000, stale=300)
+"""More than this is surveyed by worker processes."""
+_ATTEMPTS: Final = 3
+_YIELD_S: Final = 0.001
+
+
+class Progress(msgspec.Struct, frozen=True, rename="camel"):
+    """How far the index is. `notes_found` is what the survey has met, `notes_indexed` what is filed."""
+
+    state: str
+    """`building` until names and links of all notes are filed, then `ready`."""
+    text: str
+    """The same of their text, for search."""
+    notes_found: int
+    notes_indexed: int
+    texts_indexed: int
+    withheld: int
+
+
+class Upkeep:
+    """Writes the index; readers may ask it at any time. Safe from any thread; `reconcile` runs one at a time."""
+
+    def __init__(
+        self,
+        root: VaultRoot,
+        index: Index,
+        policy: Policy,
+        visibility: NoteVisibility,
+        deny: Sequence[str] = (),
+        *,
+        clock_ns: Callable[[], int] = time.time_ns,
+        clock_s: Callable[[], float] = time.monotonic,
+        is_busy: Callable[[], bool] = lambda: False,
+        inline: Bounds = INLINE,
+    ) -> None:
+        """See `Vault`. `deny` are the rules that `policy` was made with; `is_busy` says whether tools are being
+        answered: then work in this process pauses between batches."""
+        self.usable = threading.Event()
+        """Names and links of nearly all notes can be looked up: `ready`, or filed before the last stop."""
+        self.ready = threading.Event()
+        self.text_ready = threading.Event()
+        self.report = ScanReport()
+        """Of the last complete survey."""
+        self.error: str | None = None
+        """Why the last reconcile failed."""
+        self._root = root
+        self._index = index
+        self._policy = policy
+        self._visibility = visibility
+        self._deny = tuple(deny)
+        self._clock_ns = clock_ns
+        self._clock_s = clock_s
+        self._is_busy = is_busy
+        self._inline = inline
+        self._reader = ContentCache(root, bytes_max=0, threads=1)
+        self._reconciling = threading.Lock()
+        self._writing = threading.Lock()
+        self._stop = threading.Event()
+        self._touched: set[NoteId] = set()
+        """Filed by others since the survey at hand began: it may know an older version."""
+        self._found = 0
+        self._untold = ChangeLog()
+        self._enforced: str | None = None
+        """The rules that the index is known to keep to."""
+        self._threads: list[threading.Thread] = []
+        self._lost = False
+        self._surveyors: Surveyors | None = None
+
+    def start(self) -> None:
+        """Builds the index on a thread of its own."""
+        self._threads.append(threading.Thread(target=self._build, name="vault-index", daemon=True))
+        self._threads[-1].start()
+
+    def close(self) -> None:
+        """Stops after the note at hand, waits for that and closes the index. Idempotent."""
+        self._stop.set()
+        if self._surveyors is not None:
+            self._surveyors.stop()
+        for thread in self._threads:
+            thread.join()
+        with self._reconciling, self._writing:
+            self._reader.close()
+            self._index.close()
+
+    def progress(self) -> Progress:
+        """How far the index is."""
+        count, withheld = self._index.count(), self._index.withheld_count()
+        ready = self.ready.is_set()
+        return Progress(
+            "ready" if ready else "building",
+            "ready" if self.text_ready.is_set() else "building",
+            count if ready else max(self._found - withheld, count),
+            count,
+            self._index.text_count(),
+            withheld,
+        )
+
+    def reconcile(self) -> Changes:
+        """Compares all files with the index and files what differs; afterwards the index is ready.
+
+        Raises:
+            ReadFailed: the folder is absent or cannot be opened (the index stays as it was: a disk that is
+                unmounted for a while loses no names), or the index cannot be written.
+        """
+        self._reconcile()
+        return self._told()
+
+    def rebuild(self, generation: int) -> None:
+        """Makes the index anew on a thread of its own, where this generation of its file failed; at once back."""
+        with self._writing:
+            if self._lost or generation != self._index.file.generation:
+                return
+            self._lose()
+            if self._stop.is_set():
+                return
+        _log.warning("the index is damaged and is made anew")
+        self.start()
+
+    def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
+        """The notes that changed paths (absolute, or relative to the vault) speak of, and whether to reconcile.
+
+        A path that is no note's is taken for a folder if it has no ending, or if notes are known below it.
+        """
+        notes: set[NoteId] = set()
+        folders: list[str] = []
+        root = os.fspath(self._root.path) + "/"
+        for path in paths:
+            relative = path.removeprefix(root).rstrip("/")
+            try:
+                notes.add(note_id(relative))
+                # Not NFC and yet an id: the other one of two files that differ only in normalisation.
+                if self._index.entry(NoteId(relative)) is not None:
+                    notes.add(NoteId(relative))
+            except (ActionError, UnicodeEncodeError):
+                if not any(part.startswith(".") for part in relative.split("/")):
+                    folders.append(relative + "/")
+        bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
+        return notes, bare or any(map(self._index.any_below, filter(is_utf8, folders)))
+
+    def refresh(self, notes: Iterable[NoteId]) -> Changes:
+        """Reads these notes now and files what they hold; what that changed, and what was not told before."""
+        self._refresh(notes)
+        return self._told()
+
+    def file(self, notes: Iterable[NoteId]) -> bool:
+        """As `refresh`, for a reader: whether the index was not true to one of them.
+
+        The changes are told by the next refresh or reconcile.
+        """
+        return self._refresh(notes)
+
+    def hide(self, note: NoteId) -> None:
+        """Takes a note out of the index that was just found to be withheld, if it was shown there: its counts and
+        scores must not tell of it either."""
+        with self._writing:
+            if self._index.file.is_open and not self._stop.is_set():
+                with suppress(IndexFull):
+                    self._index.hide(note, Withheld.PRIVATE)
+
+    def enforce(self) -> None:
+        """Takes out of the index what the rules as they are now withhold; what they no longer withhold comes with
+        the next reconcile."""
+        digest = self._policy.digest
+        if digest == self._enforced:
+            return
+        with self._writing:
+            if self._index.file.is_open and not self._stop.is_set():
+                with suppress(IndexFull):
+                    self._index.withhold(self._policy.denies)
+                    self._enforced = digest
+
+    def _build(self) -> None:
+        try:
+            self._reconcile()
+        except ReadFailed as failure:
+            _log.warning("the vault cannot be indexed: %s", failure.message)
+        except Exception:
+            self.error = "The index could not be built."
+            _log.exception("the vault cannot be indexed")
+
+    # -- reconciling --
+
+    def _reconcile(self) -> None:
+        with self._reconciling:
+            try:
+                self._compare()
+            except ReadFailed as failure:
+                self.error = failure.message
+                raise
+            except (OSError, sqlite3.Error, IndexLost, IndexFull) as reason:
+                _log.warning("the index cannot be kept: %s", reason)
+                self.error = "The index cannot be written: look-ups by name and search are not complete."
+                raise ReadFailed(self.error, hint="Make room on the disk of the cache directory.") from None
+            finally:
+                if not self._stop.is_set():
+                    self.usable.set()
+                    self.ready.set()
+            self.error = None
+
+    def _compare(self) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self._writing:
+                    if self._stop.is_set():
+                        return
+                    self._opened()
+                begun_s = self._clock_s()
+                for batch in self._surveyed():
+                    self._apply(batch)
+                    if self._stop.is_set():
+                        return
+                self._visibility.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                self._policy.counted(self._found, begun_s)
+                self.text_ready.set()
+                return
+            except IndexLost:
+                with self._writing:
+                    self._lose()
+                if attempt == _ATTEMPTS or self._stop.is_set():
+                    raise
+
+    def _lose(self) -> None:
+        for state in (self.usable, self.ready, self.text_ready):
+            state.clear()
+        self._lost = True
+        self._index.file.drop()
+
+    def _opened(self) -> None:
+        if self._lost or not self._index.file.is_open:
+            for state in (self.usable, self.ready, self.text_ready):
+                state.clear()
+            self._enforced = None
+            if self._lost:
+                self._index.remake()
+                self._lost = False
+            else:
+                is_kept = self._index.open()
+                self._visibility.remember_private(self._index.private)
+                if is_kept and self._index.is_complete:
+                    self.usable.set()
+        self._touched.clear()
+        self._found = 0
+        self._policy.refresh()
+
+    def _surveyed(self) -> Iterator[Batch]:
+        """The batches of one survey, in this process while the vault is small."""
+        known = self._index.known() if self._index.count() <= self._inline.notes else None
+        if known is not None:
+            try:
+                survey = Survey(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
+                yield from grouped(self._unhurried(survey.batches()))
+                return
+            except TooMuch:
+                pass
+        del known
+        try:
+            # What of a group was not filed when a worker failed is surveyed again, and must not come twice.
+            yield from grouped(self._by_surveyors())
+        except (OSError, SurveyFailed) as reason:
+            if self._stop.is_set():
+                return
+            _log.warning("surveying in this process: %s", reason)
+            survey = Survey(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
+            yield from grouped(self._unhurried(survey.batches()))
+
+    def _by_surveyors(self) -> Iterator[Batch]:
+        # A vault that is known needs little more than its files' stats.
+        count = 1 if self._index.is_complete else max(1, min(SURVEYORS_MAX, os.cpu_count() or 1))
+        self._root.directory()  # Raises here where the folder is absent.
+        surveyors = self._surveyors = Surveyors(self._root.path, self._deny, self._index.file.path, count)
+        found = [0] * count
+        reports: list[ScanReport] = []
+        try:
+            if self._stop.is_set():  # `close` may have looked for workers before these began.
+                return
+            for number, batch in surveyors.batches():
+                found[number] = batch.found
+                report = None
+                if batch.report is not None:
+                    reports.append(batch.report)
+                    report = batch.report if len(reports) == count else None
+                yield msgspec.structs.replace(batch, found=sum(found), report=report)
+                if self._stop.is_set():
+                    return
+        finally:
+            self._surveyors = None
+            surveyors.close()
+
+    def _unhurried(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            yield batch
+            if self._is_busy():
+                self._stop.wait(_YIELD_S)
+
+    def _apply(self, batch: Batch) -> None:
+        self._found = batch.found
+        for note, spelled in batch.spellings.items():
+            self._root.learn(note, spelled)
+        again: set[NoteId] = set()
+        with self._writing:
+            if batch.notes or batch.gone:
+                again = self._touched.intersection((*(each.note.entry.id for each in batch.notes), *batch.gone))
+                fresh = [self._judged(each) for each in batch.notes if each.note.entry.id not in again]
+                gone = [note for note in batch.gone if note not in again]
+                if self.usable.is_set():
+                    known = self._index.entries([*(each.note.entry.id for each in fresh if each.was_known), *gone])
+                    for each in fresh:
+                        self._untold.add(known.get(each.note.entry.id), each.note.entry)
+                    for note in gone:
+                        self._untold.add(known.get(note), None)
+                self._index.put([each.note for each in fresh], gone)
+                if any(each.note.text is None and not each.note.entry.withheld for each in fresh):
+                    self.text_ready.clear()
+            if batch.texts:
+                self._index.put_texts([(each.note, each.stat, each.text) for each in batch.texts])
+            if batch.report is not None:
+                self._index.set_complete()
+                self.report = batch.report
+                self.usable.set()
+                self.ready.set()
+        self._refresh(again)
+
+    # -- single notes --
+
+    def _refresh(self, notes: Iterable[NoteId]) -> bool:
+        """Files these notes as they are now; whether one was not as the index knew it."""
+        wanted = list(dict.fromkeys(notes))
+        if not wanted:
+            return False
+        # One lock around read and write: of two versions the one read later is filed later.
+        with self._writing:
+            if self._stop.is_set() or not self._index.file.is_open:
+                return False
+            known = self._index.entries(wanted)
+            put, gone, moved = [], [], False
+            for note in wanted:
+                entry = known.get(note)
+                found, certain = read_note(self._reader, note, self._clock_ns)
+                if isinstance(found, NoteFailure):
+                    if is_gone(self._root, found):
+                        self._visibility.is_missing(note)
+                        if entry is not None:
+                            gone.append(note)
+                            self._untold.add(entry, None)
+                    continue
+                withheld = self._withheld(note, found.stat, withheld_by(self._policy, found))
+                is_true = entry is not None and _is_true(entry, found, withheld)
+                if entry is not None and is_true and entry.certain:
+                    continue
+                if withheld:
+                    made: IndexedNote | None = bare(note, found.stat, found.sha256, withheld, certain=certain)
+                else:
+                    made = indexed_or_none(found, self._policy, certain=certain)
+                if made is not None:
+                    put.append(made)
+                    self._untold.add(entry, made.entry)
+                    moved = moved or not is_true
+            self._touched.update(wanted)
+            if put or gone:
+                try:
+                    self._index.put(put, gone)
+                except IndexFull as reason:
+                    self.error = f"The index cannot be written: {reason}."
+            return moved or bool(gone)
+
+    # -- what may be shown --
+
+    def _judged(self, each: Surveyed) -> Surveyed:
+        """What a survey found of a note, as far as it may be shown at present."""
+        entry = each.note.entry
+        withheld = self._withheld(entry.id, entry.stat, entry.withheld)
+        if withheld is entry.withheld:
+            return each
+        held = bare(entry.id, entry.stat, entry.sha256, withheld, certain=entry.certain)
+        return msgspec.structs.replace(each, note=held)
+
+    def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:
+        """Why a version of a note is withheld, whose rules and text say `by_text`."""
+        if by_text is Withheld.BY_RULE or self._policy.denies(note):
+            self._visibility.let_go(note)
+            return Withheld.BY_RULE
+        private = by_text is Withheld.PRIVATE
+        if self._visibility.saw(note, stat, private=private, was_shown=self._was_shown):
+            return Withheld.NO
+        return Withheld.PRIVATE if private else Withheld.HELD
+
+    def _was_shown(self, note: NoteId) -> bool:
+        return was_shown(self._index, note)
+
+    def _told(self) -> Changes:
+        with self._writing:
+            changes, self._untold = self._untold.done()
+        for note in changes.withheld:
+            self._visibility.follow(note)
+        return changes
+
+
+def was_shown(index: Index, note: NoteId) -> bool:
+    """Whether the index knows a former version of the note that could be shown."""
+    try:
+        entry = index.entry(note)
+    except IndexLost:
+        return False
+    return entry is not None and not entry.withheld
+
+
+def _is_true(entry: IndexEntry, found: Note, withheld: Withheld) -> bool:
+    return (entry.stat, entry.sha256, entry.withheld) == (found.stat, found.sha256, withheld)

@@ -1,0 +1,29 @@
+"""Which links lead to a note: the index gives those whose target could mean it, the resolver decides."""
+
+from workspaced_events.projections.workspace_state import VaultState
+
+from ...ports.prompts import Incoming, IncomingLink, LinkName, NoteRef
+from ..index.entries import IndexEntry, target_keys
+from ..index.index import Index
+from .link_targets import LinkResolver
+from .resolver import IndexLookup
+
+
+def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> Incoming:
+    """The first `limit` links to `note` by source and place, and how many there are."""
+    keys = note.name_keys()
+    for former, now in state.former.items():
+        if now == note.id:
+            keys.update(target_keys(former))
+    links_of = LinkResolver(lookup, state)
+    links: list[IncomingLink] = []
+    total = 0
+    for row in index.linking(keys):
+        if row.source == note.id or lookup.is_withheld(row.source):
+            continue
+        target = links_of.target(row.source, LinkName(row.target, row.wiki)).note
+        if target is not None and target.id == note.id:
+            total += 1
+            if len(links) < limit:
+                links.append(IncomingLink(NoteRef(row.source, row.title, row.source), row.context, row.line))
+    return Incoming(tuple(links), total)

@@ -1,0 +1,276 @@
+"""The one resolver: what a reference given by an agent means.
+
+A reference passes through STAGES in their order and stops at the first with a hit; there, notes that are not
+archived win over archived ones, and several hits make it ambiguous. Nothing is ever guessed.
+
+Separators are ambiguous, since titles and file names may hold `#`, `^` and `|` as well. So the longest name is
+tried first: `C# notes#Setup` means the note called that, else `C# notes` at its heading `Setup`, else `C`. Only
+exact stages count for the longer names; a slug would swallow the separators.
+Links found in notes have a rule of their own first: see `links`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from workspaced_events.errors import InvalidArgument, OutsideVault
+from workspaced_events.ids import NoteId, note_id
+from workspaced_events.projections.workspace_state import VaultState
+
+from ...errors import ArgumentInvalid, ReferenceOutsideVault
+from ...limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
+from ...notes.name_keys import fold, slug, stem, without_ending
+from ...ports.prompts import NoteRef, Resolution
+from ..index.entries import NamedNote, target_keys
+from ..index.index import Index
+
+_SEPARATOR = re.compile(r"[#|]|\^(?=[A-Za-z0-9-]+$)")
+
+
+class Lookup(Protocol):
+    """The notes as the resolver sees them."""
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        """The note at exactly this path.
+
+        Raises:
+            ReferenceOutsideVault: the path leads through a symlink.
+        """
+        ...
+
+    def named(self, name_key: str) -> Sequence[NamedNote]:
+        """See `Index.named`."""
+        ...
+
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        """See `Index.near`."""
+        ...
+
+
+class IndexLookup:
+    """The notes as an index knows them, for one call: what was asked once is remembered. Touches no file."""
+
+    def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
+        """Notes that `is_withheld` are not there, though the index may not know it yet."""
+        self._index = index
+        self.is_withheld: Final = is_withheld
+        self._named: dict[str, list[NamedNote]] = {}
+        self._at: dict[NoteId, NoteRef | None] = {}
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        if path not in self._at:
+            entry = self._index.entry(path)
+            shown = entry is not None and not entry.withheld and not self.is_withheld(path)
+            self._at[path] = entry.ref if entry is not None and shown else None
+        return self._at[path]
+
+    def named(self, name_key: str) -> list[NamedNote]:
+        found = self._named.get(name_key)
+        if found is None:
+            found = [entry for entry in self._index.named(name_key) if not self.is_withheld(entry.id)]
+            self._named[name_key] = found
+        return found
+
+    def near(self, name: str, limit: int) -> list[NamedNote]:
+        return [entry for entry in self._index.near(name, limit) if not self.is_withheld(entry.id)]
+
+
+class Reading(NamedTuple):
+    """One way to read a reference."""
+
+    name: str
+    heading: str | None = None
+    block: str | None = None
+
+
+class Wanted(NamedTuple):
+    """A name in the forms the stages compare."""
+
+    name: str
+    folded: str
+    path: str
+    """Without `.md`, with a leading slash: what a path must end with."""
+    folded_path: str
+    slugs: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str) -> "Wanted":
+        slugs = {slug(name)} if "/" in name else {slug(name), slug(stem(name))}
+        path = f"/{without_ending(name)}"
+        return cls(name, fold(name), path, fold(path), frozenset(slugs - {""}))
+
+
+_Matches = Callable[[NamedNote, Wanted], bool]
+
+
+def ends_with(entry: NamedNote, wanted: Wanted) -> bool:
+    path = entry.id[:-3]  # every id ends with `.md`, in some case
+    return path.endswith(wanted.path) or path == wanted.path[1:]
+
+
+def ends_with_folded(entry: NamedNote, wanted: Wanted) -> bool:
+    path = fold(entry.id[:-3])
+    return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
+
+
+def _is_slug(entry: NamedNote, wanted: Wanted) -> bool:
+    return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
+
+
+# The stages that ask the index, after the exact path and before former paths. Within a stage the exact case wins.
+_EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
+    ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
+    ("title", lambda entry, wanted: entry.title == wanted.name),
+    ("alias", lambda entry, wanted: wanted.name in entry.aliases),
+    ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with(entry, wanted)),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with_folded(entry, wanted)),
+)
+_ALL: Final = (
+    *_EXACT,
+    ("pathSuffix", ends_with),
+    ("pathSuffix", ends_with_folded),
+    ("slug", _is_slug),
+)
+STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath")
+
+
+def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
+    """What an agent's `reference` means.
+
+    Raises:
+        ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
+        ArgumentInvalid: names nothing after trimming, or is no text.
+    """
+    ways = readings(reference)
+    for way in ways:
+        found = resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
+        if found is not None:
+            return found
+    last = ways[-1]
+    near = lookup.near(stem(last.name) or ways[0].name, NEAR_TITLES_MAX)
+    return Resolution(near=tuple(entry.ref for entry in near), heading=last.heading, block=last.block)
+
+
+# -- reading a reference --
+
+
+def readings(reference: str) -> list[Reading]:
+    """The ways to read `reference`, the longest name first; the last is the plain one.
+
+    Raises: as `resolve`.
+    """
+    text = _unwrapped(reference)
+    cuts = [match.start() for match in _SEPARATOR.finditer(text)][:SEPARATORS_MAX]
+    ways = [Reading(text), *(_cut(text, at) for at in reversed(cuts))]
+    ways = [way for way in ways if way.name]
+    if not ways:
+        raise ArgumentInvalid(
+            f"The reference {_shown(reference)} names no note.",
+            hint="Give a path such as 'work/plan.md', a title, an alias or a file name.",
+        )
+    plain = ways[-1].name
+    if plain.startswith("/") or ".." in plain.split("/"):
+        raise ReferenceOutsideVault(
+            f"The reference {_shown(reference)} leads out of the vault.",
+            hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
+        )
+    return ways
+
+
+def _unwrapped(reference: str) -> str:
+    """Trimmed, without `[[` `]]` and the alias inside them."""
+    text = reference.strip()
+    if "\0" in text:
+        raise ReferenceOutsideVault(
+            f"The reference {_shown(reference)} holds a NUL byte.", hint="Give a path, a title or a file name."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ArgumentInvalid(
+            f"The reference {_shown(reference)} is no Unicode text.", hint="Leave out lone surrogates."
+        ) from None
+    if text.removeprefix("!").startswith("[[") and text.endswith("]]"):
+        text = text.removeprefix("!")[2:-2].partition("|")[0].rstrip("\\").strip()
+    return text
+
+
+def _cut(text: str, at: int) -> Reading:
+    name, fragment = text[:at].strip(), text[at + 1 :]
+    if text[at] == "|":
+        return Reading(name)
+    fragment = fragment.partition("|")[0].strip()
+    if text[at] == "^":
+        return Reading(name, block=fragment)
+    if fragment.startswith("^"):
+        return Reading(name, block=fragment[1:].strip() or None)
+    return Reading(name, heading=fragment or None)
+
+
+def _shown(reference: str) -> str:
+    return repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
+
+
+# -- stages --
+
+
+def resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
+    """What one reading means; None where no stage has a hit."""
+    if (note := first_at(note_paths(way.name), lookup)) is not None:
+        return Resolution(note, "path", heading=way.heading, block=way.block)
+    wanted = Wanted.of(unicodedata.normalize("NFC", way.name))
+    entries = {entry.id: entry for each in target_keys(wanted.name) for entry in lookup.named(each)}.values()
+    for stage, matches in _EXACT if exact_only else _ALL:
+        hits = [entry for entry in entries if matches(entry, wanted)]
+        if hits:
+            return _decided(stage, [entry.ref for entry in hits], way, state)
+    former = [now for path in note_paths(way.name) if (now := state.current_path(path)) is not None]
+    moved = [note for path in former if (note := lookup.at_path(path)) is not None]
+    return _decided("formerPath", moved[:1], way, state) if moved else None
+
+
+def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:
+    hits = not_archived(hits, state)
+    if len(hits) == 1:
+        return Resolution(hits[0], stage, heading=way.heading, block=way.block)
+    members = {note: rank for rank, note in enumerate(_members(state))}
+    ordered = sorted(hits, key=lambda ref: (members.get(ref.id, len(members)), ref.id))
+    return Resolution(
+        resolved_by=stage, candidates=tuple(ordered[:CANDIDATES_MAX]), heading=way.heading, block=way.block
+    )
+
+
+def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
+    return [ref for ref in hits if ref.id not in state.archived] or hits
+
+
+def _members(state: VaultState) -> Iterable[NoteId]:
+    """The workspace's notes: active, pins, tabs, recents (newest first)."""
+    active = [state.active.id] if state.active is not None else []
+    return dict.fromkeys([*active, *state.pins, *state.tabs, *reversed(state.recents)])
+
+
+def note_paths(name: str) -> Iterator[NoteId]:
+    """The paths `name` could be: as it stands, then with `.md`.
+
+    Of two files whose names differ only in normalisation one keeps a path that is not NFC; so what is given is
+    tried before its NFC form.
+    """
+    name = name.removeprefix("./")
+    for path in (name, f"{name}.md"):
+        try:
+            note = note_id(path)
+        except (InvalidArgument, OutsideVault):
+            continue
+        if note != path:
+            yield NoteId(path)
+        yield note
+
+
+def first_at(paths: Iterable[NoteId], lookup: Lookup) -> NoteRef | None:
+    for path in paths:
+        if (note := lookup.at_path(path)) is not None:
+            return note
+    return None
