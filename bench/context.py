@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from workspaced.sync_client import SyncClient
+from workspaced.client.sync_client import SyncClient
 from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_events.projections.conversations import (
     NO_CONVERSATIONS,

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from workspaced.sync_client import SyncClient, connect
-from workspaced.wire import hello_params, request_line
+from workspaced.client.sync_client import SyncClient, connect
+from workspaced.client.wire import hello_params, request_line
 
 from .bare import Wire
 from .measure import Sizes, progress

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from workspaced.wire import hello_params, request_line
+from workspaced.client.wire import hello_params, request_line
 
 from .measure import cpu_seconds
 from .session import session

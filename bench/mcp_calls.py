@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced.wire import request_line
+from workspaced.client.wire import request_line
 
 from .bare import Wire, echo, echo_request, latencies_ms
 from .daemon import Daemon, Place, call_line, daemon, place

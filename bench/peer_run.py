@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from workspaced.wire import request_line
+from workspaced.client.wire import request_line
 
 from .bare import latencies_ms
 from .daemon import Daemon, Place, call_line, daemon

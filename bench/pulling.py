@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced.sync_client import SyncClient
+from workspaced.client.sync_client import SyncClient
 
 from .daemon import Place, daemon
 from .prompts import INJECTED_CHARS, SYSTEM, Message, Script, call_of

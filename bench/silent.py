@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from workspaced.wire import request_line
+from workspaced.client.wire import request_line
 
 from .bare import Wire, latencies_ms
 from .daemon import Daemon, Place, daemon

@@ -19,11 +19,10 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from workspaced.calls import ToolAnswer
-from workspaced.service import OWN_SOURCE, Service
-from workspaced.sharing import setting
-from workspaced.sweeping import Sweeper
-from workspaced.vaults import ServedVault, registrations
+from workspaced.service.calls import ToolAnswer
+from workspaced.service.served_vault import ServedVault, registrations
+from workspaced.service.service import OWN_SOURCE, Service
+from workspaced.service.sweeper import Sweeper
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
@@ -35,6 +34,7 @@ from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.replay.verify import Outcome as Verdict
 from workspaced_tools.replay.verify import Verified, verify
+from workspaced_tools.sharing.levels import setting
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.vault.vault import Vault
 

@@ -87,14 +87,14 @@ def register() -> None:
     ]
     TOOLS.update({tool.name: tool for tool in fixtures})
 
-    from workspaced.mcp import resources, watching
+    from workspaced.mcp import resource_subscriptions, resources
 
     product = resources.resource
 
     def with_fixtures(uri: str) -> resources.Resource:
         return resources.Resource(READ, {"uri": uri}) if uri in TEXTS else product(uri)
 
-    for module in (resources, watching):
+    for module in (resources, resource_subscriptions):
         module.resource = with_fixtures  # type: ignore[assignment]
 
 

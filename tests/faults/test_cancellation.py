@@ -12,8 +12,9 @@ import anyio.lowlevel
 import msgspec
 import pytest
 
-from workspaced import Client, said
-from workspaced.conversing import spoken
+from workspaced import Client
+from workspaced.prompts import params
+from workspaced.prompts.commands import spoken
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json
@@ -27,7 +28,7 @@ sys.modules["session_machine"] = session_machine
 _SPEC.loader.exec_module(session_machine)
 
 LIMIT_S = 20
-SETTINGS = said.Start(
+SETTINGS = params.Start(
     conversation="talk", provider="openai", model="m", context_window=100_000, output_reserve=1_000
 )
 
@@ -94,8 +95,8 @@ def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 
 
 def saying(session: Any, number: int) -> Coroutine[Any, Any, Any]:
-    message = said.Message(id=f"said-{number}", role="user", text=f"words {number}")
-    _messages, plan = spoken(said.Messages(conversation="talk", messages=[message]))
+    message = params.Message(id=f"said-{number}", role="user", text=f"words {number}")
+    _messages, plan = spoken(params.Messages(conversation="talk", messages=[message]))
     made: Coroutine[Any, Any, Any] = session.service.record(plan, "agent")
     return made
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from workspaced import discovery
-from workspaced.mcp_config import Change, write
+from workspaced.bridge.client_config import Change, write
+from workspaced.discovery import records
 
 NOBODY = 65_534
 NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
@@ -127,7 +127,7 @@ def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
     change = Change(tmp_path / "client" / "deep" / "mcp.json", None, "{}")
     before = os.umask(umask)
     try:
-        discovery.make_state_directory()
+        records.make_state_directory()
         write(change)
     finally:
         os.umask(before)

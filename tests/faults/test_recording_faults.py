@@ -159,8 +159,8 @@ def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
 ) -> None:
     begin(session, b"")
     count = iter(range(10**6))
-    monkeypatch.setattr("workspaced.calls._version", lambda _served: next(count))
-    monkeypatch.setattr("workspaced.calls.is_current", lambda *_args: False)
+    monkeypatch.setattr("workspaced.service.calls._version", lambda _served: next(count))
+    monkeypatch.setattr("workspaced.service.calls.is_current", lambda *_args: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")
     session.check()

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from workspaced import connect
-from workspaced.client import Client
+from workspaced.client.async_client import Client
 from workspaced.errors import NoDaemon
 
 NOBODY = 65_534

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from workspaced.errors import SocketUnusable
-from workspaced.ipc.address import bind_socket
+from workspaced.ipc.socket_path import bind_socket
 from workspaced.limits import PARTIAL_LINE_S
 
 NOBODY = 65_534

@@ -20,7 +20,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced.bundling import make_bundle
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
@@ -38,6 +37,7 @@ from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
 from workspaced_tools.privacy.rephrased_answers import Rephrased
 from workspaced_tools.recording.tape import Exchange, KeptNote
+from workspaced_tools.replay.bundling import make_bundle
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 

@@ -336,6 +336,6 @@ def test_it_loads_nothing_but_a_little_of_the_standard_library(shared: Any) -> N
         timeout=END_S,
     )
     loaded = {line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()}
-    assert done.returncode == 0 and "workspaced.bridge" in loaded
+    assert done.returncode == 0 and "workspaced.bridge.stdio" in loaded
     for heavy in ("click", "pydantic", "msgspec", "asyncio", "subprocess", "pathlib", "threading", "platformdirs"):
         assert heavy not in loaded

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workspaced.chats import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
 from workspaced.limits import MESSAGES_PER_CONVERSATION_MAX
+from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
 from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
 

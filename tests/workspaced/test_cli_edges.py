@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from workspaced import discovery
+from workspaced.discovery import records
 
 
 def serve(running: Any, *flags: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
@@ -138,7 +138,7 @@ def test_a_daemon_whose_stderr_is_on_a_full_disk_serves_and_ends_in_good_order(d
     running.wrapper = ("sh", "-c", 'exec "$@" 2>/dev/full', "sh")
     running.spawn()
     until = time.monotonic() + 60
-    while discovery.is_listening(str(running.socket)) is False and running.process.poll() is None:
+    while records.is_listening(str(running.socket)) is False and running.process.poll() is None:
         assert time.monotonic() < until
         time.sleep(0.02)
     with running.connect() as client:

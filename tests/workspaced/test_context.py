@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from workspaced import Client
+from workspaced.api.json_schemas import all_schemas
 from workspaced.errors import CODES, RemoteError
 from workspaced.limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
@@ -18,7 +19,6 @@ from workspaced.limits import (
     PINS_PER_CONVERSATION_MAX,
     REQUEST_BYTES_MAX,
 )
-from workspaced.schemas import all_schemas
 from workspaced_events.blobs.durable import read_blob
 from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk

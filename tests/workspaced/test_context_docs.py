@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from workspaced.context_client import AttachmentKind, ContextMethods, PinKind
+from workspaced.client.conversations import AttachmentKind, ContextMethods, PinKind
 from workspaced.errors import CODES
 from workspaced_events.schema.catalogue import Pipeline
 from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS

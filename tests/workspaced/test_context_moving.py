@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from workspaced import said
-from workspaced.calls import Calls, FoundPrivate
-from workspaced.context import Contexts, Moved
-from workspaced.conversing import ended, spoken, started
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
-from workspaced.texts import Aside, KeptTexts
+from workspaced.prompts import params
+from workspaced.prompts.assemble import Contexts, Moved
+from workspaced.prompts.commands import ended, spoken, started
+from workspaced.service.calls import Calls, FoundPrivate
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -23,6 +22,7 @@ from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.model.text_store import Aside, KeptTexts
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault
 
@@ -39,7 +39,7 @@ class Log:
         self.texts = texts_in(self.blobs.get)
         self.between: Callable[[], object] = lambda: None
         self.looks = 0
-        settings = said.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
+        settings = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
         self.append(started(settings, CHAT, ""))
 
     def append(self, plan: Plan) -> list[Receipt]:
@@ -57,8 +57,8 @@ class Log:
         self.state = apply(self.state, event)
 
     def say(self, text: str) -> None:
-        message = said.Message(role="user", text=text)
-        self.append(spoken(said.Messages(conversation=CHAT, messages=[message]))[1])
+        message = params.Message(role="user", text=text)
+        self.append(spoken(params.Messages(conversation=CHAT, messages=[message]))[1])
 
     def clock(self) -> str:
         return f"log:{self.seq}"
@@ -84,7 +84,7 @@ def contexts(log: Log) -> Contexts:
     return Contexts(log)  # type: ignore[arg-type]  # a part of a service, all that is used
 
 
-ASKED = said.Assemble(conversation=CHAT)
+ASKED = params.Assemble(conversation=CHAT)
 
 
 async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> None:
@@ -109,14 +109,14 @@ async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(l
 
 
 async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
-    other = said.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
+    other = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
     log.between = lambda: log.append(started(other, ConversationId("other"), ""))
     await contexts(log).assemble(ASKED, "agent")
     assert log.looks == 1
 
 
 async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
-    log.between = lambda: log.append(ended(said.Named(conversation=CHAT)))
+    log.between = lambda: log.append(ended(params.Named(conversation=CHAT)))
     with pytest.raises(UnknownConversation):
         await contexts(log).assemble(ASKED, "agent")
 
@@ -127,8 +127,8 @@ async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
 async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(log: Log, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Alpha")
     vault = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10_000_000_000)
-    message = said.Message(role="user", attachments=[said.Attached("note", "a.md")])
-    log.append(spoken(said.Messages(conversation=CHAT, messages=[message]))[1])
+    message = params.Message(role="user", attachments=[params.Attached("note", "a.md")])
+    log.append(spoken(params.Messages(conversation=CHAT, messages=[message]))[1])
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workspaced import discovery
+from workspaced.discovery import records as discovery
 
 
 @pytest.fixture

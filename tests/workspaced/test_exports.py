@@ -11,10 +11,10 @@ import pytest
 import workspaced
 import workspaced_events
 import workspaced_tools
+from workspaced.api.routes import METHODS
 from workspaced.cli import COMMANDS, cli
-from workspaced.config import Settings
+from workspaced.daemon.settings import Settings
 from workspaced.errors import CODES
-from workspaced.ipc.methods import METHODS
 from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.tools.registry import TOOLS
 

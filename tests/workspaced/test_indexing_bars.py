@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from workspaced.cli.indexing import IndexingBars
+from workspaced.cli.daemon.index_progress import IndexingBars
 
 
 class FakeVault:

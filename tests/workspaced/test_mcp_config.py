@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workspaced import mcp_config
+from workspaced.bridge import client_config
+from workspaced.bridge.client_config import CLIENTS
 from workspaced.cli import run
-from workspaced.mcp_config import CLIENTS
-from workspaced.on_demand import installed_command
+from workspaced.discovery.autostart import installed_command
 
 JSON_CLIENTS = [name for name, config in CLIENTS.items() if config.syntax == "json"]
 PLACES = {
@@ -109,7 +109,7 @@ def test_the_command_of_a_snippet_runs_the_bridge(mcp: Command, shared: Any) -> 
 
 def test_toml_can_say_every_path() -> None:
     command = ["/bin/\x7f\t\"'\\é🎉", "mcp"]
-    assert entry("codex", mcp_config.snippet("codex", command))["command"] == command[0]
+    assert entry("codex", client_config.snippet("codex", command))["command"] == command[0]
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_a_directory_in_the_files_place_is_named(mcp: Command, home: Path) -> No
 
 def test_a_file_that_changed_meanwhile_is_left_as_it_is(home: Path) -> None:
     path = written(home, "cursor", '{"a": 1}')
-    change = mcp_config.plan("cursor", ["/x"])
+    change = client_config.plan("cursor", ["/x"])
     path.write_text('{"a": 2}')
-    with pytest.raises(mcp_config.SettingsInvalid, match="changed"):
-        mcp_config.write(change)
+    with pytest.raises(client_config.SettingsInvalid, match="changed"):
+        client_config.write(change)
     assert path.read_text() == '{"a": 2}'
     assert beside(path) == []
 
@@ -307,7 +307,7 @@ def test_whatever_else_a_json_file_holds_is_the_same_afterwards(
     before = {**whole, "mcpServers": servers}
     path = written(home, "cursor", "")
     path.write_bytes(json.dumps(before, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass"))
-    change = mcp_config.plan("cursor", ["/x", "mcp"])
+    change = client_config.plan("cursor", ["/x", "mcp"])
     after = json.loads(change.after)
     assert after["mcpServers"].pop("workspaced") == {"command": "/x", "args": ["mcp"]}
     assert after == before

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from workspaced import __version__, connect
-from workspaced.client import Client
+from workspaced.client.async_client import Client
 from workspaced.errors import RemoteError
 
 _SPEC = importlib.util.spec_from_file_location("old_daemon", Path(__file__).parents[1] / "old_daemon.py")

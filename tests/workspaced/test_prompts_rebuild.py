@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from workspaced import conversing, said
+from workspaced.prompts import commands
+from workspaced.prompts import params as said
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.model.types import Envelope
 
@@ -85,7 +86,7 @@ class Runtime:
         self.session.run(self.session.service.contexts.start(self.told(said.Start, {**params, **more}), CALLER))
 
     def say(self, **message: Any) -> str:
-        ids, plan = conversing.spoken(self.told(said.Messages, {"messages": [message]}))
+        ids, plan = commands.spoken(self.told(said.Messages, {"messages": [message]}))
         self.record(plan)
         return str(ids[0])
 
@@ -132,13 +133,13 @@ class Runtime:
         last = self.say(role="assistant", text=f"Answer {number}. " * self.dice.choice((1, 40)))
         if answered and self.dice.random() < 0.3:
             usage = {"inputTokens": self.dice.randrange(400, 4_000), "cachedTokens": self.dice.randrange(400)}
-            self.record(conversing.counted(self.told(said.Usage, usage)))
+            self.record(commands.counted(self.told(said.Usage, usage)))
         if self.dice.random() < 0.05:
             self.say(role="user", text="Asked otherwise.", attachments=attached, replaces=asked)
             self.prompt(message=asked)
         if self.dice.random() < 0.05:
             remove = {"message": self.dice.choice((asked, last)), "following": True}
-            self.record(conversing.spoken(self.told(said.Messages, {"remove": remove}))[1])
+            self.record(commands.spoken(self.told(said.Messages, {"remove": remove}))[1])
 
     def meanwhile(self, number: int) -> None:
         """The user looks and writes elsewhere, or the runtime keeps house."""
@@ -154,10 +155,10 @@ class Runtime:
                 self.session.look_at(self.dice.choice(NOTES))
             case 5:
                 pin = {"id": f"pin {self.dice.randrange(3)}", **self.dice.choice(PINS)}
-                self.record(conversing.pinned(self.told(said.Pin, pin)))
+                self.record(commands.pinned(self.told(said.Pin, pin)))
             case 6:
                 pin = {"id": f"pin {self.dice.randrange(3)}"}
-                self.record(conversing.unpinned(self.told(said.Unpin, pin)))
+                self.record(commands.unpinned(self.told(said.Unpin, pin)))
             case _:
                 self.keep_house(number)
 
@@ -169,7 +170,7 @@ class Runtime:
         if len(state.messages) > 10:
             up_to = list(state.messages)[-8]
             summary = {"text": f"Up to {number} nothing much.", "upTo": up_to}
-            self.record(conversing.summarised(self.told(said.Summarise, summary)))
+            self.record(commands.summarised(self.told(said.Summarise, summary)))
 
 
 def rebuilt(data: Path, seed: str) -> list[list[Any]]:

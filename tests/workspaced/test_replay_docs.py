@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from workspaced.config import Settings
+from workspaced.daemon.settings import Settings
 from workspaced.replay import Call, Log, Moment
 
 _SPEC = importlib.util.spec_from_file_location("page", Path(__file__).with_name("page.py"))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from workspaced.api.json_schemas import all_schemas
 from workspaced.errors import CODES
-from workspaced.schemas import all_schemas
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = all_schemas()

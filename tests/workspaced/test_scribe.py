@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from workspaced import scribe as scribe_module
-from workspaced.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
-from workspaced.scribe import Call, Scribe
+from workspaced.service import call_recorder as scribe_module
+from workspaced.service.call_recorder import Call, Scribe
+from workspaced.service.calls import ToolAnswer
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from workspaced.snapshot import Snapshot, SnapshotTab, checked, differences
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
+from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, checked, differences
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState

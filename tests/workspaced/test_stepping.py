@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from workspaced.cli.stepping import Watching
-from workspaced.cli.steps import Stepper, Tape, View
+from workspaced.cli.log.step_terminal import Watching
+from workspaced.cli.log.stepper import Stepper, Tape, View
 from workspaced_events.clock import event_time
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import EventId, NoteId, VaultId

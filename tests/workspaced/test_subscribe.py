@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX
-from workspaced.subscriptions import Subscription
+from workspaced.service.subscriptions import Subscription
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workspaced.config import load_settings
+from workspaced.daemon.settings import load_settings
 from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
-from workspaced.sweeping import Sweeper
+from workspaced.service.sweeper import Sweeper
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.replay.source import open_source
 from workspaced_tools.replay.verify import Outcome, verify
@@ -192,7 +192,7 @@ def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("workspaced.sweeping.time.monotonic", lambda: now)
+    monkeypatch.setattr("workspaced.service.sweeper.time.monotonic", lambda: now)
     store = ServedBlobs(tmp_path)
     sweeper = Sweeper(store, bytes_max=8_000, days_max=1)
     sweeper.turn()

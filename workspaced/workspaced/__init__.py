@@ -16,8 +16,8 @@ from .__about__ import __version__
 
 if TYPE_CHECKING:
     from . import replay
-    from .client import Client
-    from .sync_client import SyncClient, connect
+    from .client.async_client import Client
+    from .client.sync_client import SyncClient, connect
 
 __all__ = ["Client", "SyncClient", "WorkspacedError", "__version__", "connect", "replay"]
 
@@ -25,11 +25,11 @@ __all__ = ["Client", "SyncClient", "WorkspacedError", "__version__", "connect", 
 def __getattr__(name: str) -> Any:
     """Loads a module when what is in it is first asked for: the command line must start fast."""
     if name == "Client":
-        from .client import Client
+        from .client.async_client import Client
 
         return Client
     if name in ("SyncClient", "connect"):
-        from . import sync_client
+        from .client import sync_client
 
         return getattr(sync_client, name)
     if name == "replay":

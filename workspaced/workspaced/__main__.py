@@ -9,10 +9,10 @@ import sys
 def main() -> None:
     """Runs the bridge if that is all that was asked for, else the command line."""
     if sys.argv[1:2] == ["mcp"]:
-        from . import bridge
+        from .bridge import stdio
 
-        if (target := bridge.target_of(sys.argv[2:])) is not None:
-            sys.exit(bridge.run(target))
+        if (target := stdio.target_of(sys.argv[2:])) is not None:
+            sys.exit(stdio.run(target))
     from .cli import main as command_line
 
     command_line()

@@ -15,14 +15,14 @@ from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
 
-from ..calls import ToolAnswer
 from ..ipc.jsonrpc import RequestId
-from ..service import Service
+from ..service.calls import ToolAnswer
+from ..service.service import Service
 from .errors import ResourceRefused
 from .tools import Page, moment
 
 if TYPE_CHECKING:
-    from ..ipc.connection import Connection
+    from ..server.connection import Connection
 
 CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"

@@ -8,12 +8,12 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
 
-from ..calls import ToolAnswer
 from ..ipc.jsonrpc import RequestId
-from ..service import Service
+from ..service.calls import ToolAnswer
+from ..service.service import Service
 
 if TYPE_CHECKING:
-    from ..ipc.connection import Connection
+    from ..server.connection import Connection
 
 CLOCK: Final = "io.github.workspaced/clock"
 """The key of a result's or notification's `_meta` that names the moment of the log."""

@@ -1,0 +1,162 @@
+"""Making a bundle: a part of a log, what its calls were made from, and what made them."""
+
+import platform
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced.__about__ import __version__
+from workspaced.daemon.settings import Settings
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.errors import LogDamaged
+from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
+from workspaced_events.projections.conversations import blobs_named
+from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema.catalogue import (
+    ArtifactRecorded,
+    ConversationData,
+    MessageData,
+    PromptAssembled,
+    SelectionChanged,
+    ToolCalled,
+)
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.privacy.recording_redaction import Redacted, redact
+from workspaced_tools.prompts.model.types import Turn
+from workspaced_tools.recording.tape import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
+from workspaced_tools.replay.call_replay import read_recording
+
+TOLD: Final = (
+    "record",
+    "record_bytes",
+    "record_days",
+    "cache_bytes",
+    "reconcile_s",
+    "watch",
+    "idle_exit_minutes",
+    "log_level",
+)
+"""Settings that a bundle tells as they are: numbers and words of this program."""
+COUNTED: Final = ("vaults", "deny")
+"""Settings of which it tells how many there are. All others hold paths and names: they are left out."""
+
+_READ: Final = msgspec.json.Decoder(list[Kept])
+
+
+def make_bundle(
+    file: IO[bytes],
+    part: Slice,
+    *,
+    settings: Settings | None,
+    created: str,
+    redacted: bool = False,
+    visibility: bool = False,
+) -> Manifest:
+    """Writes the bundle of `part` with all blobs that it rests on; returns what it says of itself.
+
+    `visibility`: as in `export_lines`.
+
+    Raises:
+        InvalidArgument: the part is too large.
+        OSError: the file cannot be written.
+    """
+    manifest = Manifest(
+        log=part.log_id,
+        first=part.first,
+        last=part.last,
+        created=created,
+        redacted=redacted,
+        versions=Versions(
+            __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
+        ),
+        settings=told(settings) if settings is not None else {},
+    )
+    said = () if redacted else said_in(part)
+    return write_bundle(file, part, [*named_blobs(part), *said], manifest, visibility=visibility)
+
+
+@contextmanager
+def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
+    """The part redacted under a key that nobody keeps; good as long as the `with` block lasts.
+
+    Raises:
+        OSError: there is no room for temporary files.
+    """
+    with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
+        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), ServedBlobs(Path(directory)))
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """The settings without what is secret or personal: paths, names, rules."""
+    return {name: getattr(settings, name) for name in TOLD} | {
+        name: len(getattr(settings, name)) for name in COUNTED
+    }
+
+
+def named_blobs(part: Slice) -> Iterator[str]:
+    """The blobs that replaying the part asks for; some of them several times."""
+    for vault in part.start.by_vault.values():
+        if vault.selection is not None and vault.selection.text_sha256 is not None:
+            yield vault.selection.text_sha256
+    for event in part.events:
+        data = event.data
+        if isinstance(data, SelectionChanged) and data.text_sha256 is not None:
+            yield data.text_sha256
+        elif isinstance(data, ToolCalled) and data.inputs_sha256 is not None:
+            yield data.inputs_sha256
+            yield data.result_sha256
+            if data.arguments_sha256 is not None:
+                yield data.arguments_sha256
+            yield from _texts_read(part, data.inputs_sha256)
+
+
+def said_in(part: Slice) -> Iterator[str]:
+    """The texts that prompts of the part can be made from again, and all else that its conversations name."""
+    spoken_of = set()
+    for event in part.events:
+        if isinstance(event.data, ArtifactRecorded | MessageData | ConversationData):
+            yield from blobs_named(event.data)
+            spoken_of.add(getattr(event.data, "conversation", None))
+        if isinstance(event.data, PromptAssembled):
+            yield from _texts_given(part, event.data.inputs_sha256)
+    for name, conversation in part.start.conversations.by_id.items():
+        if name in spoken_of:
+            yield from blobs_named(replace(conversation, prompts=()))
+
+
+def _texts_given(part: Slice, inputs: str) -> Iterator[str]:
+    try:
+        content = part.blob(inputs)
+        if content is not None:
+            yield from blobs_named(msgspec.json.decode(content, type=Turn))
+    except (LogDamaged, msgspec.MsgspecError):
+        return
+
+
+def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
+    try:
+        content = part.blob(inputs)
+        recording = read_recording(content, inputs) if content is not None else None
+    except (LogDamaged, NotRecorded):
+        return
+    for kept in _notes_of(recording) if recording is not None else ():
+        if isinstance(kept, KeptNote):
+            yield kept.text
+
+
+def _notes_of(recording: Recording) -> Iterator[Kept]:
+    for exchange in recording.asked:
+        if exchange.raised is not None:
+            continue
+        if exchange.ask == "read":
+            yield from _READ.decode(exchange.answer)
+        elif exchange.ask == VERSION_AT:
+            version = msgspec.json.decode(exchange.answer, type=KeptVersion)
+            yield msgspec.json.decode(version.note, type=Kept)

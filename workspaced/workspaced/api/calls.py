@@ -1,0 +1,79 @@
+"""`workspaced/calls` and `workspaced/call`: what agents asked and were shown, from the log.
+
+A call is recorded a moment after it was answered. Both wait for that first, so a call that was answered is always
+found.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, kept_call, listed
+
+from ..ipc.jsonrpc import RequestId
+from ..service.service import Service
+
+if TYPE_CHECKING:
+    from ..server.connection import Connection
+
+CALLS_MAX: Final = 1_000
+_PAGE_EVENTS: Final = 1_000
+
+
+class Calls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=CALLS_MAX)] = 20
+    before: Annotated[int, Meta(ge=1)] | None = None
+    """Only calls recorded before this sequence: the first one of the list that was given last."""
+    tool: str | None = None
+    caller: str | None = None
+
+
+class Call(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    seq: Annotated[int, Meta(ge=1)]
+
+
+async def calls(connection: "Connection", _id: RequestId | None, params: Calls) -> Any:
+    """The latest calls, newest last."""
+    service = connection.service
+    await service.in_thread(service.settle)
+    end = service.seq + 1 if params.before is None else min(params.before, service.seq + 1)
+    wanted = Wanted(params.tool, params.caller)
+    found: list[Event] = []
+    while end > 1 and len(found) < params.limit:
+        first = max(end - _PAGE_EVENTS, 1)  # a page at a time: other calls get their turn in between
+        page = await service.in_thread(_calls_among, service, wanted, first, end)
+        found, end = page[-(params.limit - len(found)) :] + found, first
+    lines: list[Listed] = await service.in_thread(_lines, service, found)
+    return {"calls": lines, "clock": service.clock()}
+
+
+def _calls_among(service: Service, wanted: Wanted, first: int, end: int) -> list[Event]:
+    """The wanted calls from the sequence `first` to before `end`."""
+    found: list[Event] = []
+    while first < end:
+        events = service.log.read(first, end - first)
+        found += filter(wanted.takes, events)
+        first = events[-1].seq + 1
+    return found
+
+
+def _lines(service: Service, events: list[Event]) -> list[Listed]:
+    return [listed(event, service.sweeper.blobs.get) for event in events]
+
+
+async def call(connection: "Connection", _id: RequestId | None, params: Call) -> Any:
+    """One call whole, as far as it is kept. `result` is the answer's JSON as text, exactly as it was served."""
+    service = connection.service
+    await service.in_thread(service.settle)
+    events = await service.in_thread(service.log.read, params.seq, 1)
+    event = checked_call(events[0] if events else None, params.seq)
+    kept = await service.in_thread(kept_call, event, service.sweeper.blobs.get)
+    return {
+        "event": event,
+        "arguments": kept.arguments,
+        "result": kept.result.decode() if kept.result is not None else None,
+        "recording": kept.recording,
+        "why": kept.why,
+    }

@@ -1,0 +1,91 @@
+"""`workspaced/share*`: how much clients are shown, why a note is withheld, and rules that the person accepts."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.schema.catalogue import Sharing
+from workspaced_tools.sharing.levels import setting
+from workspaced_tools.vault.vault import Reason
+
+from ..ipc.jsonrpc import RequestId
+from ..ipc.params import Params
+from ..service.served_vault import ServedVault
+from ..service.service import Service
+
+if TYPE_CHECKING:
+    from ..server.connection import Connection
+
+
+class Share(Params, frozen=True):
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
+    level: Sharing | None = None
+
+
+class Why(Params, frozen=True):
+    path: str
+    vault: str | None = None
+    """Default: the current one."""
+
+
+class Accept(Params, frozen=True):
+    vault: str
+
+
+async def share(connection: "Connection", _id: RequestId | None, params: Share) -> Any:
+    service = connection.service
+    if params.level is not None:
+        await service.record(setting(params.client, params.level))
+    level = service.state.sharing_of(params.client)
+    return {"client": client_key(params.client), "level": level, "clock": service.clock()}
+
+
+async def why(connection: "Connection", _id: RequestId | None, params: Why) -> Any:
+    """Whether a note is withheld from every agent, and all that withholds it."""
+    service = connection.service
+    served = _served(service, params.vault)
+    path = note_id(params.path)
+    now = service.state.of(served.id).current_path(path)
+    reasons: list[Reason] = await service.in_thread(_reasons, served, path, now)
+    return {
+        "vault": served.id,
+        "path": path,
+        "now": now,
+        "withheld": bool(reasons),
+        "reasons": reasons,
+        "clock": service.clock(),
+    }
+
+
+async def accept(connection: "Connection", _id: RequestId | None, params: Accept) -> Any:
+    """From now on the vault's rules count as they are, also where they were lost together with most notes."""
+    service = connection.service
+    served = _served(service, params.vault)
+    served.vault.policy.accept()
+    await service.reconcile()
+    return {"vault": served.id, "problem": served.vault.policy.problem, "clock": service.clock()}
+
+
+def _served(service: Service, vault: str | None) -> ServedVault:
+    """
+    Raises:
+        InvalidArgument: there is no such vault, or it is not served.
+    """
+    found = service.current_vault if vault is None else service.served.get(VaultId(vault))
+    if found is None:
+        known = ", ".join(service.served) or "none"
+        what = "No vault is current." if vault is None else f"The vault {vault[:100]!r} is not served."
+        raise InvalidArgument(what, hint=f"Served: {known}.")
+    return found
+
+
+def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reason]:
+    found: list[Reason] = []
+    if now is not None and not served.vault.is_taken(path):
+        found += served.vault.denied(path)
+        path = now
+    return found + served.vault.why(path)

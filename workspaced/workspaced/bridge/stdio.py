@@ -1,0 +1,236 @@
+"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, and knows nothing of either.
+
+Two threads, one for each direction, each blocking in the system: whoever does not read is not read from, nothing
+but one chunk a direction is ever held, and neither direction waits for the other. It ends when either side does;
+what the agent asked before it closed its end is still answered.
+
+Only a small part of the standard library is imported: there is one such process for every agent.
+"""
+
+import _thread
+import errno
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from workspaced_events.errors import WorkspacedError
+
+from ..discovery.records import Record, is_listening, running, serving
+from ..errors import NoDaemon
+from ..ipc.peer import check_daemon
+from ..limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
+
+_USAGE_EXIT: Final = 2
+_NO_DAEMON_EXIT: Final = 3
+_INTERRUPTED_EXIT: Final = 130
+
+
+class Target(NamedTuple):
+    """Which daemon is meant; what is not given was not said."""
+
+    socket_path: str | None = None
+    workspace: str | None = None
+    vaults: tuple[str, ...] = ()
+
+
+def target_of(arguments: Sequence[str]) -> Target | None:
+    """What plain arguments say; None where they say more than which daemon (the command line proper knows)."""
+    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults"}
+    given: dict[str, list[str]] = {name: [] for name in names.values()}
+    rest = list(arguments)
+    while rest:
+        option, equals, value = rest.pop(0).partition("=")
+        if option not in names or not (equals or rest):
+            return None
+        given[names[option]].append(value if equals else rest.pop(0))
+    last = {name: values[-1] for name, values in given.items() if values and name != "vaults"}
+    return Target(**last, vaults=tuple(given["vaults"]))
+
+
+def run(target: Target) -> int:
+    """Bridges standard input and output to the daemon until either side ends; returns the exit code.
+
+    0 when the agent ended it, 3 when no daemon could be reached or it went away, 130 when interrupted.
+    """
+    if sys.stdin is None or sys.stdout is None:
+        _say("workspaced: Standard input or output is closed; an agent's runtime opens them. [INVALID_ARGUMENT]")
+        return _USAGE_EXIT
+    if os.isatty(0):
+        _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
+    try:
+        return _Bridge(connect(target)).run()
+    except WorkspacedError as error:
+        return _complain(error.message, error.hint)
+    except KeyboardInterrupt:
+        return _INTERRUPTED_EXIT
+
+
+def connect(target: Target) -> socket.socket:
+    """A connection to the daemon that is meant; one is started if none runs and there is something to serve.
+
+    Raises:
+        NoDaemon: none runs and none can be started, or several run and it is not clear which is meant.
+    """
+    path, workspace = _named(target)
+
+    def reach() -> socket.socket | None:
+        found = path or _locate(workspace, target.vaults)
+        return _open(found) if found is not None else None
+
+    if (connection := reach()) is not None:
+        return connection
+    if not target.vaults and not _settings_name_vaults():
+        where = f" on {path}" if path else f" for the workspace {workspace!r}" if workspace else ""
+        raise NoDaemon(
+            f"No daemon runs{where}, and no folder is named for which one could be started.",
+            hint="Give `--vault DIR`, or start one with `workspaced serve --vault DIR`.",
+        )
+    from ..discovery.autostart import reach_or_start
+
+    return reach_or_start(reach, vaults=target.vaults, socket_path=path, workspace=workspace)
+
+
+def _named(target: Target) -> tuple[str | None, str | None]:
+    """The socket or workspace named by flags, else by the environment; the socket wins."""
+    if target.socket_path is None and target.workspace is not None:
+        return None, target.workspace
+    path = target.socket_path or os.environ.get("WORKSPACED_SOCKET") or None
+    return path, None if path else os.environ.get("WORKSPACED_WORKSPACE") or None
+
+
+def _locate(workspace: str | None, vaults: Sequence[str]) -> str | None:
+    found = running()
+    if workspace is not None:
+        named = [each for each in found if each.workspace == workspace]
+        if not named:
+            return _default_socket(workspace)
+        return _that_serves(named, vaults).socket
+    if vaults:
+        record = serving(found, vaults)
+        return record.socket if record else None
+    if not found:
+        return _default_socket("default")
+    if len(found) == 1:
+        return found[0].socket
+    with suppress(FileNotFoundError):  # the current directory may be gone
+        if (record := serving(found, [os.getcwd()])) is not None:
+            return record.socket
+    listed = "; ".join(f"--workspace {each.workspace} (serves {', '.join(each.vaults)})" for each in found)
+    raise NoDaemon("Several daemons run, and none serves the current directory.", hint=f"Give one of: {listed}.")
+
+
+def _that_serves(named: Sequence[Record], vaults: Sequence[str]) -> Record:
+    """An agent is never shown another folder than the one that was named for it."""
+    record = serving(named, vaults) if vaults else named[0]
+    if record is None:
+        served = ", ".join(named[0].vaults) or "nothing"
+        raise NoDaemon(
+            f"The daemon of the workspace {named[0].workspace!r} serves {served}, not {', '.join(vaults)}.",
+            hint="Start it with that folder too, or give another --workspace.",
+        )
+    return record
+
+
+def _default_socket(workspace: str) -> str | None:
+    """Where a daemon listens that could not leave a record."""
+    from ..ipc.socket_path import default_socket
+
+    path = str(default_socket(workspace))
+    return path if is_listening(path) else None
+
+
+def _settings_name_vaults() -> bool:
+    if os.environ.get("WORKSPACED_VAULTS"):
+        return True
+    import tomllib
+
+    import platformdirs
+
+    config = os.environ.get("WORKSPACED_CONFIG") or os.path.join(
+        platformdirs.user_config_path("workspaced"), "config.toml"
+    )
+    with suppress(OSError, ValueError), open(config, "rb") as file:
+        return bool(tomllib.load(file).get("vaults"))
+    return False
+
+
+def _open(path: str) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if os.stat(path).st_uid != os.getuid():  # the default one may lie in a directory that all can write to
+            raise PermissionError(errno.EPERM, "it belongs to another user")
+        connection.connect(path)
+        check_daemon(connection, path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    except OSError as error:
+        connection.close()
+        raise NoDaemon(f"Cannot connect to {path}: {error.strerror or error}.", hint="Check --socket.") from None
+    except NoDaemon:
+        connection.close()
+        raise
+    return connection
+
+
+# -- copying --
+
+
+class _Bridge:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._agent_ended = False
+
+    def run(self) -> int:
+        """Copies both ways until an end; returns the exit code."""
+        for descriptor in (0, 1):
+            os.set_blocking(descriptor, True)  # whoever had them before us may have thought otherwise
+        _thread.start_new_thread(self._agent_to_daemon, ())
+        with suppress(ConnectionError):
+            while data := self._connection.recv(BRIDGE_CHUNK_BYTES):
+                try:
+                    _write_all(data)
+                except OSError:
+                    return 0  # the agent no longer reads: it is gone
+        if self._agent_ended:
+            return 0
+        return _complain("The daemon has ended the connection.", "See `workspaced status`, and reconnect.")
+
+    def _agent_to_daemon(self) -> None:
+        with suppress(OSError):  # of the socket: the other direction sees the end too, and says so
+            while data := _read():
+                self._connection.sendall(data)
+            self._agent_ended = True
+            self._connection.shutdown(socket.SHUT_WR)
+            # A daemon that does not answer shall not keep a bridge without an agent.
+            time.sleep(BRIDGE_LINGER_S)
+            os._exit(0)
+
+
+def _read() -> bytes:
+    try:
+        return os.read(0, BRIDGE_CHUNK_BYTES)
+    except OSError:
+        return b""
+
+
+def _write_all(data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(1, left) :]
+
+
+def _complain(message: str, hint: str) -> int:
+    _say(f"workspaced: {message} [NO_DAEMON]")
+    _say(f"  {hint}")
+    return _NO_DAEMON_EXIT
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        with suppress(OSError):
+            os.write(2, line.encode("utf-8", "backslashreplace") + b"\n")

@@ -1,0 +1,170 @@
+"""`workspaced demo`: the whole story on a sample vault, with a real daemon, in a temporary directory."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
+
+from ...client.sync_client import SyncClient, connect
+from ...errors import NoDaemon
+
+EDITED = "move/Kitchen budget.md"
+
+
+class Story:
+    """The demo's directory, daemon and screen."""
+
+    def __init__(self, root: Path, console: Console) -> None:
+        self.vault = root / "vault"
+        self.data = root / "data"
+        self.socket = root / "demo.sock"
+        self.console = console
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> SyncClient:
+        """Starts the daemon and connects."""
+        command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
+        command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
+        # With a home of its own, so that nobody who looks for running daemons finds the demo's.
+        home = {**os.environ, "HOME": str(self.data.parent)}
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=home)  # noqa: S603
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            said.append(line.decode(errors="replace"))
+            if b"listening on" in line:
+                return connect(self.socket, name="demo")
+        raise NoDaemon("The demo's daemon did not start.", hint="".join(said)[-500:])
+
+    def kill(self) -> None:
+        """SIGKILL: no goodbye."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Ends the daemon if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(timeout=10)
+        if self._process is not None and self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def heading(self, text: str) -> None:
+        self.console.print()
+        self.console.print(Rule(Text(text, style="bold cyan"), align="left", style="cyan"))
+
+    def say(self, text: str, style: str = "") -> None:
+        self.console.print(Text(text, style=style))
+
+    def check(self, text: str, holds: bool) -> None:
+        """One claim, shown with whether it holds; the demo fails if it does not."""
+        self.say(f"{'✓' if holds else '✗'} {text}", "green" if holds else "bold red")
+        if not holds:
+            raise click.ClickException(f"the demo found that this does not hold: {text}")
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the temporary directory.")
+def demo_command(keep: bool) -> None:
+    """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay."""
+    root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
+    story = Story(root, Console(highlight=False, soft_wrap=True))
+    try:
+        with resources.as_file(resources.files("workspaced.demo")) as package:
+            shutil.copytree(package / "vault", story.vault)
+            actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
+            moments = json.loads((package / "session_moments.json").read_text())
+        play(story, actions, moments)
+    finally:
+        story.stop()
+        if keep:
+            story.say(f"\nkept: {root}")
+        else:
+            shutil.rmtree(root, ignore_errors=True)
+
+
+def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> None:
+    """The story in five parts."""
+    started = time.monotonic()
+    notes = sum(1 for _ in story.vault.rglob("*.md"))
+    story.heading(f"1  A person works in a vault of {notes} notes; an editor publishes what they do")
+    client = story.start()
+    published = 0
+    for moment in moments:
+        client.publish(actions[published : moment["after"]], source="demo-editor")
+        published = moment["after"]
+        show_moment(story, client, published, moment)
+    if published < len(actions):
+        client.publish(actions[published:], source="demo-editor")
+
+    story.heading("2  A note is edited; the next answer is new")
+    edit(story, client)
+
+    story.heading("3  The daemon is killed with SIGKILL and started again")
+    before = client.state()
+    client.close()
+    story.kill()
+    client = story.start()
+    story.check("the state after the crash is the state before it", client.state() == before)
+
+    story.heading("4  The log is folded without the daemon")
+    live = client.state()
+    client.call("workspaced/shutdown")
+    client.close()
+    story.stop()
+    folded = replay(story.data)
+    story.say(f"{folded.events} events folded")
+    story.check("the fold of the log equals what the daemon said", _builtins(to_json(folded.state)) == live)
+    story.say(
+        f"\nAll of it took {time.monotonic() - started:.1f} s. Next: workspaced serve --vault YOUR-NOTES", "bold"
+    )
+
+
+def show_moment(story: Story, client: SyncClient, published: int, moment: dict[str, Any]) -> None:
+    """What an agent sees when it asks for the context, and the current note's outline."""
+    answer = client.tool("get_workspace_context", {"includeContent": True, "maxContentLength": 300})
+    data = answer["data"]
+    story.say(f"\n{moment['title']}  (after {published} actions, event {answer['asOfSeq']})", "bold yellow")
+    active = data["activeNote"]
+    if active is not None:
+        story.say(f"  active   {active['title']}  ({active['path']})", "bold")
+        content = " ".join((active.get("content") or "").split())
+        story.say(f"           {content[:160]}…", "dim")
+    for key, label in (("pinnedNotes", "pinned"), ("temporaryTabs", "tab")):
+        for note in data[key]:
+            story.say(f"  {label:<8} {note['title']}  ({note['path']})")
+    story.say(f"  {data['summary']['totalNotes']} notes in view of {data['vaultInfo']['noteCount']}", "dim")
+    story.say(f"  ask your agent: {moment['question']}", "italic")
+
+
+def edit(story: Story, client: SyncClient) -> None:
+    """Appends a line on disk, as any editor would, and asks again."""
+    first = client.tool("get_note_by_reference", {"reference": EDITED})
+    line = "Edited a moment ago: the tiles arrive on Friday."
+    with (story.vault / EDITED).open("a") as note:
+        note.write(f"\n{line}\n")
+    story.say(f"  {EDITED} gets one more line: “{line}”")
+    second = client.tool("get_note_by_reference", {"reference": EDITED, "maxContentLength": 10000})
+    story.check("the old answer did not have it", line not in first["data"]["content"])
+    story.check("the next answer has it", line in second["data"]["content"])
+
+
+def _builtins(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))

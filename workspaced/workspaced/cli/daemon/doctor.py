@@ -1,0 +1,213 @@
+"""`workspaced doctor`: each finding with its fix."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
+from workspaced_events.journal.opening import read_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
+from workspaced_events.replay.blob_check import Examined, NamedBlobs
+
+from ...__about__ import __version__
+from ...client.sync_client import SyncClient, connect
+from ...daemon.settings import config_file, load_settings
+from ...errors import NoDaemon
+from ..shared.options import daemon, daemon_options, json_option, print_json
+
+WATCHES_MIN = 20_000
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing looked at. `fix` is empty where nothing is wrong."""
+
+    level: str
+    """`ok`, `warning` or `problem`."""
+    about: str
+    says: str
+    fix: str = ""
+
+
+@click.command()
+@daemon_options
+@json_option
+@click.option("--reconcile", is_flag=True, help="Have the daemon compare its vaults with the disk first.")
+def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool, reconcile: bool) -> int:
+    """Look at settings, log, socket, daemon and vaults; exit code 1 if there is a problem."""
+    if reconcile:
+        with daemon(socket_path, workspace, timeout_s=60.0) as client:
+            client.call("workspaced/reconcile")
+    findings = list(examine(socket_path, workspace))
+    if as_json:
+        print_json(msgspec.to_builtins(findings))
+    else:
+        colours = {"ok": "green", "warning": "yellow", "problem": "red"}
+        for each in findings:
+            click.echo(f"{click.style(f'{each.level:<8}', fg=colours[each.level])} {each.about}: {each.says}")
+            if each.fix:
+                click.echo(f"         -> {each.fix}")
+    return 1 if any(each.level == "problem" for each in findings) else 0
+
+
+def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]:
+    """The findings, one by one."""
+    yield Finding("ok", "version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
+    try:
+        settings = load_settings(workspace=workspace, socket=socket_path)
+    except WorkspacedError as error:
+        yield Finding("problem", "settings", error.message, error.hint)
+        return
+    yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
+    yield from _data(settings.data_path)
+    yield from _lock(settings.data_path)
+    yield from _log(settings.data_path)
+    yield from _snapshots(settings.data_path)
+    yield from _socket(settings.socket_path.parent)
+    yield from _watches()
+    for path in settings.vaults:
+        if not path.is_dir():
+            yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
+    try:
+        client = connect(settings.socket_path, name="doctor", timeout_s=5.0)
+    except NoDaemon:
+        yield Finding(
+            "warning", "daemon", f"none listens on {settings.socket_path}", "workspaced serve --vault DIR"
+        )
+        return
+    except WorkspacedError as error:
+        yield Finding("problem", "daemon", error.message, error.hint or "workspaced stop; workspaced serve")
+        return
+    with client:
+        yield from _daemon(client)
+
+
+def _data(directory: Path) -> Iterator[Finding]:
+    if not directory.exists():
+        yield Finding("ok", "data", f"{directory} does not exist yet; the first start makes it")
+        return
+    found = directory.stat()
+    if found.st_uid != os.getuid():
+        yield Finding("problem", "data", f"{directory} belongs to another user", "Give another --data-dir.")
+    elif stat.S_IMODE(found.st_mode) & 0o077:
+        yield Finding("warning", "data", f"others may look into {directory}", f"chmod 700 {directory}")
+    else:
+        yield Finding("ok", "data", str(directory))
+
+
+def _lock(directory: Path) -> Iterator[Finding]:
+    if not directory.exists():
+        return
+    try:
+        LogLock(directory).close()
+    except LogLocked as error:
+        yield Finding("ok", "lock", f"held by pid {error.details['pid'] or 'unknown'}")
+    except OSError as error:
+        yield Finding(
+            "problem", "lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}."
+        )
+    else:
+        yield Finding("ok", "lock", "free: no daemon uses this data directory")
+
+
+def _snapshots(directory: Path) -> Iterator[Finding]:
+    if not (directory / "log").is_dir():
+        return
+    kept = sorted((directory / "snapshots").glob("*.wsnap"))
+    if kept:
+        yield Finding("ok", "snapshot", f"{len(kept)} kept, the newest at event {int(kept[-1].stem)}")
+    else:
+        yield Finding("ok", "snapshot", "none: the next start folds the whole log")
+
+
+def _log(directory: Path) -> Iterator[Finding]:
+    if not (directory / "log").is_dir():
+        return
+    count = 0
+    named = NamedBlobs()
+
+    def sink(events: list[Any]) -> None:
+        nonlocal count
+        count += len(events)
+        named(events)
+
+    try:
+        scan = read_journal(directory, sink)
+    except LogReadOnly as error:
+        yield Finding("problem", "log", error.message, error.hint)
+        return
+    if scan.damage is not None:
+        yield Finding("problem", "log", scan.damage.message, scan.damage.hint)
+    else:
+        yield Finding("ok", "log", f"{count} events in {scan.segments} segments verify")
+    for warning in scan.warnings:
+        yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
+    yield from _blobs(named.examine(RealDisk(directory)))
+
+
+def _blobs(found: Examined) -> Iterator[Finding]:
+    """The texts that the log names."""
+    for each in found.damaged:
+        yield Finding("problem", "blobs", str(each), "Restore the file from a backup, or publish the text again.")
+    for each in found.served_damaged:
+        yield Finding("warning", "blobs", str(each), "Remove it; the log does without what agents were shown.")
+    if not found.damaged:
+        yield Finding("ok", "blobs", f"{found.whole} texts of the log are whole")
+
+
+def _socket(directory: Path) -> Iterator[Finding]:
+    try:
+        found = directory.lstat()
+    except FileNotFoundError:
+        yield Finding("ok", "socket", f"{directory} does not exist yet")
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        yield Finding("problem", "socket", f"{directory} is no directory", "Remove it, or set another socket.")
+    elif found.st_uid != os.getuid() or found.st_mode & 0o022:
+        yield Finding(
+            "problem", "socket", f"others may write to {directory}", "Put the socket into a directory of your own."
+        )
+    else:
+        yield Finding("ok", "socket", str(directory))
+
+
+def _watches() -> Iterator[Finding]:
+    limit = Path("/proc/sys/fs/inotify/max_user_watches")
+    if not limit.exists():
+        return
+    watches = int(limit.read_text())
+    if watches < WATCHES_MIN:
+        yield Finding(
+            "warning",
+            "watcher",
+            f"the system allows {watches} watched folders",
+            "sysctl fs.inotify.max_user_watches=524288 (large vaults are still reconciled without)",
+        )
+
+
+def _daemon(client: SyncClient) -> Iterator[Finding]:
+    status = client.call("workspaced/status")
+    if status["version"] != __version__:
+        yield Finding(
+            "warning", "daemon", f"runs version {status['version']}", "workspaced stop, then start it again."
+        )
+    yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
+    for problem in status["degraded"]:
+        yield Finding("problem", "daemon", problem, "See `workspaced log verify`; restart once it is repaired.")
+    for vault in status["vaults"]:
+        about = f"vault {vault['id']}"
+        says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
+        if vault["watcher"] == "reconciling only":
+            yield Finding("warning", about, says, "Changes are seen at the next reconcile; check the watch limit.")
+        else:
+            yield Finding("ok", about, says)
+        for warning in vault["warnings"]:
+            yield Finding("warning", about, warning, "Rename these files if they should be notes.")
+    if not status["vaults"]:
+        yield Finding("warning", "vault", "the daemon serves none", "Start it with --vault DIR.")

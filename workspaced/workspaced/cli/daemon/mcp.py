@@ -1,0 +1,88 @@
+"""`workspaced mcp`. Where its arguments only say which daemon is meant, `__main__` runs the bridge by itself."""
+
+from pathlib import Path
+
+import click
+
+from ...bridge.client_config import CLIENTS, plan, snippet, write
+from ...bridge.stdio import Target, run
+from ...discovery.autostart import installed_command
+from ...limits import ON_DEMAND_IDLE_MINUTES
+from ..shared.options import daemon_options
+
+_CLIENT = click.Choice(list(CLIENTS))
+
+
+@click.command()
+@click.option("--print-config", "printed", type=_CLIENT, help="Print what this client's configuration needs.")
+@click.option("--install", "installed", type=_CLIENT, help="Put it into the user's configuration of this client.")
+@click.option("--dry-run", is_flag=True, help="With --install: only show what would change.")
+@click.option(
+    "--vault",
+    "vaults",
+    multiple=True,
+    metavar="DIR",
+    help="The daemon that serves this folder or one above it. If none runs, one is started for it; "
+    f"it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
+)
+@daemon_options
+def mcp_command(
+    printed: str | None,
+    installed: str | None,
+    dry_run: bool,
+    vaults: tuple[str, ...],
+    socket_path: str | None,
+    workspace: str | None,
+) -> int:
+    """Serve an agent over standard input and output: a bridge to the daemon. An agent's runtime runs this.
+
+    Finds the daemon by --socket, --workspace or --vault; else it is the only one that runs, else the one that
+    serves the current directory.
+
+    \b
+    workspaced mcp --install claude --vault ~/notes
+    workspaced mcp --print-config codex --vault ~/notes
+    """
+    if printed and installed:
+        raise click.UsageError("Give one of --print-config and --install.")
+    if dry_run and not installed:
+        raise click.UsageError("--dry-run goes with --install.")
+    target = Target(socket_path, workspace, vaults)
+    if printed:
+        click.echo(snippet(printed, _command(target)), nl=False)
+        config = CLIENTS[printed]
+        click.echo(f"for {config.title}: {config.path()}", err=True)
+        return 0
+    if installed:
+        return _install(installed, _command(target), dry_run)
+    return run(target)
+
+
+def _command(target: Target) -> list[str]:
+    """The bridge's command line, absolute, with what was given to find the daemon."""
+    made = [*installed_command(), "mcp"]
+    made += ["--socket", _absolute(target.socket_path)] if target.socket_path else []
+    made += ["--workspace", target.workspace] if target.workspace else []
+    for vault in target.vaults:
+        made += ["--vault", _absolute(vault)]
+    "".join(made).encode()  # a path that is not UTF-8 is refused by the command line: no such file could hold it
+    return made
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _install(client: str, command: list[str], dry_run: bool) -> int:
+    change = plan(client, command)
+    if not change.is_needed:
+        click.echo(f"{change.path} has it already", err=True)
+        return 0
+    if dry_run:
+        click.echo(change.difference(), nl=False)
+        click.echo(f"{change.path} would be changed like this; nothing was written", err=True)
+        return 0
+    backup = write(change)
+    click.echo(f"{change.path} changed" + (f"; as it was: {backup}" if backup else ""), err=True)
+    click.echo(f"Start {CLIENTS[client].title} anew to see it.", err=True)
+    return 0

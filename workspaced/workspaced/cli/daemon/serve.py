@@ -1,0 +1,71 @@
+"""`workspaced serve`."""
+
+import logging
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...__about__ import __version__
+
+if TYPE_CHECKING:
+    from ...service.service import Service
+
+
+@click.command()
+@click.option("--vault", "vaults", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="A folder.")
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Where the log lies.")
+@click.option("--socket", "socket_path", type=click.Path(path_type=Path), metavar="S", help="Where to listen.")
+@click.option("--workspace", metavar="NAME", help="Names socket and data directory (default: default).")
+@click.option("--deny", multiple=True, metavar="GLOB", help="Notes no agent is shown, as in .gitignore.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where indexes lie.")
+@click.option("--templates", type=click.Path(path_type=Path), metavar="D", help="Own templates of bodies.")
+@click.option("--cache-bytes", type=int, metavar="N", help="Bound of the content cache.")
+@click.option("--reconcile-s", type=float, metavar="S", help="How often the vault is compared with the disk.")
+@click.option("--watch/--no-watch", default=None, help="Watch the vault for changes (default: yes).")
+@click.option("--idle-exit-minutes", type=float, metavar="M", help="End after this long without a client.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: warning.")
+def serve_command(
+    socket_path: Path | None, vaults: tuple[Path, ...], deny: tuple[str, ...], **flags: object
+) -> int:
+    """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
+
+    Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
+    """
+    # Until the daemon listens for signals, Ctrl-C just ends the process: as an exception it can get lost in the
+    # many imports that follow.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from ...daemon.lifecycle import run_daemon
+    from ...daemon.settings import load_settings
+    from .index_progress import IndexingBars
+
+    settings = load_settings(vaults=vaults or None, deny=deny or None, socket=socket_path, **flags)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+
+    def ready(service: "Service") -> None:
+        with suppress(OSError):  # a full disk below stderr, or nobody who reads it: the daemon serves all the same
+            announce(service)
+            bars.append(IndexingBars(service))
+
+    def announce(service: "Service") -> None:
+        served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
+        click.echo(f"workspaced {__version__} serving {served}", err=True)
+        for problem in service.status()["degraded"]:
+            click.echo(f"{click.style('degraded:', fg='yellow')} {problem}", err=True)
+        for vault in service.offline_vaults():
+            click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
+        click.echo(f"listening on {settings.socket_path}", err=True)
+
+    bars: list[IndexingBars] = []
+    try:
+        return run_daemon(settings, ready=ready)
+    finally:
+        for each in bars:
+            each.close()

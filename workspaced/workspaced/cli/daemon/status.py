@@ -1,0 +1,115 @@
+"""`workspaced status` and `workspaced stop`."""
+
+import os
+import time
+from typing import Any, Final
+
+import click
+
+from ...discovery.records import running, to_wire
+from ...errors import TimedOut
+from ..shared.options import daemon, daemon_options, json_option, print_json, shown
+
+GONE_S: Final = 15.0
+
+
+@click.command()
+@click.option("--all", "every", is_flag=True, help="List the running daemons instead.")
+@daemon_options
+@json_option
+def status_command(every: bool, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """What the daemon is doing, and what is degraded."""
+    if every:
+        _list(as_json)
+        return
+    with daemon(socket_path, workspace) as client:
+        status = {"socket": str(client.path.absolute()), **client.call("workspaced/status")}
+    if as_json:
+        print_json(status)
+        return
+    click.echo(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
+    click.echo(f"socket     {shown(status['socket'])}")
+    log = status["log"]
+    click.echo(f"log        {log['id']} at event {status['seq']}, {log['durability']}")
+    click.echo(f"clients    {status['queues']['connections']}, {status['queues']['publish']} batches waiting")
+    for vault in status["vaults"]:
+        _print_vault(vault)
+    for name, tool in status["tools"].items():
+        if tool["calls"]:
+            click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
+    _print_recording(status["recording"])
+    _print_conversations(status["conversations"])
+    for each in status["sharing"]["clients"]:
+        click.echo(f"shared     {shown(each['client'])}: {each['level']}")
+    if status["sharing"]["default"] != "all":
+        click.echo(f"shared     any other client: {status['sharing']['default']}")
+    for problem in status["degraded"]:
+        click.echo(f"{click.style('degraded', fg='yellow')}   {problem}")
+    for warning in status["warnings"]:
+        click.echo(f"{click.style('warning', fg='yellow')}    {warning}")
+
+
+def _list(as_json: bool) -> None:
+    """Every daemon of this user that can be reached; one a line."""
+    for each in running():
+        if as_json:
+            print_json(to_wire(each))
+        else:
+            served = ", ".join(shown(vault) for vault in each.vaults) or "no vault"
+            click.echo(f"{shown(each.workspace):<10} pid {each.pid}, {shown(each.socket)}, serves {served}")
+
+
+def _print_vault(vault: dict[str, Any]) -> None:
+    marker = " (current)" if vault["current"] else ""
+    index, cache = vault["index"], vault["cache"]
+    click.echo(f"vault      {vault['id']}{marker}: {vault['path']}")
+    click.echo(f"           {index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
+    if vault["withheld"]:
+        click.echo(f"           {vault['withheld']} notes withheld from agents")
+    click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
+
+
+def _print_recording(recording: dict[str, Any]) -> None:
+    kept = f"{recording['kept']} blobs, {recording['keptBytes']} bytes kept"
+    skipped = f", {recording['skipped']} calls without what they read" if recording["skipped"] else ""
+    click.echo(f"recording  {recording['record']}: {kept}{skipped}")
+
+
+def _print_conversations(conversations: dict[str, Any]) -> None:
+    for each in conversations["latest"]:
+        cache = each["cache"]
+        if cache["prompts"]:
+            told = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
+            causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
+            click.echo(f"context    {shown(each['id'])}: {told}{f' ({causes})' if causes else ''}")
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+@click.command()
+@daemon_options
+def stop_command(socket_path: str | None, workspace: str | None) -> None:
+    """Stop the daemon in good order, and wait until it is gone."""
+    with daemon(socket_path, workspace) as client:
+        pid = int(client.call("workspaced/status")["pid"])
+        client.call("workspaced/shutdown")
+    deadline = time.monotonic() + GONE_S
+    while _lives(pid):
+        if time.monotonic() > deadline:
+            raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
+        time.sleep(0.02)
+    click.echo("stopped", err=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

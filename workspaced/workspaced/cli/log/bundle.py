@@ -1,0 +1,127 @@
+"""`workspaced bundle`."""
+
+import tempfile
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from workspaced_events.clock import system_clock
+from workspaced_events.replay.bundle import Manifest
+from workspaced_events.replay.log_slice import LAST_EVENTS, Slice, cut
+from workspaced_events.replay.position import parse_until
+from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_tools.replay.bundling import make_bundle, under_pseudonyms
+
+from ...daemon.settings import Settings, load_settings
+from ...errors import SettingsInvalid
+from ..recording.call_source import call_source
+from ..shared.options import (
+    check_visibility,
+    daemon_options,
+    print_warnings,
+    segment_progress,
+    shown,
+    visibility_option,
+    write_lines,
+)
+
+_CHUNK_BYTES: Final = 1024 * 1024
+_SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
+_UNREDACTED: Final = (
+    "It holds the text of notes that agents were shown, paths, and selections. Look whom you give it to, "
+    "or make one with --redact."
+)
+_REDACTED: Final = (
+    "Names and texts are pseudonyms. What can still be seen: what happened when, how folders and notes are "
+    "structured, how long each word is, and which words are the same."
+)
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="*.wsb"
+)
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help=f"So many events (default: {LAST_EVENTS}).")
+@click.option("--from", "since", metavar="SEQ|TIME", help="From this event on, or from this time on.")
+@click.option("--to", "until", metavar="SEQ|TIME", help="Up to this event, or this time (default: the last one).")
+@click.option("--redact", is_flag=True, help="Put pseudonyms for names, paths and texts.")
+@visibility_option
+@click.option(
+    "--data-dir",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="D",
+    help="Read this directory; no daemon needed.",
+)
+@daemon_options
+def bundle_command(
+    output: Path,
+    last: int | None,
+    since: str | None,
+    until: str | None,
+    redact: bool,
+    with_visibility: bool,
+    data_dir: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+) -> None:
+    """Put the last events of the log into one file, with all that replaying them needs.
+
+    `workspaced replay FILE --verify` then makes the same calls of tools again, on any machine and without the
+    vault. Whatever reads a log takes the file.
+
+    A bundle holds the text of notes as agents were shown it; look whom you give it to. With --redact it holds
+    pseudonyms instead, under which the same calls give the same answers.
+    """
+    if last is not None and since is not None:
+        raise click.UsageError("--last counts back from the end; with --from leave it out.")
+    check_visibility(redact=redact, with_visibility=with_visibility)
+    with ExitStack() as open_until_written:
+        source = open_until_written.enter_context(call_source(data_dir, socket_path, workspace))
+        draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))
+        with segment_progress("reading") as progress:
+            part = cut(
+                source,
+                last=last or LAST_EVENTS,
+                since=parse_until(since) if since is not None else None,
+                until=parse_until(until) if until is not None else None,
+                progress=progress,
+            )
+        lost = 0
+        if redact:
+            made = open_until_written.enter_context(under_pseudonyms(part))
+            part, lost = made.part, made.calls_lost
+        settings = _settings(workspace)
+        manifest = make_bundle(
+            draft, part, settings=settings, created=system_clock(), redacted=redact, visibility=with_visibility
+        )
+        size = draft.tell()
+        draft.seek(0)
+        write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), output)
+    _report(output, size, part, manifest, lost)
+
+
+def _settings(workspace: str | None) -> Settings | None:
+    """Those in force here. One that is wrong must not keep anybody from reporting what it leads to."""
+    try:
+        return load_settings(workspace=workspace)
+    except SettingsInvalid as error:
+        click.echo(f"the bundle tells no settings: {error}", err=True)
+        return None
+
+
+def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> None:
+    calls = sum(isinstance(event.data, ToolCalled) for event in part.events)
+    say = partial(click.echo, err=True)
+    say(
+        f"{shown(str(output))}: events {manifest.first} to {manifest.last}, {calls} calls of tools, "
+        f"{max(1, size // 1024)} KiB"
+    )
+    print_warnings(list(part.warnings))
+    if lost:
+        say(f"{lost} calls cannot be made again under pseudonyms; what they read was left out.")
+    elif manifest.missing:
+        say(f"{len(manifest.missing)} blobs that they name are not kept any more; those calls cannot be replayed.")
+    say(_REDACTED if manifest.redacted else _UNREDACTED)

@@ -1,0 +1,207 @@
+"""`workspaced log find` and `workspaced log shrink`: where something begins, and the least that leads to it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import click
+import msgspec
+
+from workspaced_events.debugging.bisect import Found, find_between, find_first
+from workspaced_events.debugging.predicate import TIMEOUT_S, Command, Expression, Predicate
+from workspaced_events.debugging.shrink import Shrinking
+from workspaced_events.errors import InvalidArgument, PredicateFailed
+from workspaced_events.ids import VaultId
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.source import Source, open_source
+from workspaced_events.schema.codec import encode_event
+
+from ..shared.options import json_option, print_json, segment_progress, write_lines
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_INTERRUPTED: Final = 130
+_TIMEOUT_S_MAX: Final = 24 * 60 * 60
+
+
+def _hunt_options(function: F) -> F:
+    """LOG, and what is looked for in it."""
+    for decorate in (
+        json_option,
+        click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.IntRange(min=1, max=_TIMEOUT_S_MAX),
+            default=round(TIMEOUT_S),
+            show_default=True,
+            metavar="SECONDS",
+            help="How long COMMAND may take over one state.",
+        ),
+        click.option("--run", "command", metavar="COMMAND", help="A shell command that gets the state on stdin."),
+        click.option("--when", "expression", metavar="EXPR", help="JMESPath over the state."),
+        click.argument("log", metavar="LOG"),
+    ):
+        function = decorate(function)
+    return function
+
+
+@click.command("find")
+@click.option(
+    "--between", nargs=2, metavar="A B", help="Bisect: not so after event A (or time), so after event B."
+)
+@_hunt_options
+def find_command(
+    log: str,
+    expression: str | None,
+    command: str | None,
+    between: tuple[str, str] | None,
+    timeout_s: int,
+    of_vault: str | None,
+    as_json: bool,
+) -> None:
+    """Find the event in LOG at which the state begins to show something.
+
+    What is looked for is --when EXPR, an expression that becomes true, or --run COMMAND, whose exit code says
+    whether the state on its standard input shows it: 0 it does, 1 it does not, 125 it cannot tell. Both see the
+    state as `workspaced replay --json` prints it.
+
+    \b
+      workspaced log find LOG --when "activeNote.id == 'work/plan.md'"
+      workspaced log find LOG --run 'jq -e ".pinnedNotes | length > 3"' --between 100 2000
+
+    With --between, and always with --run, the log is bisected (by default the whole of it): that finds the event
+    if what is shown once is shown from then on.
+    """
+    predicate = _predicate(expression, command, of_vault, timeout_s)
+    with _source(log) as source:
+        if between is None and isinstance(predicate, Expression):
+            with segment_progress("searching") as progress:
+                found = find_first(source, predicate, progress=progress)
+        else:
+            after, upto = (parse_until(each) for each in between) if between is not None else (None, None)
+            with _status() as say:
+                found = find_between(
+                    source, predicate, after, upto, told=lambda low, high: say(f"between events {low} and {high}")
+                )
+    _print_found(found, predicate.vault, as_json=as_json)
+
+
+def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
+    from ..shared.state_text import step_block
+
+    event, made = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
+    if not as_json:
+        click.echo(step_block(event, made))
+        return
+    said = {"seq": event.seq, "time": event.time, "event": msgspec.Raw(encode_event(event)), "changes": made}
+    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+
+
+@click.command("shrink")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Default: standard output.",
+)
+@click.option("--until", metavar="SEQ|TIME", help="With --run: an event after which it shows. Default: the last.")
+@_hunt_options
+def shrink_command(
+    log: str,
+    expression: str | None,
+    command: str | None,
+    until: str | None,
+    output: Path | None,
+    timeout_s: int,
+    of_vault: str | None,
+    as_json: bool,
+) -> int:
+    """Make LOG as small as it can be while its last state still shows something.
+
+    Writes an export that leads to such a state and from which no event can be left out. Its events are numbered
+    anew; notes get short names where that makes no difference. What is looked for is said as for `find`.
+
+    Ctrl-C writes the smallest that was found until then.
+    """
+    if until is not None and command is None:
+        raise click.UsageError("--until belongs to --run; --when finds the first event by itself.")
+    if as_json and output is None:
+        raise click.UsageError("--json reports on standard output, so the log needs a file: give -o FILE.")
+    if output is not None:
+        _check_output(output, log)
+    predicate = _predicate(expression, command, of_vault, timeout_s)
+    place = parse_until(until) if until is not None else None
+    with _source(log) as source, segment_progress("searching") as progress:
+        shrinking = Shrinking(source, predicate, until=place, progress=progress)
+    return _shrink(shrinking, output, as_json=as_json)
+
+
+def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
+    """Shrinks, writes what came of it even if that had to stop, and reports; returns the exit code."""
+    stopped: KeyboardInterrupt | PredicateFailed | None = None
+    try:
+        with _status() as say:
+            shrinking.run(lambda left, asked: say(f"{left} of {shrinking.given} events left, asked {asked} times"))
+    except (KeyboardInterrupt, PredicateFailed) as error:
+        stopped = error
+    write_lines(export_lines("", shrinking.events), output)
+    click.echo(f"{shrinking.given} events -> {len(shrinking.events)}", err=True)
+    if stopped is not None:
+        click.echo("stopped early: a smaller log may show it too", err=True)
+    shows = stopped is None and shrinking.is_shown_when_read()
+    if as_json:
+        counts = {"from": shrinking.given, "to": len(shrinking.events), "asked": shrinking.asked}
+        print_json({**counts, "smallest": stopped is None, "shows": shows})
+    if stopped is not None:
+        raise stopped
+    if not shows:
+        _warn(
+            "Asked about the result once more, the command said that it does not show it: it cannot be relied on."
+        )
+    return 0 if shows else 1
+
+
+def _check_output(output: Path, log: str) -> None:
+    """Finds out now, not after all the work, that the result could not be written."""
+    if not output.absolute().parent.is_dir():
+        raise InvalidArgument(
+            f"There is no directory {output.absolute().parent}.", hint="Give -o an existing one."
+        )
+    if output.exists() and Path(log).exists() and output.samefile(log):
+        raise InvalidArgument(f"{output} is the log itself.", hint="Give -o another file.")
+
+
+def _predicate(expression: str | None, command: str | None, of_vault: str | None, timeout_s: int) -> Predicate:
+    vault = VaultId(of_vault) if of_vault is not None else None
+    if expression is not None and command is None:
+        return Expression(expression, vault)
+    if command is not None and expression is None:
+        return Command(command, vault, timeout_s=timeout_s)
+    raise click.UsageError("Say what to look for: either --when EXPR or --run COMMAND.")
+
+
+def _source(log: str) -> Source:
+    return open_source(sys.stdin.buffer if log == "-" else Path(log))
+
+
+@contextmanager
+def _status() -> Iterator[Callable[[str], None]]:
+    """How far it is, where a person watches; what is said elsewhere goes unheard."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("asking") as status:
+        yield status.update
+
+
+def _warn(text: str) -> None:
+    click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)

@@ -1,0 +1,139 @@
+"""`workspaced forget`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.clock import system_clock
+from workspaced_events.errors import InvalidArgument, NotInLog
+from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
+from workspaced_events.privacy.erasure import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.replay.source import open_source
+from workspaced_tools.replay.verify import Outcome, Verified, verify
+from workspaced_tools.vault.index.database import remove_index
+
+from ...__about__ import __version__
+from ...daemon.settings import load_settings
+from ..shared.options import json_option, print_json, print_warnings, segment_progress, shown
+
+PATHS_SHOWN_MAX = 20
+
+
+@click.command()
+@click.argument("path")
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where the daemon keeps indexes.")
+@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@click.option("--of-vault", metavar="ID", help="The note's vault (default: the current one).")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def forget_command(
+    path: str,
+    data_dir: Path | None,
+    cache_dir: Path | None,
+    workspace: str | None,
+    of_vault: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Make the log forget the note at PATH, a path in its vault. The daemon must be stopped.
+
+    Every event that tells of it, under all its names, becomes a tombstone; recorded calls of tools that tell of
+    it, its selections and texts, snapshots and the vault's index are removed. The log becomes another one: clocks
+    that programs hold no longer speak of it.
+
+    This cannot reach: backups, exports and bundles made before; what other notes, and selections in them, say of
+    the note; its file in the vault; what agents were already shown; what the disk keeps of deleted files.
+    """
+    note = note_id(path)
+    settings = load_settings(workspace=workspace, data_dir=data_dir, cache_dir=cache_dir)
+    data = settings.data_path.expanduser().absolute()
+    if not (data / "log").is_dir():
+        raise InvalidArgument(f"{data} holds no log.", hint="Give the daemon's data directory.")
+    lock = LogLock(data)
+    try:
+        warnings: list[str] = []
+        was_interrupted = finish_forgetting(data, warnings)
+        print_warnings(warnings)
+        try:
+            done = _forget(data, settings.cache_path.expanduser().absolute(), note, of_vault, yes)
+        except NotInLog as error:
+            if not was_interrupted:
+                raise
+            click.echo(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
+            return
+        moved = _unrecord_what_moved(data)
+    finally:
+        lock.close()
+    if as_json:
+        counts = {"events": done.events, "calls": done.calls, "unrecorded": moved}
+        print_json({"paths": done.paths, **counts, "vault": done.vault})
+    else:
+        click.echo(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
+        if moved:
+            click.echo(f"{moved} other calls had counted it: they cannot be replayed any more.")
+        click.echo(
+            "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
+            err=True,
+        )
+
+
+def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool) -> Prepared:
+    disk = RealDisk(data)
+    disk.make_directory(DIRECTORY)
+    aside = RealDisk(data / DIRECTORY)
+    try:
+        prepared = prepare(
+            disk, aside, note, VaultId(vault) if vault else None, version=__version__, now=system_clock()
+        )
+        if not yes:
+            _ask(prepared)
+        # First what can be made again: once the log is done, nothing would tell that this is left to do.
+        remove_index(cache, prepared.vault_path)
+        carry_out(disk, aside, prepared)
+    finally:
+        finish_forgetting(data)
+    return prepared
+
+
+def _unrecord_what_moved(data: Path) -> int:
+    """Removes the recordings of calls that would answer otherwise over the log as it is now; says how many.
+
+    A call that told of the note is gone already; one that only counted it is recorded of a state that never was.
+    """
+    moved: list[str] = []
+
+    def look(made: Verified) -> None:
+        if made.outcome is Outcome.DIFFERENT and made.called.inputs_sha256 is not None:
+            moved.append(made.called.inputs_sha256)
+
+    with open_source(data) as source, segment_progress("verifying") as progress:
+        verify(source, look, progress=progress)
+    blobs = ServedBlobs(data)
+    for name in moved:
+        blobs.remove(name)
+    return len(moved)
+
+
+def _ask(prepared: Prepared) -> None:
+    """Goes on only if the person at the terminal says so.
+
+    Raises:
+        InvalidArgument: there is nobody to ask.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")
+    click.echo(f"The note in vault {shown(prepared.vault)} was known as", err=True)
+    for path in prepared.paths[:PATHS_SHOWN_MAX]:
+        click.echo(f"  {shown(path)}", err=True)
+    if (more := len(prepared.paths) - PATHS_SHOWN_MAX) > 0:
+        click.echo(f"  and {more} more", err=True)
+    click.confirm(
+        f"Forget {prepared.events} events, {prepared.calls} of them calls of tools? It cannot be undone.",
+        abort=True,
+        err=True,
+    )

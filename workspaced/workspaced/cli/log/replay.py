@@ -1,0 +1,145 @@
+"""`workspaced replay`."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.escaping import shown
+from workspaced_events.ids import VaultId
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.blob_check import NamedBlobs
+from workspaced_events.replay.position import Until, feed_until, parse_until
+from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source, open_source
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import encode_event
+
+from ...errors import SettingsInvalid
+from ..shared.options import complain_of_blobs, json_option, print_warnings, segment_progress
+from ..workspace.state import print_state
+from .verify import verify_log
+
+
+@click.command()
+@click.argument("log", metavar="LOG")
+@click.option(
+    "--until", metavar="SEQ|TIME", help="Fold up to this event, or to the last one at or before this time."
+)
+@click.option("--watch", "is_watched", is_flag=True, help="Step through the events, forwards and backwards.")
+@click.option("--verify", "is_verified", is_flag=True, help="Make every recorded call again and compare.")
+@click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
+@json_option
+def replay_command(
+    log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None, as_json: bool
+) -> int:
+    """Fold LOG without a daemon and print the state it leads to.
+
+    LOG is a data directory, the file of an export or a bundle, or - for one on standard input. A TIME is ISO 8601,
+    of UTC unless it says otherwise.
+
+    --watch shows each event, what it changed, and the state. Not in a terminal it prints them one after the other;
+    with --json as {"event", "changes"}, one a line.
+
+    --verify runs the tool of every recorded call again, over what it read then, and compares the answers byte for
+    byte. The first that differs is shown as a difference, and the exit code is 1. It is 4 where a text
+    that the log names is damaged.
+    """
+    if is_watched and is_verified:
+        raise SettingsInvalid("Expected --watch or --verify, got both.")
+    place = parse_until(until) if until is not None else None
+    vault = VaultId(of_vault) if of_vault is not None else None
+    with open_source(sys.stdin.buffer if log == "-" else Path(log)) as source:
+        if is_verified:
+            code = verify_log(source, place, as_json=as_json)
+            _check_texts(source, place)
+            return code
+        if not is_watched:
+            _print_end(source, place, vault, as_json=as_json)
+        elif not as_json and _in_terminal():
+            _step(source, place, vault)
+        else:
+            _print_steps(source, place, vault, as_json=as_json)
+    return 0
+
+
+def _check_texts(source: Source, until: Until | None) -> None:
+    """Names the damaged texts of a data directory; other sources hold theirs in one file with a checksum.
+
+    Raises:
+        LogDamaged: there is one.
+    """
+    if isinstance(source, DirectorySource):
+        named = NamedBlobs()
+        feed_until(source, until, named)
+        complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
+
+
+def _print_end(source: Source, until: Until | None, vault: VaultId | None, *, as_json: bool) -> None:
+    with segment_progress("folding") as progress:
+        replayed = replay(source, until=until, progress=progress)
+    print_warnings(replayed.warnings)
+    said = _of(replayed.state, vault)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+        return
+    click.echo(f"{replayed.events} events folded")
+    print_state(msgspec.to_builtins(said))
+
+
+def _print_steps(source: Source, until: Until | None, vault: VaultId | None, *, as_json: bool) -> None:
+    from ..shared.state_text import step_block
+
+    state, said = source.start, to_json(source.start, vault)
+
+    def print_each(events: list[Event]) -> None:
+        nonlocal state, said
+        steps: list[bytes] = []
+        for event in events:
+            state, before = apply(state, event), said
+            said = to_json(state, vault)
+            found = changes(before, said)
+            if as_json:
+                step = {"event": msgspec.Raw(encode_event(event)), "changes": found}
+                steps.append(msgspec.json.encode(step) + b"\n")
+            else:
+                steps.append(step_block(event, found).encode() + b"\n")
+        sys.stdout.buffer.writelines(steps)
+
+    _read(source, until, print_each)
+    _of(state, vault)
+
+
+def _step(source: Source, until: Until | None, vault: VaultId | None) -> None:
+    from .step_terminal import watch
+    from .stepper import Stepper, Tape
+
+    tape = Tape(source.start, vault)
+    with segment_progress("folding") as progress:
+        _read(source, until, tape.add, progress)
+    _of(tape.state(len(tape)), vault)
+    watch(Stepper(tape, min(1, len(tape)) if until is None else len(tape)))
+
+
+def _read(source: Source, until: Until | None, sink: Sink, progress: Progress | None = None) -> None:
+    print_warnings(feed_until(source, until, sink, progress))
+
+
+def _of(state: WorkspaceState, vault: VaultId | None) -> StateJson:
+    if vault is not None and vault not in state.vaults and vault not in state.by_vault:
+        known = ", ".join(shown(each) for each in state.vaults) or "none"
+        raise InvalidArgument(f"The log holds no vault {shown(vault)!r}.", hint=f"Its vaults: {known}.")
+    return to_json(state, vault)
+
+
+def _in_terminal() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    from rich.console import Console
+
+    return not Console().is_dumb_terminal

@@ -1,0 +1,182 @@
+"""`workspaced replay --verify`: recorded calls and prompts made again, and the first that is another one."""
+
+import difflib
+from collections import Counter
+from typing import Any
+
+import click
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.escaping import shown
+from workspaced_events.replay.position import Until
+from workspaced_events.replay.source import ExportSource, Source
+
+from ..shared.options import print_json, print_warnings, segment_progress
+
+
+def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
+    """Says what became of the calls and prompts.
+
+    The exit code is 1 where one differs; 3 where a recording is damaged, or none of the calls, or of the prompts,
+    could be compared; else 0.
+    """
+    from workspaced_tools.replay.verify import Rebuilt, Verified, verify
+
+    calls, prompts = _Tally(), _Tally()
+    is_export = isinstance(source, ExportSource)
+
+    def each(made: Verified) -> None:
+        if is_export and made.outcome == "notRecorded" and made.called.inputs_sha256 is not None:
+            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
+        calls.take(made)
+        if as_json:
+            print_json(_json(made))
+
+    def each_prompt(made: Rebuilt) -> None:
+        if is_export and made.outcome == "notRecorded":
+            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
+        prompts.take(made)
+        if as_json:
+            print_json(_prompt_json(made))
+
+    with segment_progress("verifying") as progress:
+        print_warnings(verify(source, each, each_prompt=each_prompt, until=until, progress=progress))
+    differing = [*calls.first, *prompts.first]
+    if not as_json:
+        calls.print("calls", "answer the same")
+        if prompts.counts:
+            prompts.print("prompts", "are the same")
+        for call in calls.first:
+            _print_call(call)
+        for prompt in prompts.first:
+            _print_prompt(prompt, source)
+    troubles = [*calls.troubles("calls"), *prompts.troubles("prompts")]
+    for trouble in troubles:
+        click.echo(trouble, err=True)
+    return 1 if differing else _NOT_VERIFIED if troubles else 0
+
+
+_NOT_VERIFIED = 3
+_IN_NO_EXPORT = "An export holds no recordings; the data directory does, and a bundle of it."
+_UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
+
+
+class _Tally:
+    """What became of things of a kind, and the first of them that differs."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: list[Any] = []
+        self._reasons: Counter[tuple[str, str]] = Counter()
+
+    def take(self, made: Any) -> None:
+        self.counts[made.outcome] += 1
+        if made.outcome in _UNCOMPARED:
+            self._reasons[made.outcome, made.why] += 1
+        elif made.outcome == "different" and not self.first:
+            self.first.append(made)
+
+    def print(self, what: str, same: str) -> None:
+        click.echo(
+            f"{self.counts.total()} {what}: {self.counts['same']} {same}, {self.counts['different']} differ, "
+            f"{self.counts['notRecorded']} are not recorded{self._others()}."
+        )
+        for (outcome, why), count in self._reasons.most_common():
+            click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {shown(why)}")
+
+    def troubles(self, what: str) -> list[str]:
+        """Why what was found says nothing of some or all of them."""
+        total, damaged = self.counts.total(), self.counts["damaged"]
+        found = []
+        if damaged:
+            found.append(
+                f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
+            )
+        if total and not self.counts["same"] and not self.counts["different"]:
+            found.append(f"None of the {total} {what} could be compared: nothing was verified.")
+        return found
+
+    def _others(self) -> str:
+        rest = [(self.counts["damaged"], "damaged"), (self.counts["otherVersion"], "of another version")]
+        return "".join(f", {count} {how}" for count, how in rest if count)
+
+
+def _print_call(made: Any) -> None:
+    from workspaced_tools.recording.call_diff import readable_json
+
+    by = shown(made.called.caller)
+    click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
+    if made.differs != "answer":
+        click.echo(f"  the answer is the same, but `{made.differs}` of its event is another one.")
+        return
+    if made.served is None or made.answered is None:
+        click.echo("  what was served is not kept; its hash is another one.")
+        return
+    served, answered = readable_json(made.served), readable_json(made.answered)
+    _print_diff(served, answered, "served", "answered now")
+
+
+def _print_prompt(made: Any, source: Source) -> None:
+    from workspaced_tools.prompts.audit.rebuild import manifest_of_prompt, texts_in
+
+    prompt, envelope = made.prompt, made.envelope
+    of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"
+    click.echo(f"The first that differs is prompt {made.seq}, {of}:")
+    if envelope is None:
+        click.echo(f"  {shown(made.why)}")
+        return
+    from workspaced_tools.prompts.requests.rebuild import BODY
+
+    if made.differs == BODY:
+        click.echo("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
+        return
+    click.echo(f"  {made.differs} is another one. What the manifests say:")
+    try:
+        sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
+    except WorkspacedError as error:
+        click.echo(f"  {shown(error.message)}")
+        return
+    _print_diff(_manifest_lines(sent), _manifest_lines(envelope.manifest), "sent", "assembled now")
+
+
+def _manifest_lines(manifest: Any) -> list[str]:
+    """A line for each layer and each entry, with all that is said of it."""
+    layers = [f"{each.id} {each.tokens} tokens, {each.bytes} bytes, {each.hash}" for each in manifest.layers]
+    entries = [
+        f"{each.layer} {each.kind} {each.id}: {each.state}, {each.why}, {each.tokens} tokens, {each.bytes} bytes, "
+        f"{each.revision or 'no revision'}{', cached' if each.cached else ''}"
+        for each in manifest.entries
+    ]
+    return [*layers, *entries, f"estimate {manifest.estimate} of {manifest.limit}", *manifest.warnings]
+
+
+def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None:
+    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
+        click.echo(shown(line))
+
+
+def _json(made: Any) -> dict[str, Any]:
+    said = {"seq": made.seq, "tool": made.called.tool, "caller": made.called.caller, "outcome": made.outcome}
+    if made.why:
+        said["why"] = made.why
+    if made.outcome == "different":
+        said["differs"] = made.differs
+        said["served"] = made.served.decode() if made.served is not None else None
+        said["answered"] = made.answered.decode()
+    return said
+
+
+def _prompt_json(made: Any) -> dict[str, Any]:
+    prompt = made.prompt
+    said = {
+        "seq": made.seq,
+        "conversation": prompt.conversation,
+        "message": prompt.message,
+        "outcome": made.outcome,
+    }
+    if made.why:
+        said["why"] = made.why
+    if made.differs is not None:
+        said["differs"] = made.differs
+    return said

@@ -1,0 +1,129 @@
+"""`workspaced context export` and `import`: conversations as files that people read and keep."""
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from workspaced_events.errors import InvalidArgument
+
+from ...errors import RequestError
+from ...limits import REQUEST_BYTES_MAX
+from ..shared.options import daemon, daemon_options, json_option, print_bytes, print_json, shown, write_lines
+
+_IMPORT_S: Final = 60.0
+"""Each text of a chat becomes a file of its own, synced."""
+
+
+@click.command("export")
+@click.argument("conversation")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to; a folder gets a file named after the chat. Default: standard output.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@daemon_options
+@json_option
+def export_command(
+    conversation: str,
+    output: Path | None,
+    force: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Write a conversation as Markdown, for reading, keeping, and importing again.
+
+    Attachments that name withheld notes are left out.
+    """
+    with daemon(socket_path, workspace) as client:
+        made = client.call("workspaced/context/export", {"conversation": conversation})
+    _warn(made["warnings"])
+    if made["withheld"]:
+        click.echo(f"left out, since their notes are withheld: {made['withheld']}", err=True)
+    if output is not None:
+        written = _write(made, output, force=force)
+        if not as_json:
+            click.echo(f"wrote {shown(str(written))}", err=True)
+    if as_json:
+        print_json(made)
+    elif output is None:
+        _print(made["text"])
+
+
+def _write(made: dict[str, Any], output: Path, *, force: bool) -> Path:
+    """Writes the file whole, or not at all."""
+    path = output / made["fileName"] if output.is_dir() else output
+    if path.exists() and not force:
+        raise InvalidArgument(
+            f"The file {str(path)!r} exists.", hint="Name another one, or replace it with --force."
+        )
+    write_lines(iter([made["text"].encode()]), path)
+    return path
+
+
+def _print(text: str) -> None:
+    """To a terminal without what would command it; else to the byte."""
+    if not sys.stdout.isatty():
+        print_bytes(text.encode())
+        return
+    for line in text.removesuffix("\n").split("\n"):
+        click.echo("\t".join(map(shown, line.split("\t"))))
+
+
+@click.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option("--provider", metavar="NAME", help="Where the file does not say it, or other than it says.")
+@click.option("--model", metavar="NAME", help="Likewise.")
+@click.option("--context-window", type=int, metavar="TOKENS", help="Likewise.")
+@click.option("--output-reserve", type=int, metavar="TOKENS", help="Likewise: what is kept free for the answer.")
+@click.option("--conversation", metavar="ID", help="Its id; default: the file's where it is free, else a new one.")
+@daemon_options
+@json_option
+def import_command(file: Any, socket_path: str | None, workspace: str | None, as_json: bool, **given: Any) -> None:
+    """Begin a conversation from a chat file; - reads standard input.
+
+    Files of older tools are read as well. What cannot be taken as it stands is a warning, with its line; notes are
+    looked for in the vault by path, former path and file name.
+    """
+    names = {"context_window": "contextWindow", "output_reserve": "outputReserve"}
+    params = {names.get(name, name): value for name, value in given.items() if value is not None}
+    params["text"] = _text(file.read())
+    with daemon(socket_path, workspace, timeout_s=_IMPORT_S) as client:
+        try:
+            made = client.call("workspaced/context/import", params)
+        except RequestError as error:
+            if error.code != "LINE_TOO_LARGE":
+                raise
+            raise RequestError(
+                error.code,
+                f"The chat is too long to import: with its escapes it may have {REQUEST_BYTES_MAX:,} bytes.",
+                hint="Take messages out of the file, or the texts of attachments out of its comments.",
+            ) from None
+    _warn(made["warnings"])
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(f"conversation {shown(made['conversation'])}: {len(made['messages'])} messages")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(
+            f"The file is no UTF-8 text: byte {error.start} cannot be read.",
+            hint="A chat file is Markdown in UTF-8.",
+        ) from None
+
+
+def _warn(warnings: list[dict[str, Any]]) -> None:
+    for each in warnings:
+        text = f"line {each['line']}: {each['message']} [{each['code']}]"
+        click.echo(f"{click.style('warning:', fg='yellow')} {shown(text)}", err=True)
+        for candidate in each["candidates"]:
+            click.echo(f"  {shown(candidate)}", err=True)

@@ -1,0 +1,419 @@
+"""`workspaced context`: what prompts held, how they differ, what became of the provider's cache."""
+
+import difflib
+from typing import Any
+
+import click
+
+from workspaced_events.projections.conversations import Conversation
+from workspaced_tools.prompts.audit.cache_accounting import (
+    Accounted,
+    account,
+    causes_of,
+    common_tokens,
+    first_changed,
+    summed,
+)
+from workspaced_tools.prompts.audit.sent_prompts import (
+    Again,
+    Sent,
+    Told,
+    history_tokens,
+    made_again,
+    manifest_of,
+    told,
+)
+from workspaced_tools.prompts.model.types import LAYERS, Block, Envelope, Layer, Manifest, ManifestEntry
+
+from ..recording.call_source import call_source
+from ..shared.options import (
+    daemon_options,
+    json_option,
+    print_ndjson,
+    print_table,
+    print_warnings,
+    segment_progress,
+    shown,
+)
+from .chats import export_command, import_command
+
+_STATE_COLOURS = {
+    "reference": "cyan",
+    "shortened": "yellow",
+    "elided": "yellow",
+    "dropped": "red",
+    "failed": "red",
+}
+_OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
+
+
+@click.group(name="context", invoke_without_command=True)
+@click.pass_context
+def context_command(ctx: click.Context) -> None:
+    """What prompts held: list, show, diff; conversations as files: export, import.
+
+    \b
+    workspaced context                         the conversations
+    workspaced context show TALK               the last prompt of a conversation, as it was sent
+    workspaced context show TALK --manifest    what is in it, what was left out, and why
+    workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
+    workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
+    workspaced context diff m3 m5              which layer changed first between two prompts, and why
+    workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
+
+    A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
+    beginning of it. LOG is a data directory, an export, a bundle, or - for standard input; without it that of the
+    running daemon is read, or where none runs the workspace's own.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_command, log=None, socket_path=None, workspace=None, as_json=False)
+
+
+context_command.add_command(export_command)
+context_command.add_command(import_command)
+
+# -- list --
+
+
+@context_command.command("list")
+@click.argument("log", required=False, metavar="[LOG]")
+@daemon_options
+@json_option
+def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """List the conversations, the one spoken of last at the end."""
+    with call_source(log, socket_path, workspace) as source, segment_progress("reading") as progress:
+        found = told(source, progress)
+    print_warnings(found.warnings)
+    prompts = found.prompts
+    listed = [_listed(each, len(prompts.get(name, ()))) for name, each in found.conversations.by_id.items()]
+    if as_json:
+        print_ndjson(listed)
+    elif listed:
+        head = ("CONVERSATION", "LAST", "MODEL", "MESSAGES", "PROMPTS", "~TOKENS", "HITS", "MISSES", "")
+        print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7})
+    else:
+        click.echo("no conversations", err=True)
+
+
+def _listed(conversation: Conversation, prompts: int) -> dict[str, Any]:
+    messages, latest = conversation.messages, conversation.prompts[-1:]
+    return {
+        "conversation": conversation.id,
+        "last": messages[next(reversed(messages))].at if messages else None,
+        "provider": conversation.settings.provider,
+        "model": conversation.settings.model,
+        "messages": len(messages),
+        "prompts": prompts,
+        "estimate": latest[0].estimate if latest else None,
+        "ended": conversation.ended,
+        "cache": summed(account(conversation)),
+    }
+
+
+def _row(listed: dict[str, Any]) -> tuple[str, ...]:
+    cache = listed["cache"]
+    return (
+        listed["conversation"],
+        (listed["last"] or "")[:19].replace("T", " "),
+        f"{listed['provider']}/{listed['model']}",
+        str(listed["messages"]),
+        str(listed["prompts"]),
+        f"{listed['estimate']:,}" if listed["estimate"] is not None else "",
+        str(cache.hits),
+        str(cache.misses),
+        "ended" if listed["ended"] else "",
+    )
+
+
+# -- show --
+
+
+@context_command.command("show")
+@click.argument("conversation")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--message", metavar="ID", help="The prompt for this message instead of the last one.")
+@click.option("--prompt", metavar="SEQ", type=int, help="The prompt of this sequence: --cache lists them.")
+@click.option("--layers", "form", flag_value="layers", help="The five layers and their texts.")
+@click.option("--manifest", "form", flag_value="manifest", help="What is in it, what was left out, and why.")
+@click.option("--cache", "form", flag_value="cache", help="Every prompt, and what the provider had cached of it.")
+@click.option("--body", metavar="SHAPE|FILE", help="What a provider is sent: `sent`, a shape's name, a template.")
+@daemon_options
+@json_option
+def show_command(
+    conversation: str,
+    log: str | None,
+    message: str | None,
+    prompt: int | None,
+    form: str | None,
+    body: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Show a prompt as it was sent: its messages, with the size of each. By default the last one of the chat.
+
+    It is made again from the log and its blobs. Exit code 1 where this program makes another one of them.
+
+    With --body it is shown as the JSON that a provider takes: of `openai`, `anthropic`, `gemini`, or of an own
+    template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
+    """
+    if form == "cache" and (message is not None or prompt is not None):
+        raise click.UsageError("--cache is of all prompts: leave --message and --prompt out.")
+    if form is not None and body is not None:
+        raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
+    with call_source(log, socket_path, workspace) as source:
+        found = _told(source)
+        about = found.conversation(conversation)
+        if form == "cache":
+            _print_cache(account(about, history_tokens(source, about)), as_json=as_json)
+            return 0
+        sent = found.sent(about, message, prompt)
+        if form == "manifest":
+            manifest = manifest_of(source, sent)
+            if as_json:
+                print_ndjson([manifest])
+            else:
+                _print_head(sent, manifest)
+                _print_entries(manifest)
+            return 0
+        [again] = made_again(source, [sent])
+        if body is not None:
+            from .request_body import body_of, print_body  # templates need an engine that nothing else here does
+
+            shaped = body_of(again, body, source)
+            return max(print_body(again, shaped, as_json=as_json), _warn_of_difference([again]))
+    envelope = again.made.envelope
+    if as_json:
+        print_ndjson([envelope.layers if form == "layers" else envelope])
+    else:
+        _print_head(sent, envelope.manifest)
+        _print_layers(envelope) if form == "layers" else _print_messages(envelope)
+    return _warn_of_difference([again])
+
+
+def _told(source: Any) -> Told:
+    with segment_progress("reading") as progress:
+        found = told(source, progress)
+    print_warnings(found.warnings)
+    return found
+
+
+def _warn_of_difference(prompts: list[Again]) -> int:
+    """The exit code."""
+    differing = [each for each in prompts if each.differs is not None]
+    for each in differing:
+        print_warnings([f"prompt {each.sent.event.seq} is not as it was sent: {each.differs} is another one."])
+    return 1 if differing else 0
+
+
+def _print_head(sent: Sent, manifest: Manifest) -> None:
+    event = sent.event
+    of = f"for message {shown(manifest.message)} of conversation {shown(manifest.conversation)}"
+    pipeline = sent.data.pipeline
+    of += f", for {pipeline}" if pipeline != "chat" else ""
+    click.echo(f"prompt {event.seq} at {event.time[:19].replace('T', ' ')}, {of}")
+    tools = f", {manifest.tool_tokens:,} of them tools" if manifest.tool_tokens else ""
+    click.echo(f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {shown(manifest.estimator)}")
+    rows, colours = [], {}
+    for number, layer in enumerate(manifest.layers):
+        cached = sum(each.tokens for each in manifest.entries if each.layer == layer.id and each.cached)
+        stable = "stable" if layer.stable else "changed"
+        colours[number] = "green" if layer.stable else "yellow"
+        size = f"{layer.tokens:,} tokens", f"{layer.bytes:,} bytes"
+        rows.append((layer.id, *size, stable, f"{cached:,} cached", layer.hash[:12]))
+    print_table(rows, right={1, 2, 4}, colours=colours)
+    for warning in manifest.warnings:
+        click.echo(f"{click.style('warning:', fg='yellow')} {shown(warning)}")
+
+
+def _print_messages(envelope: Envelope) -> None:
+    for message in envelope.messages:
+        name = f" {shown(message.id)}" if message.id else ""
+        click.echo(click.style(f"--- {message.role}{name}", bold=True))
+        for number, block in enumerate(message.content):
+            if number:
+                click.echo()
+            _print_block(block)
+
+
+def _print_block(block: Block) -> None:
+    if block.type != "text":
+        words = (block.type, block.name, block.id, block.media_type, block.blob, "error" if block.is_error else "")
+        click.echo(click.style(f"[{shown(' '.join(word for word in words if word))}]", fg="cyan"))
+    if block.text:
+        _print_text(block.text)
+
+
+def _print_text(text: str) -> None:
+    for line in text.split("\n"):
+        click.echo(_line(line))
+
+
+def _line(line: str) -> str:
+    return "\t".join(map(shown, line.split("\t")))
+
+
+def _print_layers(envelope: Envelope) -> None:
+    for layer in envelope.layers:
+        colour = "green" if layer.stable else "yellow"
+        click.echo(click.style(f"--- {layer.id}", bold=True, fg=colour))
+        if layer.text:
+            _print_text(layer.text)
+
+
+def _print_entries(manifest: Manifest) -> None:
+    rows = [("LAYER", "STATE", "KIND", "ID", "~TOKENS", "BYTES", "CACHED", "WHY")]
+    colours = {}
+    for number, entry in enumerate(manifest.entries, start=1):
+        if entry.state in _STATE_COLOURS:
+            colours[number] = _STATE_COLOURS[entry.state]
+        rows.append(_entry_row(entry))
+    print_table(rows, right={4, 5}, colours=colours)
+
+
+def _entry_row(entry: ManifestEntry) -> tuple[str, str, str, str, str, str, str, str]:
+    return (
+        entry.layer,
+        entry.state,
+        entry.kind,
+        entry.id,
+        f"{entry.tokens:,}",
+        f"{entry.bytes:,}",
+        "cached" if entry.cached else "",
+        entry.why if entry.detail is None else f"{entry.why}: {entry.detail}",
+    )
+
+
+def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
+    if as_json:
+        print_ndjson([{"prompts": prompts, "summary": summed(prompts)}])
+        return
+    if not prompts:
+        click.echo("no prompts", err=True)
+        return
+    rows = [("PROMPT", "MESSAGE", "~TOKENS", "~EXPECTED", "READ", "CACHED", "CACHE", "WHY")]
+    colours = {}
+    for number, each in enumerate(prompts, start=1):
+        if each.outcome in _OUTCOME_COLOURS:
+            colours[number] = _OUTCOME_COLOURS[each.outcome]
+        counted = (_count(each.input_tokens), _count(each.cached_tokens))
+        size = f"{each.estimate:,}", f"{each.expected:,}"
+        message = each.message if each.pipeline == "chat" else f"{each.message} ({each.pipeline})"
+        rows.append((str(each.seq), message, *size, *counted, each.outcome, each.cause or ""))
+    print_table(rows, right={0, 2, 3, 4, 5}, colours=colours)
+    summary = summed(prompts)
+    click.echo(
+        f"{summary.prompts} prompts: {summary.hits} hits, {summary.misses} misses, {summary.not_reported} not "
+        f"reported; {summary.cached_tokens:,} of {summary.input_tokens:,} tokens came from the cache"
+    )
+    for cause, count in sorted(summary.causes.items(), key=lambda pair: -pair[1]):
+        click.echo(f"  missed ({count}): {cause}")
+
+
+def _count(tokens: int | None) -> str:
+    return f"{tokens:,}" if tokens is not None else ""
+
+
+# -- diff --
+
+
+@context_command.command("diff")
+@click.argument("first", metavar="M1")
+@click.argument("second", metavar="M2")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--conversation", metavar="ID", help="Of this one instead of the one spoken of last.")
+@click.option("--text", "with_text", is_flag=True, help="With the difference of the layers' texts.")
+@daemon_options
+@json_option
+def diff_command(
+    first: str,
+    second: str,
+    log: str | None,
+    conversation: str | None,
+    with_text: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """How the prompt for message M2 differs from that for M1: which layer changed first, why, what stays cached.
+
+    Layers are looked at in the order in which a prompt has them. Exit code 0 where nothing differs, 1 where
+    something does.
+    """
+    with call_source(log, socket_path, workspace) as source:
+        found = _told(source)
+        about = found.conversation(conversation) if conversation is not None else _latest(found)
+        pair = [found.sent(about, name) for name in (first, second)]
+        again = made_again(source, pair)
+    _warn_of_difference(again)
+    one, two = (each.made.envelope for each in again)
+    changed = first_changed(one, two)
+    tools = {each.conversation.settings.tools_sha256 for each in again}
+    cached = common_tokens(one, two, same_tools=len(tools) == 1)
+    causes = causes_of(about, found.between(about, *pair), changed) if changed is not None else []
+    if as_json:
+        said = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
+        layers = {layer: _tokens(one, two, layer) for layer in LAYERS}
+        print_ndjson([{"same": changed is None, **said, "layers": layers}])
+        return 0 if changed is None else 1
+    _print_tokens(one, two)
+    if changed is None:
+        click.echo("Both are the same.")
+        return 0
+    click.echo(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
+    lost = max(0, one.estimate - cached)
+    click.echo(
+        f"Both begin with the same {cached:,} tokens, which a cache can serve; {lost:,} of the first prompt's are "
+        f"lost to it, {max(0, two.estimate - cached):,} of the second's are read anew."
+    )
+    _print_changes(one, two)
+    if with_text:
+        _print_text_changes(one, two)
+    return 1
+
+
+def _latest(found: Told) -> Conversation:
+    with_prompts = [each for name, each in found.conversations.by_id.items() if name in found.prompts]
+    return with_prompts[-1] if with_prompts else found.conversation("")
+
+
+def _tokens(one: Envelope, two: Envelope, layer: str) -> dict[str, Any]:
+    (old, before), (new, after) = (_layer(each, layer) for each in (one, two))
+    return {"same": old.hash == new.hash, "before": before, "after": after}
+
+
+def _layer(envelope: Envelope, name: str) -> tuple[Layer, int]:
+    """The layer and its tokens."""
+    at = LAYERS.index(name)
+    return envelope.layers[at], envelope.manifest.layers[at].tokens
+
+
+def _print_tokens(one: Envelope, two: Envelope) -> None:
+    rows, colours = [], {}
+    for number, name in enumerate(LAYERS):
+        layer = _tokens(one, two, name)
+        colours[number] = "green" if layer["same"] else "yellow"
+        tokens = f"{layer['before']:,}", "->", f"{layer['after']:,} tokens"
+        rows.append((name, "same" if layer["same"] else "changed", *tokens))
+    print_table(rows, right={2, 4}, colours=colours)
+
+
+def _print_changes(one: Envelope, two: Envelope) -> None:
+    """What is in one prompt only, or otherwise than in the other."""
+    old, new = ([_fact(each) for each in envelope.manifest.entries] for envelope in (one, two))
+    for sign, colour, facts, others in (("-", "red", old, set(new)), ("+", "green", new, set(old))):
+        for fact in facts:
+            if fact not in others:
+                click.echo(click.style(f"{sign} {shown(fact)}", fg=colour))
+
+
+def _fact(entry: ManifestEntry) -> str:
+    revision = f", sha256 {entry.revision[:12]}" if entry.revision else ""
+    return f"{entry.layer} {entry.kind} {entry.id}: {entry.state}, {entry.why}{revision}"
+
+
+def _print_text_changes(one: Envelope, two: Envelope) -> None:
+    for old, new in zip(one.layers, two.layers, strict=True):
+        before, after = old.text.split("\n"), new.text.split("\n")
+        for line in difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""):
+            click.echo(click.style(_line(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1])))

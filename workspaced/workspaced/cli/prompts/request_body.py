@@ -1,0 +1,80 @@
+"""`workspaced context show --body`: a prompt as the JSON that a provider is sent."""
+
+import json
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.replay.source import Source
+from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.audit.sent_prompts import Again
+from workspaced_tools.prompts.requests.rebuild import shaped_again
+from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
+
+from ...daemon.settings import load_settings
+from ..shared.options import print_bytes, print_warnings, shown
+
+SENT: Final = "sent"
+"""Names the body that the runtime was given."""
+_FILE_ENDING: Final = ".jinja"
+
+
+class Body(NamedTuple):
+    shaped: Shaped
+    differs: bool
+    """Whether it is another one than was sent."""
+
+
+def body_of(again: Again, wanted: str, source: Source) -> Body:
+    """A prompt as a body: SENT, or by the template that is wanted, by name or file.
+
+    Raises:
+        InvalidArgument: it was given as none; the file is no template.
+        UnknownShape, TemplateFailed, BodyInvalid: of the template.
+        NotRecorded: the template of then, or an image, is not kept.
+    """
+    envelope, settings = again.made.envelope, again.conversation.settings
+    if wanted != SENT:
+        return Body(shape(envelope, settings, _template(wanted), texts_in(source.blob), source.blob), False)
+    recorded = again.sent.data.shape
+    if recorded is None:
+        raise InvalidArgument(
+            f"The prompt {again.sent.event.seq} was given as messages, not as a body.",
+            hint=f"Name a shape instead of `{SENT}`, such as openai.",
+        )
+    shaped = shaped_again(recorded, envelope, settings, source.blob)
+    return Body(shaped, body_hash(shaped.body) != recorded.body_hash)
+
+
+def _template(wanted: str) -> Template:
+    if not wanted.endswith(_FILE_ENDING):
+        return template_named(wanted, load_settings().templates_path)
+    path = Path(wanted)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidArgument(f"Cannot read the template {path}: {why}.") from None
+    return Template(path.name.removesuffix(_FILE_ENDING).removesuffix(".json"), text)
+
+
+def print_body(again: Again, body: Body, *, as_json: bool) -> int:
+    """Prints the JSON, and on stderr what is otherwise than in the messages. The exit code: 1 where it differs."""
+    content = msgspec.json.encode(body.shaped.body)
+    if as_json:
+        print_bytes(content + b"\n")
+    else:
+        click.echo(_readable(content))
+    print_warnings([shown(change) for change in body.shaped.changes])
+    if body.differs:
+        print_warnings([f"the body of prompt {again.sent.event.seq} is not as it was sent."])
+    return 1 if body.differs else 0
+
+
+def _readable(content: bytes) -> str:
+    """The same JSON in lines, without characters that a terminal obeys."""
+    text = msgspec.json.format(content, indent=2).decode()
+    return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)

@@ -1,0 +1,311 @@
+"""`workspaced calls`: what agents asked and what they were shown, exactly."""
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from workspaced_events.projections.state_diff import changes, lines
+from workspaced_events.replay.position import parse_until
+from workspaced_events.schema.codec import encode_event
+from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
+from workspaced_tools.recording.call_diff import compared
+from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, made_from, texts_of
+from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
+
+from ..shared.options import (
+    daemon_options,
+    json_option,
+    print_bytes,
+    print_ndjson,
+    print_table,
+    print_warnings,
+    segment_progress,
+    shown,
+)
+from .call_source import call_reader, call_source
+
+LIMIT = 20
+ARGUMENTS_CHARS_SHOWN = 60
+ESTIMATE = (
+    f"Tokens are an estimate: {CHARS_PER_TOKEN} characters to one, of Chinese, Japanese and Korean one character."
+)
+
+
+class _WithList(click.Group):
+    """A group whose first word may be left out: then it is `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(name="calls", cls=_WithList)
+def calls_command() -> None:
+    """What agents asked and were shown: list, show, diff, stats.
+
+    \b
+    workspaced calls                     the latest calls; options as of `calls list`
+    workspaced calls show 412 --result   the answer of call 412, to the byte
+    workspaced calls diff 390 412        what differed, and why
+    workspaced calls stats               what was served to whom, and what would have been cheaper
+
+    LOG is a data directory, an export, a bundle, or - for standard input; without it the running daemon is asked,
+    or where none runs the workspace's own log is read.
+    """
+
+
+@calls_command.command("list")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--limit", type=click.IntRange(min=1), default=LIMIT, metavar="N", help=f"The latest N ({LIMIT}).")
+@click.option("--tool", metavar="NAME", help="Only calls of this tool.")
+@click.option("--client", "caller", metavar="NAME", help="Only calls of this client.")
+@click.option("--failed", is_flag=True, help="Only calls that failed.")
+@click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
+@click.option("--stats", is_flag=True, help="The same as `calls stats`.")
+@daemon_options
+@json_option
+@click.pass_context
+def list_command(
+    ctx: click.Context,
+    log: str | None,
+    limit: int,
+    tool: str | None,
+    caller: str | None,
+    failed: bool,
+    since: str | None,
+    stats: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """List the latest calls, newest last."""
+    if stats:
+        if tool or failed:
+            raise click.UsageError("--stats counts all tools, failed or not: leave --tool and --failed out.")
+        where = {"socket_path": socket_path, "workspace": workspace}
+        ctx.invoke(stats_command, log=log, caller=caller, since=since, as_json=as_json, **where)
+        return
+    wanted = Wanted(tool, caller, failed, parse_until(since) if since is not None else None)
+    with call_reader(log, socket_path, workspace) as reader:
+        found = reader.latest(wanted, limit)
+    if as_json:
+        print_ndjson(found)
+    elif found:
+        print_table([_HEAD, *map(_row, found)], right={0, 5, 6, 7})
+    else:
+        click.echo("no calls", err=True)
+
+
+_HEAD = ("SEQ", "TIME", "CLIENT", "TOOL", "ARGUMENTS", "BYTES", "~TOKENS", "TOOK", "")
+
+
+def _row(call: Listed) -> tuple[str, ...]:
+    arguments = ", ".join(f"{name}={_json(value)}" for name, value in call.arguments.items())
+    if call.arguments_sha256 is not None:
+        arguments = "(long)"
+    if len(arguments) > ARGUMENTS_CHARS_SHOWN:
+        arguments = arguments[: ARGUMENTS_CHARS_SHOWN - 3] + "..."
+    outcome = "ok" if call.ok else call.code or "failed"
+    return (
+        str(call.seq),
+        call.time[:19].replace("T", " "),
+        call.caller,
+        call.tool,
+        arguments,
+        f"{call.bytes:,}",
+        f"{call.tokens:,}",
+        _took(call.duration_us),
+        outcome if call.kept else f"{outcome}, not kept",
+    )
+
+
+@calls_command.command("show")
+@click.argument("seq", type=click.IntRange(min=1))
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--result", "only", flag_value="result", help="Only the answer, to the byte.")
+@click.option("--text", "only", flag_value="text", help="Only the notes' text that it holds, for reading.")
+@daemon_options
+@json_option
+def show_command(
+    seq: int, log: str | None, only: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """Show one call: the event, what it was made from, and the answer exactly as it was served."""
+    if only and as_json:
+        raise click.UsageError(f"--{only} and --json are two forms: give one.")
+    with call_reader(log, socket_path, workspace) as reader:
+        call = reader.call(seq)
+    if only == "result":
+        print_bytes(call.answer() + (b"\n" if sys.stdout.isatty() else b""))
+    elif only == "text":
+        _print_text(call)
+    elif as_json:
+        print_ndjson([_json_of(call)])
+        call.answer()
+    else:
+        _print_call(call)
+
+
+def _json_of(call: KeptCall) -> dict[str, Any]:
+    return {
+        "event": msgspec.Raw(encode_event(call.event)),
+        "arguments": call.arguments,
+        "result": msgspec.Raw(call.result) if call.result is not None else None,
+        "recording": call.recording,
+        "why": call.why,
+    }
+
+
+def _print_call(call: KeptCall) -> None:
+    event, called = call.event, call.event.data
+    say = _Saying()
+    say("call", f"{event.seq} at {event.time}, of {called.tool} by {called.caller}")
+    say("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
+    say("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
+    tokens = f", about {estimate_tokens(call.result.decode())} tokens" if call.result is not None else ""
+    outcome = "ok" if called.ok else "failed"
+    say("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
+    if call.recording is None:
+        say("made from", "not recorded")
+    else:
+        for line in made_from(call.recording) or ["the log alone"]:
+            say("made from", line)
+    say("answer", call.answer().decode())
+
+
+class _Saying:
+    """Prints lines that begin with a word; a word is printed once."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, word: str, text: str) -> None:
+        click.echo(f"{'' if word == self._last else word:<10} {shown(text)}".rstrip())
+        self._last = word
+
+
+def _print_text(call: KeptCall) -> None:
+    texts = texts_of(call.answer())
+    if not texts:
+        click.echo("The answer holds no note's text.", err=True)
+    for text in texts:
+        click.echo(click.style(f"--- {shown(text.note)}", bold=True))
+        for line in text.content.splitlines():
+            click.echo("\t".join(map(shown, line.split("\t"))))
+
+
+@calls_command.command("diff")
+@click.argument("first", type=click.IntRange(min=1), metavar="A")
+@click.argument("second", type=click.IntRange(min=1), metavar="B")
+@click.argument("log", required=False, metavar="[LOG]")
+@daemon_options
+@json_option
+def diff_command(
+    first: int, second: int, log: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+) -> int:
+    """How call B differs from call A: in what was asked, in the state, in the notes, in the answer.
+
+    Exit code 0 where nothing does, 1 where something does.
+    """
+    with call_reader(log, socket_path, workspace) as reader:
+        one, two = reader.call(first), reader.call(second)
+        found = compared(one, two)
+        before, after = one.event.data, two.event.data
+        moved = before.as_of_seq != after.as_of_seq
+        states = [reader.state(each) if moved else None for each in (before, after)]
+    unknown = moved and None in states
+    changed = changes(states[0], states[1]) if states[0] is not None and states[1] is not None else []
+    same = not (found.call or found.inputs or found.answer or changed)
+    if as_json:
+        parts = {"call": found.call, "state": changed, "inputs": found.inputs, "answer": found.answer}
+        print_ndjson([{"same": same, **parts}])
+        return 0 if same else 1
+    say = _Saying()
+    in_state = ["not in this log"] if unknown else lines(changed)
+    for word, said in (("asked", found.call), ("state", in_state), ("made from", found.inputs)):
+        for line in said:
+            say(word, line)
+    for line in found.answer:
+        click.echo(_coloured(shown(line)))
+    return 0 if same else 1
+
+
+def _coloured(line: str) -> str:
+    return click.style(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+
+
+@calls_command.command("stats")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--client", "caller", metavar="NAME", help="Only calls of this client.")
+@click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
+@daemon_options
+@json_option
+def stats_command(
+    log: str | None,
+    caller: str | None,
+    since: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper."""
+    wanted = Wanted(caller=caller, since=parse_until(since) if since is not None else None)
+    with call_source(log, socket_path, workspace) as source:
+        counter = UsageCounter(source.blob)
+        with segment_progress("reading") as progress:
+            warnings = source.feed(lambda events: counter.feed(filter(wanted.takes, events)), progress)
+    print_warnings(warnings)
+    usage = counter.usage()
+    if as_json:
+        print_ndjson([usage])
+    elif not usage.calls:
+        click.echo("no calls", err=True)
+    else:
+        _print_usage(usage)
+
+
+def _print_usage(usage: Usage) -> None:
+    tokens = sum(each.tokens for each in usage.used)
+    click.echo(f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
+    click.echo(f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart.")
+    if usage.not_kept:
+        click.echo(f"Of {usage.not_kept} calls the answer is not kept: their tokens are guessed from its bytes.")
+    head = ("CLIENT", "TOOL", "CALLS", "FAILED", "BYTES", "~TOKENS", "P50", "P99", "REPEATED")
+    rows = [
+        (
+            each.caller,
+            each.tool,
+            str(each.calls),
+            str(each.failures),
+            f"{each.bytes:,}",
+            f"{each.tokens:,}",
+            _took(each.p50_us),
+            _took(each.p99_us),
+            str(each.repeated),
+        )
+        for each in usage.used
+    ]
+    print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8})
+    repeated = sum(each.repeated for each in usage.used)
+    if repeated:
+        again = sum(each.repeated_tokens for each in usage.used)
+        click.echo(
+            f"{repeated} of {usage.calls} calls repeated an answer that the client had: about {again:,} tokens."
+        )
+    for each in usage.advised:
+        who = f"{shown(each.caller)}, {shown(each.tool)}"
+        click.echo(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
+        click.echo(f"  {each.advice}")
+
+
+# -- printing --
+
+
+def _took(microseconds: int) -> str:
+    return f"{microseconds / 1_000:,.1f} ms"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

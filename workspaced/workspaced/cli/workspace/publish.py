@@ -1,0 +1,133 @@
+"""`workspaced publish`."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from workspaced_events.limits import BATCH_ACTIONS_MAX
+from workspaced_events.schema.catalogue import CATALOGUE
+
+from ...client.sync_client import SyncClient
+from ...errors import SettingsInvalid
+from ..shared.options import daemon, daemon_options, json_option, pairs, print_json, vault_option
+
+
+@click.command()
+@click.argument("type_", metavar="[TYPE]", required=False)
+@click.argument("fields", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read actions as JSON, one a line.")
+@click.option("--source", default="cli", show_default=True, help="The publisher's name.")
+@click.option("--id", "action_id", help="Idempotency key: the same id twice is one event.")
+@click.option("--to-vault", metavar="ID", help="Publish to this vault instead of the current one.")
+@vault_option
+@daemon_options
+@json_option
+def publish_command(
+    type_: str | None,
+    fields: tuple[str, ...],
+    from_stdin: bool,
+    source: str,
+    action_id: str | None,
+    to_vault: str | None,
+    vaults: tuple[str, ...],
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Publish an action, durably.
+
+    \b
+    workspaced publish active_note_set note=work/plan.md
+    workspaced publish pinned_notes_reordered 'notes=["b.md","a.md"]'
+    echo '{"type":"note_pinned","data":{"note":"a.md"}}' | workspaced publish --stdin
+    """
+    if from_stdin == (type_ is not None):
+        raise SettingsInvalid("Expected either a TYPE or --stdin.", hint="See `workspaced publish --help`.")
+    with daemon(socket_path, workspace, vaults=vaults) as client:
+        if type_ is not None:
+            action: dict[str, Any] = {"type": type_, "data": _typed(type_, pairs(fields))}
+            action |= {"id": action_id} if action_id is not None else {}
+            action |= {"vault": to_vault} if to_vault else {}
+            _publish(client, [action], source, as_json)
+        else:
+            for batch in _batches():
+                _publish(client, batch, source, as_json)
+
+
+def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -> None:
+    for action, receipt in zip(batch, client.publish(batch, source=source), strict=True):
+        if as_json:
+            print_json(receipt)
+        else:
+            again = " (already there)" if receipt["duplicate"] else ""
+            click.echo(f"{receipt['seq']} {action.get('type', '')}{again}")
+
+
+def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The texts as the action's fields want them; what does not fit is sent as it is, for the daemon to refuse."""
+    values = {key: _json_or_text(text) for key, text in texts.items()}
+    entry = CATALOGUE.get(type_)
+    if entry is None or values.keys() - entry.fields:
+        return values
+    try:
+        typed: dict[str, Any] = msgspec.to_builtins(msgspec.convert(values, entry.data, strict=False))
+    except msgspec.ValidationError:
+        return {key: _scalar(value) for key, value in values.items()}
+    return {key: typed.get(key) for key in values}
+
+
+def _json_or_text(text: str) -> Any:
+    if text == "null":
+        return None
+    if text[:1] in ("[", "{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _scalar(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _batches() -> Iterator[list[Any]]:
+    """What stands on standard input, as it comes: a batch for each read, so that a live pipe is not held up."""
+    rest, number = b"", 0
+    while data := os.read(sys.stdin.fileno(), 64 * 1024):
+        *lines, rest = (rest + data).split(b"\n")
+        actions: list[Any] = []
+        bad: SettingsInvalid | None = None
+        try:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    actions.append(_action(line, number))
+        except SettingsInvalid as error:
+            bad = error
+        for start in range(0, len(actions), BATCH_ACTIONS_MAX):
+            yield actions[start : start + BATCH_ACTIONS_MAX]
+        if bad is not None:  # what stands before it has been published
+            raise bad
+    if rest.strip():
+        yield [_action(rest, number + 1)]
+
+
+def _action(line: bytes, number: int) -> Any:
+    try:
+        action = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.") from None
+    except RecursionError:
+        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.") from None
+    if not isinstance(action, dict):
+        raise SettingsInvalid(f"Line {number} of standard input: expected an object, got {line[:100]!r}.")
+    return action

@@ -1,0 +1,92 @@
+"""`workspaced share`."""
+
+from typing import Any
+
+import click
+
+from ..shared.options import daemon, daemon_options, json_option, print_json, shown
+
+LEVELS = ("all", "names", "none")
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[CLIENT [LEVEL] | why PATH | accept-rules VAULT]")
+@click.option("--vault", metavar="ID", help="Of `why`: the vault of PATH (default: the current one).")
+@daemon_options
+@json_option
+def share_command(
+    words: tuple[str, ...], vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """How much a client of the tools is shown; with a LEVEL, from now on.
+
+    \b
+    all     everything but notes that are withheld from every agent
+    names   paths and titles only
+    none    nothing: its calls fail with SHARING_OFF
+
+    CLIENT is the name the client gives itself; '*' is every client without a level of its own. Without CLIENT:
+    the levels of all. It lasts until it is set anew.
+
+    `share why PATH` says what withholds a note from every agent. `share accept-rules VAULT` says that a folder
+    that lost its .workspacedignore together with most of its notes is meant to be as it is.
+    """
+    if vault is not None and words[:1] != ("why",):
+        raise click.UsageError("--vault belongs to `share why PATH`.")
+    method, params = _asked(words, vault)
+    with daemon(socket_path, workspace) as connected:
+        answer = connected.call(method, params)
+    if not words:
+        answer = answer["sharing"]
+    if as_json:
+        print_json(answer)
+    elif not words:
+        print_sharing(answer)
+    elif method == "workspaced/share/why":
+        _print_reasons(answer)
+    elif method == "workspaced/share/accept":
+        click.echo(f"{shown(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
+    else:
+        click.echo(f"{shown(answer['client'])} {answer['level']}")
+
+
+def _asked(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
+    """The method and parameters that the words ask for.
+
+    Raises:
+        UsageError: they ask for none.
+    """
+    match words:
+        case ():
+            return "workspaced/status", {}
+        case ("why", path) if path not in LEVELS:
+            return "workspaced/share/why", {"path": path} if vault is None else {"path": path, "vault": vault}
+        case ("accept-rules", id):
+            return "workspaced/share/accept", {"vault": id}
+        case ("why",):
+            raise click.UsageError("Expected `share why PATH`, got no path.")
+        case ("accept-rules",):
+            raise click.UsageError("Expected `share accept-rules VAULT`, got no vault.")
+        case (client,):
+            return "workspaced/share", {"client": client}
+        case (client, level) if level in LEVELS:
+            return "workspaced/share", {"client": client, "level": level}
+        case (_, level):
+            raise click.UsageError(f"There is no level {level!r}; levels are {', '.join(LEVELS)}.")
+        case _:
+            raise click.UsageError("Expected CLIENT, CLIENT LEVEL, why PATH or accept-rules VAULT.")
+
+
+def _print_reasons(answer: dict[str, Any]) -> None:
+    moved = f", now {shown(answer['now'])}" if answer["now"] is not None else ""
+    is_withheld = "withheld from every agent" if answer["withheld"] else "shown"
+    click.echo(f"{shown(answer['path'])}{moved}: {is_withheld}")
+    for reason in answer["reasons"]:
+        click.echo(f"  {reason['kind']}: {shown(reason['detail'])}")
+
+
+def print_sharing(sharing: dict[str, Any]) -> None:
+    """The levels for a person."""
+    click.echo(f"*          {sharing['default']}")
+    for each in sharing["clients"]:
+        marks = [word for word in ("set", "connected") if each[word]]
+        click.echo(f"{shown(each['client']):<10} {each['level']:<5} {', '.join(marks)}".rstrip())

@@ -1,0 +1,122 @@
+"""`workspaced tools` and `workspaced call`."""
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from ...errors import SettingsInvalid
+from ..shared.options import at_option, daemon, daemon_options, json_option, pairs, print_json, vault_option
+
+
+@click.command()
+@daemon_options
+@json_option
+def tools_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """List the tools agents may call."""
+    with daemon(socket_path, workspace) as client:
+        tools = client.call("tools/list")["tools"]
+    if as_json:
+        print_json(tools)
+        return
+    for tool in tools:
+        click.echo(click.style(tool["name"], bold=True))
+        click.echo(f"  {tool['description']}")
+        required = tool["inputSchema"].get("required", [])
+        for name, schema in tool["inputSchema"]["properties"].items():
+            must = " (required)" if name in required else f" = {json.dumps(schema.get('default'))}"
+            click.echo(f"  {name}{must}: {schema.get('description', '')}")
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
+@at_option
+@click.option("--log", metavar="LOG", help="Answer from this log, without a daemon: at its end, or at --at.")
+@vault_option
+@daemon_options
+@json_option
+def call_command(
+    tool: str,
+    arguments: tuple[str, ...],
+    as_object: str | None,
+    at: int | str | None,
+    log: str | None,
+    vaults: tuple[str, ...],
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Call a tool as an agent would; exit code 1 when its answer is a failure.
+
+    \b
+    workspaced call get_current_note includeOutline=true
+    workspaced call get_note_by_reference reference='[[Kitchen budget]]'
+    workspaced call get_workspace_context --at 2026-03-01T12:00:00Z
+    workspaced call get_current_note --log bug.wsb --at 120
+
+    LOG is a data directory, an export or a bundle, or - for one on standard input. The answer comes from it and
+    from what calls read, for a client that is shown all.
+    """
+    given = _object(as_object) if as_object else {}
+    texts, moment = pairs(arguments), {} if at is None else {"at": at}
+    if log is not None:
+        if vaults or socket_path or workspace:
+            raise click.UsageError("--log needs no daemon: leave --vault, --socket and --workspace out.")
+        result = _of_log(log, tool, given, texts, moment)
+    else:
+        with daemon(socket_path, workspace, vaults=vaults, timeout_s=30.0) as client:
+            typed = _typed(client.call("tools/list")["tools"], tool, texts)
+            result = client.tool(tool, {**given, **typed, **moment})
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    return 0 if result["success"] else _exit(result)
+
+
+def _of_log(
+    log: str, tool: str, given: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
+) -> dict[str, Any]:
+    from workspaced_tools.tools.registry import TOOLS
+
+    from ... import replay
+
+    typed = _typed([each.definition for each in TOOLS.values()], tool, texts)
+    arguments = {**given, **typed, **moment}
+    with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
+        place = opened.at(arguments.pop("at")) if "at" in arguments else opened.end
+        return place.call(tool, **arguments)
+
+
+def _exit(result: dict[str, Any]) -> int:
+    return 2 if result.get("code") in ("INVALID_ARGUMENT", "OUTSIDE_VAULT") else 1
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SettingsInvalid(f"--args is no JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise SettingsInvalid("--args must be a JSON object.")
+    return value
+
+
+def _typed(tools: list[dict[str, Any]], name: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The texts as the tool's schema wants them; what does not fit is sent as text, for the tool to refuse."""
+    properties: dict[str, Any] = next(
+        (tool["inputSchema"]["properties"] for tool in tools if tool["name"] == name), {}
+    )
+    return {key: _value(properties.get(key, {}), text) for key, text in texts.items()}
+
+
+def _value(schema: dict[str, Any], text: str) -> Any:
+    if schema.get("type") == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

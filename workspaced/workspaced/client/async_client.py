@@ -1,0 +1,315 @@
+"""The asynchronous client: one connection kept open, many requests in flight.
+
+For UI processes: it reconnects, resends the UI's last snapshot so that the daemon's state is right again, and
+gives every action an id, so that what was in flight when the connection broke is retried and recorded once.
+
+The pattern that works in real editors: on any editor event recompute the whole view, coalesce, and hand it to
+`show`; the daemon appends only what differs.
+"""
+
+import itertools
+import logging
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import uuid7
+
+from ..errors import NoDaemon, RemoteError, TimedOut
+from ..ipc.framing import LineSplitter
+from ..ipc.peer import check_daemon
+from ..limits import ANSWER_BYTES_MAX
+from .conversations import ContextMethods
+from .sync_client import socket_from_environment
+from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
+
+logger = logging.getLogger(__name__)
+
+RETRY_FIRST_S = 0.05
+RETRY_MAX_S = 2.0
+NOTICES_MAX = 1_000
+
+
+class Client:
+    """A connection to a daemon, kept up for as long as the context lasts.
+
+        async with Client.open(name="my-editor") as client:
+            await client.publish([{"type": "active_note_set", "data": {"note": "plan.md"}}])
+
+    Attributes:
+        server: the daemon's answer to hello, of the present connection.
+        context: conversations, and prompts made for them.
+    """
+
+    def __init__(self, path: Path, name: str, timeout_s: float) -> None:
+        self.path = path
+        self.server: dict[str, Any] = {}
+        self.context: ContextMethods[Awaitable[dict[str, Any]]] = ContextMethods(self.call)
+        self._name = name
+        self._timeout_s = timeout_s
+        self._ids = itertools.count(1)
+        self._lines: MemoryObjectSendStream[bytes] | None = None
+        """To the task that writes: a caller that is cancelled leaves no half line behind."""
+        self._connected = anyio.Event()
+        self._pending: dict[int, _Pending] = {}
+        self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
+        self._unclaimed: list[Notice] = []
+        self._snapshot: dict[str, Any] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        path: Path | str | None = None,
+        *,
+        workspace: str | None = None,
+        name: str = "python",
+        timeout_s: float = 10.0,
+    ) -> AsyncIterator["Client"]:
+        """A connected client; leaving the context ends it.
+
+        Raises:
+            NoDaemon: nobody listens at the first try, or another user does. Later losses are mended, and calls
+                wait for that.
+        """
+        client = cls(socket_from_environment(path, workspace), name, timeout_s)
+        stream = await client._dial()
+        failure: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client._keep, stream)
+            try:
+                await client._greeted()
+                yield client
+            except Exception as error:  # raised again below, bare instead of in the task group's exception group
+                failure = error
+            tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    # -- calls --
+
+    async def call(self, method: str, params: Any = None) -> Any:
+        """The result of any method, as JSON values.
+
+        Raises:
+            RemoteError: the daemon refused.
+            NoDaemon: the connection broke before the answer came.
+            TimedOut: no answer in time.
+        """
+        with anyio.move_on_after(self._timeout_s):
+            await self._connected.wait()
+            return await self._request(method, params or {})
+        raise TimedOut(f"The daemon did not answer {method} within {self._timeout_s:g} s.")
+
+    async def publish(
+        self, actions: Sequence[dict[str, Any]], *, source: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Publishes a batch and returns its receipts, once durable; retried across a reconnection."""
+        named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
+        params: dict[str, Any] = {"actions": named, "source": source or self._name}
+        while True:
+            try:
+                result = await self.call("workspaced/publish", params)
+            except NoDaemon:
+                continue
+            events: list[dict[str, Any]] = result["events"]
+            return events
+
+    async def show(
+        self, *, active: str | None, pins: Sequence[str] = (), tabs: Sequence[dict[str, str]] = ()
+    ) -> list[dict[str, Any]]:
+        """Tells the UI's whole view; the daemon appends what differs. Sent again after every reconnection."""
+        self._snapshot = {"source": self._name, "active": active, "pins": list(pins), "tabs": list(tabs)}
+        result = await self.call("workspaced/snapshot", self._snapshot)
+        events: list[dict[str, Any]] = result["events"]
+        return events
+
+    async def tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        """A tool's result: `{success, data?, error?, code?, message, asOfSeq, ...}`."""
+        result = await self.call("tools/call", {"name": name, "arguments": arguments or {}})
+        structured: dict[str, Any] = result["structuredContent"]
+        return structured
+
+    async def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
+        """The folded state of a vault."""
+        params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
+        result = await self.call("workspaced/state", params)
+        state: dict[str, Any] = result["state"]
+        return state
+
+    @asynccontextmanager
+    async def subscribe(
+        self, *, since: str | int | None = None, types: Sequence[str] | None = None, coalesce: bool = False
+    ) -> AsyncIterator[MemoryObjectReceiveStream[Notice]]:
+        """The events from now on, or since a clock.
+
+        The stream ends when the connection breaks, and when its reader falls NOTICES_MAX notices behind: subscribe
+        again with the clock of the last notice and nothing is missed.
+        """
+        params: dict[str, Any] = {"coalesce": coalesce}
+        if since is not None:
+            params["since"] = since
+        if types is not None:
+            params["types"] = list(types)
+        send, receive = anyio.create_memory_object_stream[Notice](NOTICES_MAX)
+        made = await self.call("workspaced/subscribe", params)
+        number = made["subscription"]
+        self._subscribers[number] = send
+        mine = [notice for notice in self._unclaimed if notice.params.get("subscription") == number]
+        self._unclaimed = [notice for notice in self._unclaimed if notice not in mine]
+        for notice in mine:
+            send.send_nowait(notice)
+        try:
+            with receive:
+                yield receive
+        finally:
+            if self._subscribers.pop(number, None) is not None:
+                send.close()
+                with anyio.move_on_after(1, shield=True), suppress(NoDaemon):
+                    await self.call("workspaced/unsubscribe", {"subscription": number})
+
+    # -- the connection --
+
+    async def _greeted(self) -> None:
+        with anyio.move_on_after(self._timeout_s):
+            await self._connected.wait()
+            return
+        raise NoDaemon(f"What listens on {self.path} does not answer.", hint="Is it a workspaced daemon?")
+
+    async def _dial(self) -> SocketStream:
+        try:
+            stream = await anyio.connect_unix(str(self.path))
+        except OSError as error:
+            raise NoDaemon(
+                f"No daemon listens on {self.path}: {error.strerror or error}.",
+                hint="Start one with `workspaced serve --vault DIR`, or name its socket.",
+            ) from None
+        try:
+            check_daemon(stream.extra(SocketAttribute.raw_socket), self.path)  # noqa: S610 (this is no Django)
+        except NoDaemon:
+            await stream.aclose()
+            raise
+        return stream
+
+    async def _dial_again(self) -> SocketStream:
+        delay_s = RETRY_FIRST_S
+        while True:
+            await anyio.sleep(delay_s)
+            try:
+                return await self._dial()
+            except NoDaemon:
+                delay_s = min(delay_s * 2, RETRY_MAX_S)
+
+    async def _keep(self, stream: SocketStream) -> None:
+        """Serves one connection after the other, beginning with `stream`, until it is cancelled."""
+        while True:
+            self._lines, lines = anyio.create_memory_object_stream[bytes](0)
+            with self._lines, lines:
+                async with stream, anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._write, stream, lines)
+                    tasks.start_soon(self._greet, stream)
+                    await self._read(stream)
+                    self._lose()
+                    tasks.cancel_scope.cancel()
+            stream = await self._dial_again()
+
+    async def _write(self, stream: SocketStream, lines: MemoryObjectReceiveStream[bytes]) -> None:
+        """Writes each line whole; once that fails, nobody waits to hand over another."""
+        with lines, suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for line in lines:
+                await stream.send(line)
+
+    async def _greet(self, stream: SocketStream) -> None:
+        """Says hello, shows the last view again, and lets waiting calls go on."""
+        try:
+            with anyio.fail_after(self._timeout_s):
+                self.server = await self._request("workspaced/hello", hello_params(self._name))
+                if self._snapshot is not None:
+                    await self._show_again(self._snapshot)
+        except (WorkspacedError, TimeoutError):
+            await stream.aclose()  # the reader sees it and a new connection is made
+        else:
+            self._connected.set()
+
+    async def _show_again(self, snapshot: dict[str, Any]) -> None:
+        try:
+            await self._request("workspaced/snapshot", snapshot)
+        except RemoteError as error:
+            # A log that takes nothing now may still be read; the next `show` hears of it itself.
+            logger.warning("the view was not taken after reconnecting: %s", error)
+
+    async def _read(self, stream: SocketStream) -> None:
+        """Takes lines until the connection ends."""
+        splitter = LineSplitter(ANSWER_BYTES_MAX)
+        try:
+            async for data in stream:
+                for line in splitter.feed(data):
+                    self._take(line)
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+        except WorkspacedError as error:
+            logger.warning("the connection is given up: %s", error)
+
+    def _lose(self) -> None:
+        self._connected = anyio.Event()
+        self._lines = None
+        pending, self._pending = self._pending, {}
+        for waiting in pending.values():
+            waiting.lost = True
+            waiting.done.set()
+        subscribers, self._subscribers = self._subscribers, {}
+        for send in subscribers.values():
+            send.close()
+
+    def _take(self, line: bytes) -> None:
+        message = parse_line(line)
+        if isinstance(message, Answer):
+            waiting = self._pending.pop(message.id, None) if isinstance(message.id, int) else None
+            if waiting is not None:
+                waiting.answer = message
+                waiting.done.set()
+            return
+        send = self._subscribers.get(str(message.params.get("subscription")))
+        if send is None:
+            # The notice overtook the task that asked for the subscription.
+            self._unclaimed = [*self._unclaimed[-99:], message]
+            return
+        try:
+            send.send_nowait(message)
+        except anyio.WouldBlock:
+            # Waiting here would keep every other answer back; a stream that ends is taken up again by its clock.
+            send.close()
+            del self._subscribers[str(message.params["subscription"])]
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+
+    async def _request(self, method: str, params: Any) -> Any:
+        number = next(self._ids)
+        waiting = self._pending[number] = _Pending()
+        try:
+            if self._lines is None:
+                raise NoDaemon(f"The daemon on {self.path} is gone.", hint="The client connects again by itself.")
+            await self._lines.send(request_line(number, method, params))
+            await waiting.done.wait()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            waiting.lost = True
+        finally:
+            self._pending.pop(number, None)
+        if waiting.lost or waiting.answer is None:
+            raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
+        return unwrap(waiting.answer, self.server)
+
+
+class _Pending:
+    """A request on its way."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.answer: Answer | None = None
+        self.lost = False

@@ -1,0 +1,106 @@
+"""The client's side of the protocol: requests to lines, lines to answers and notifications. No sockets here."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ..__about__ import __version__
+from ..errors import NoDaemon, RemoteError, RequestError
+from ..limits import REQUEST_BYTES_MAX
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The end of a request."""
+
+    id: int | str | None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: dict[str, Any] | None = None
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """What the daemon says unasked."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class _Incoming(msgspec.Struct, frozen=True):
+    id: int | str | msgspec.UnsetType | None = msgspec.UNSET
+    method: str | None = None
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: dict[str, Any] | None = None
+
+
+_INCOMING: Final = msgspec.json.Decoder(_Incoming)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def request_line(request_id: int, method: str, params: Any) -> bytes:
+    """The line of one request.
+
+    Raises:
+        RequestError: LINE_TOO_LARGE; the daemon would close the connection over it.
+    """
+    line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+    if len(line) > REQUEST_BYTES_MAX:
+        raise RequestError(
+            "LINE_TOO_LARGE",
+            f"The request is {len(line)} bytes long; the daemon takes {REQUEST_BYTES_MAX}.",
+            hint="Send it in parts; attach a large file of the vault as a note: the daemon reads it itself.",
+        )
+    return line + b"\n"
+
+
+def hello_params(name: str) -> dict[str, Any]:
+    """What a client says of itself."""
+    return {"client": {"name": name, "version": __version__, "pid": os.getpid()}}
+
+
+def parse_line(line: bytes) -> Answer | Notice:
+    """What one line from the daemon is.
+
+    Raises:
+        NoDaemon: the other end does not speak the protocol.
+    """
+    try:
+        incoming = _INCOMING.decode(line)
+    except msgspec.MsgspecError as error:
+        raise NoDaemon(f"The other end of the socket does not speak workspaced's protocol: {error}.") from None
+    if incoming.method is not None:
+        return Notice(incoming.method, msgspec.json.decode(incoming.params))
+    request_id = None if incoming.id is msgspec.UNSET else incoming.id
+    return Answer(request_id, incoming.result, incoming.error)
+
+
+def unwrap(answer: Answer, server: Mapping[str, Any]) -> Any:
+    """The result as JSON values; `server` is what the daemon answered to hello.
+
+    Raises:
+        RemoteError: the daemon refused; carries its code, hint and details.
+    """
+    if answer.error is not None:
+        error = remote_error(answer.error)
+        if error.code == "UNKNOWN_METHOD":
+            error.hint = _versions(server) + error.hint
+        raise error
+    return msgspec.json.decode(answer.result) if answer.result is not msgspec.UNSET else None
+
+
+def _versions(server: Mapping[str, Any]) -> str:
+    """Why a daemon may not know a method: after an update it may still be the one before."""
+    daemon = server.get("version", "unknown")
+    return (
+        f"The daemon is version {daemon}, this client {__version__}: if it is older, `workspaced stop` ends it. "
+    )
+
+
+def remote_error(error: dict[str, Any]) -> RemoteError:
+    """The daemon's error as an exception."""
+    data = dict(error.get("data") or {})
+    code, hint = str(data.pop("code", "INTERNAL")), str(data.pop("hint", ""))
+    details = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): value for name, value in data.items()}
+    return RemoteError(code, str(error.get("message", "")), hint=hint, **details)

@@ -1,0 +1,271 @@
+"""The daemon's life on one screen: start, run, stop.
+
+One task group owns every task. Starting takes the lock first and opens the socket last, so that whoever can
+connect is served whole; stopping goes the other way round and writes HEAD last of all.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.clock import system_clock, system_uptime
+from workspaced_events.errors import DiskFull, LogFailed
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.journal.writer import Committed
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
+from workspaced_events.log.segments import NO_SPACE
+from workspaced_events.privacy.erasure import finish_forgetting
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.vault.vault import Vault
+
+from ..__about__ import __version__
+from ..discovery.own_directories import own_folder
+from ..discovery.records import Record, announced
+from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
+from ..limits import STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..server.listener import Server
+from ..service.served_vault import ServedVault, check_apart, registrations, rules_file, usable_folder
+from ..service.service import Service
+from ..service.sweeper import Sweeper
+from .memory import give_back_freed_memory
+from .settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda _service: None) -> int:
+    """Serves until it is asked to stop; returns the exit code (4 where the log failed).
+
+    Raises:
+        WorkspacedError: it could not start.
+    """
+    os.umask(0o077)  # SQLite and the standard library make files as the umask says
+    give_back_freed_memory()
+    # Most of what a daemon makes is long-lived or free of cycles: look for garbage less often than by default.
+    gc.set_threshold(50_000, 20, 100)
+    # Threads parse notes and answer calls: none may keep the loop waiting for its turn for 5 ms, the default.
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    options = {"use_uvloop": _has_uvloop()}
+    return anyio.run(_serve, settings, ready, backend="asyncio", backend_options=options)
+
+
+async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
+    # From the first moment to the last: a signal while starting or stopping must not leave things half done.
+    with anyio.open_signal_receiver(*SIGNALS) as signals:
+        return await _serve_until(signals, settings, ready)
+
+
+async def _serve_until(
+    signals: AsyncIterator[signal.Signals], settings: Settings, ready: Callable[[Service], None]
+) -> int:
+    folders = list(dict.fromkeys(usable_folder(path) for path in settings.vaults))
+    data = settings.data_path.expanduser().absolute()
+    cache = settings.cache_path.expanduser().absolute()
+    check_apart(folders, data, settings.socket_path, cache)
+    own_folder(data, "data")
+    own_folder(cache, "cache")
+    lock = LogLock(data)
+    try:
+        service = await _open(settings, data)
+        try:
+            inherited = inherited_socket()
+            listening = inherited or bind_socket(settings.socket_path)
+            bound = None if inherited else settings.socket_path.lstat()
+            try:
+                await _run(service, settings, folders, listening, signals, ready)
+                # Last of all events: whatever could append another has ended.
+                await to_thread.run_sync(service.scribe.close)
+                service.flush_findings()
+                with anyio.move_on_after(STOP_S / 2):
+                    await service.note([Action(c.DaemonStopped(service.stop_reason))])
+            finally:
+                if bound is not None:
+                    remove_socket(settings.socket_path, bound)
+        finally:
+            _close(service)
+        return 4 if service.log.failure is not None else 0
+    finally:
+        lock.close()
+
+
+async def _run(
+    service: Service,
+    settings: Settings,
+    folders: list[Path],
+    listening: socket.socket,
+    signals: AsyncIterator[signal.Signals],
+    ready: Callable[[Service], None],
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        try:
+            tasks.start_soon(_stop_on_signal, service, signals)
+            await _start(service, settings, folders, tasks)
+            server = Server(service, tasks)
+            service.client_names = server.client_names
+            await server.start(listening)
+            if settings.idle_exit_minutes is not None:
+                tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
+            gc.freeze()  # Modules and settings live to the end: walking them costs a call milliseconds.
+            with _announced(service, settings, listening):
+                ready(service)
+                await service.stopping.wait()
+            await server.stop()
+        finally:
+            service.stop("failed")  # where a task failed: the watchers' threads sit out a mere cancellation
+        tasks.cancel_scope.cancel()
+
+
+async def _open(settings: Settings, data: Path) -> Service:
+    loop = asyncio.get_running_loop()
+    holder: list[Service] = []
+
+    def deliver(committed: Committed) -> None:
+        holder[0].deliver(committed)
+
+    warnings: list[str] = []
+    if _finish_forgetting(data, warnings):
+        logger.warning("a note was being forgotten, which was interrupted; it is finished now")
+    journal = open_journal(
+        RealDisk(data), version=__version__, clock=system_clock, uptime=system_uptime, deliver=deliver
+    )
+    sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
+    record = settings.record == "served" and journal.log.damage is None
+    service = Service(
+        journal,
+        workspace=settings.workspace,
+        loop=loop,
+        sweeper=sweeper,
+        record=record,
+        templates=settings.templates_path,
+    )
+    holder.append(service)
+    service.warnings[:0] = warnings
+    for warning in service.warnings:
+        logger.warning("%s", warning)
+    service.recorder.start()
+    service.scribe.start()
+    if journal.log.damage is None:
+        sweeper.start()
+    return service
+
+
+def _finish_forgetting(data: Path, warnings: list[str]) -> bool:
+    """`finish_forgetting`; until it is done the log is neither the old nor the new one.
+
+    Raises:
+        LogError: the disk refuses.
+    """
+    try:
+        return finish_forgetting(data, warnings)
+    except OSError as error:
+        kind = DiskFull if error.errno in NO_SPACE else LogFailed
+        raise kind(
+            f"A note was being forgotten in {data}, and that cannot be finished: {error.strerror}.",
+            hint="Free some space or check the disk, and start again.",
+        ) from error
+
+
+async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
+    served, actions = registrations(service.state, folders)
+    cache = settings.cache_path.expanduser().absolute()
+    first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
+    if not await service.begin(first):
+        tasks.start_soon(service.begin_once_there_is_room, first)
+    data = settings.data_path.expanduser().absolute()
+    for vault_id, path in served.items():
+        folder = Vault(
+            path,
+            cache_dir=cache,
+            deny=settings.deny,
+            rules_file=rules_file(data, vault_id),
+            cache_bytes_max=settings.cache_bytes,
+        )
+        vault = ServedVault(vault_id, path, folder, service.record_findings)
+        service.serve(vault)
+        folder.start()
+        tasks.start_soon(vault.settle, lambda: service.state, service.note)
+        tasks.start_soon(service.look_at_known_notes, vault)
+        if settings.watch:
+            tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
+        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
+    tasks.start_soon(service.examine_texts)
+    await service.expire_tabs()
+    tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
+
+
+@contextmanager
+def _announced(service: Service, settings: Settings, listening: socket.socket) -> Iterator[None]:
+    """Leaves a record for clients that look for a daemon; without one they must be told the socket."""
+    record = Record(
+        pid=os.getpid(),
+        socket=str(Path(os.fsdecode(listening.getsockname())).absolute()),
+        workspace=service.workspace,
+        version=__version__,
+        data_dir=str(settings.data_path.expanduser().absolute()),
+        vaults=tuple(str(vault.path) for vault in service.served.values()),
+    )
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(announced(record))
+        except OSError as error:
+            logger.warning("clients cannot find this daemon by itself: %s: %s", error.strerror, error.filename)
+        yield
+
+
+def _close(service: Service) -> None:
+    for vault in service.served.values():
+        vault.vault.close()
+    service.close_threads()
+    service.scribe.close()
+    service.sweeper.close()
+    service.recorder.close()
+
+
+async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *args: object) -> None:
+    while True:
+        await anyio.sleep(interval_s)
+        await function(*args)
+
+
+async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
+    async for number in signals:
+        service.stop(signal.Signals(number).name)
+
+
+async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
+    """Stops a daemon that was started on demand once nobody has been connected for `minutes`."""
+
+    def left_s() -> float:
+        idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
+        return minutes * 60 - idle_s
+
+    while True:
+        await anyio.sleep(max(left_s(), 0))
+        await anyio.sleep(STEP_S)  # it may have been stopped itself: those who came meanwhile are let in first
+        if left_s() <= 0:
+            service.stop("idle")
+            return
+
+
+def _has_uvloop() -> bool:
+    try:
+        import uvloop  # noqa: F401
+    except ImportError:
+        return False
+    return sys.platform != "win32"

@@ -1,0 +1,151 @@
+"""Settings: flags, then `WORKSPACED_*`, then `config.toml` in the user's config directory, then defaults."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from workspaced_tools.limits import CACHE_BYTES_MAX
+
+from ..errors import SettingsInvalid
+from ..ipc.socket_path import WORKSPACE_NAME, default_socket
+from ..limits import RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
+
+
+class Settings(BaseSettings):
+    """What a daemon is started with."""
+
+    model_config = SettingsConfigDict(env_prefix="WORKSPACED_", extra="forbid", frozen=True)
+
+    workspace: Annotated[str, Field(pattern=WORKSPACE_NAME.pattern)] = "default"
+    """Names the daemon: its socket and its data directory."""
+    vaults: Annotated[tuple[Path, ...], NoDecode] = ()
+    """Folders of Markdown; in the environment separated like PATH."""
+    deny: Annotated[tuple[str, ...], NoDecode] = ()
+    """Globs in gitignore's syntax of notes that no agent is shown; in the environment one a line."""
+    data_dir: Path | None = None
+    cache_dir: Path | None = None
+    """Where indexes lie; what is there may be deleted at any time."""
+    socket: Path | None = None
+    record: Literal["served", "none"] = "served"
+    """Whether what agents are shown is kept, so that their calls can be replayed."""
+    record_bytes: Annotated[int, Field(ge=0)] = RECORD_BYTES
+    """How much of that is kept: beyond it the longest unused goes."""
+    record_days: Annotated[float, Field(ge=0, le=RECORD_DAYS_MAX)] = RECORD_DAYS
+    """How long it is kept."""
+    templates: Path | None = None
+    """The folder of own templates of bodies, `NAME.json.jinja`; None: `templates` beside config.toml."""
+    cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
+    reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
+    """How often the vault is compared with what is known of it, whatever the watcher said."""
+    watch: bool = True
+    """Whether to watch the vault; without it changes are still seen when a note is read."""
+    idle_exit_minutes: Annotated[float, Field(gt=0)] | None = None
+    """Ends the daemon after this long without a client."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @field_validator("vaults", mode="before")
+    @classmethod
+    def _split_paths(cls, value: Any) -> Any:
+        return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
+
+    @field_validator("deny", mode="before")
+    @classmethod
+    def _split_lines(cls, value: Any) -> Any:
+        return tuple(line for line in value.split("\n") if line.strip()) if isinstance(value, str) else value
+
+    @field_validator("deny")
+    @classmethod
+    def _are_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value:
+            from workspaced_tools.vault.files.glob_rules import RuleInvalid, compile_rules
+
+            try:
+                compile_rules(value)
+            except RuleInvalid as error:
+                wrong = value[error.details["line"] - 1]
+                raise PydanticCustomError(
+                    "glob", "{why} ({glob})", {"why": error.message, "glob": repr(wrong[:200])}
+                ) from None
+        return value
+
+    @property
+    def data_path(self) -> Path:
+        """Where the log lies."""
+        return self.data_dir or platformdirs.user_data_path("workspaced") / self.workspace
+
+    @property
+    def cache_path(self) -> Path:
+        """Where indexes lie: beside the log, where a place for that was named."""
+        if self.cache_dir is not None:
+            return self.cache_dir
+        if self.data_dir is not None:
+            return self.data_dir / "cache"
+        return platformdirs.user_cache_path("workspaced") / self.workspace
+
+    @property
+    def templates_path(self) -> Path:
+        """Where own templates of provider bodies lie, whether or not there are any."""
+        return (self.templates or config_file().parent / "templates").expanduser().absolute()
+
+    @property
+    def socket_path(self) -> Path:
+        """Where the daemon listens."""
+        return self.socket or default_socket(self.workspace)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file()))
+
+
+def config_file() -> Path:
+    """The settings file, whether or not it exists."""
+    given = os.environ.get("WORKSPACED_CONFIG")
+    return Path(given) if given else platformdirs.user_config_path("workspaced") / "config.toml"
+
+
+def load_settings(**flags: Any) -> Settings:
+    """The settings in force. Flags that are None were not given.
+
+    Raises:
+        SettingsInvalid: an unknown or impossible setting, by name and place.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    _check_environment()
+    try:
+        return Settings(**given)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsInvalid(f"{config_file()} is no TOML: {error}.", hint="Mend or remove the file.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsInvalid(
+            f"Setting {name!r}: {first['msg']}.",
+            hint=f"Settings: {', '.join(Settings.model_fields)}; from flags, WORKSPACED_*, {config_file()}.",
+        ) from None
+
+
+def _check_environment() -> None:
+    """Refuses a variable that looks like a setting and is none; pydantic takes no notice of those."""
+    known = {"WORKSPACED_CONFIG", *(f"WORKSPACED_{name.upper()}" for name in Settings.model_fields)}
+    for name in sorted(os.environ):
+        if name.upper().startswith("WORKSPACED_") and name.upper() not in known:
+            raise SettingsInvalid(f"There is no setting {name}.", hint=f"Known: {', '.join(sorted(known))}.")

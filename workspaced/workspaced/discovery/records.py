@@ -1,0 +1,242 @@
+"""Which daemons run, for clients that were not told: one small file for each, in a private folder of the user's.
+
+The folder lies below HOME and nothing else moves it. Agents' runtimes start their servers with little more of
+the environment than that (the official SDKs pass on HOME, LOGNAME, PATH, SHELL, TERM and USER): the place of the
+default socket, which rests on XDG_RUNTIME_DIR and TMPDIR, is another one there than in the user's shell.
+
+A record is a hint: whether a daemon runs is seen by connecting to its socket. One whose socket is dead is removed
+by whoever notices. A file that is not plainly ours (a symlink, another owner, open to others, garbage) is left
+alone and not believed.
+
+Only a small part of the standard library is imported: the bridge begins with this module, and pathlib alone would
+cost it a tenth of its memory.
+"""
+
+import errno
+import json
+import os
+import socket
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple
+
+from ..limits import PROBE_S, RECORD_BYTES_MAX
+
+RECORD_VERSION: Final = 1
+_SUFFIX: Final = ".json"
+
+
+class Record(NamedTuple):
+    """What is known of a running daemon. All paths are absolute."""
+
+    pid: int
+    socket: str
+    workspace: str
+    version: str
+    data_dir: str
+    vaults: tuple[str, ...]
+    """Real paths of the folders it serves."""
+
+
+# -- for clients --
+
+
+def find(folder: "str | os.PathLike[str]") -> Record | None:
+    """The running daemon that serves this folder, or else the nearest one above it."""
+    return serving(running(), [folder])
+
+
+def serving(found: Iterable[Record], folders: "Sequence[str | os.PathLike[str]]") -> Record | None:
+    """The daemon that serves every one of these folders or a folder above it; of several the one nearest to the
+    first folder."""
+    wanted = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
+    if not wanted:
+        return None
+    fits = [each for each in found if all(_nearest(each, path) for path in wanted)]
+    return max(fits, key=lambda each: _nearest(each, wanted[0]), default=None)
+
+
+def running() -> list[Record]:
+    """Every daemon of this user on this machine that can be reached now, by workspace and socket."""
+    found = []
+    for path, seen, record in _read_all():
+        listening = is_listening(record.socket)
+        if listening:
+            found.append(record)
+        elif listening is not None:
+            _sweep(path, seen)
+    return sorted(found, key=lambda each: (each.workspace, each.socket))
+
+
+def is_listening(path: str) -> bool | None:
+    """Whether somebody takes connections there, however slowly; None where that cannot be told."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(PROBE_S)
+        try:
+            probe.connect(path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except TimeoutError:
+            return True  # its queue is full
+        except OSError:
+            return None
+    return True
+
+
+def state_directory() -> str:
+    """Where records lie, and what starting a daemon on demand needs. Not made by this."""
+    below = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
+    return os.path.join(os.path.expanduser("~"), below, "workspaced", "daemons")
+
+
+def make_state_directory() -> str:
+    """Makes it where it is missing.
+
+    Raises:
+        OSError: it cannot be made, or is not closed to others, or is somebody else's.
+    """
+    path = state_directory()
+    _make_folder(path)
+    if not _is_private(path):
+        raise PermissionError(errno.EPERM, "Expected a directory of ours, closed to others (chmod 700)", path)
+    return path
+
+
+def _make_folder(path: str) -> None:
+    """As `make_folder` of workspaced_events.log.private_files, which the bridge does not import."""
+    if not path or os.path.isdir(path):
+        return
+    _make_folder(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    else:
+        os.chmod(path, 0o700)  # a strict umask has taken rights from its owner, too
+
+
+# -- for the daemon --
+
+
+@contextmanager
+def announced(record: Record) -> Iterator[None]:
+    """Keeps a daemon's record while it runs; on the way out removes it, unless another has put its own there.
+
+    Raises:
+        OSError: it cannot be written; where that is so clients must be told the socket.
+    """
+    path = os.path.join(make_state_directory(), _file_name(record))
+    _write(path, json.dumps(to_wire(record), indent=1).encode() + b"\n")
+    written = os.lstat(path)
+    try:
+        yield
+    finally:
+        _sweep(path, written)
+
+
+def to_wire(record: Record) -> dict[str, Any]:
+    """The record as its file and `workspaced status --all --json` have it."""
+    return {
+        "workspaced": RECORD_VERSION,
+        "host": os.uname().nodename,
+        "pid": record.pid,
+        "socket": record.socket,
+        "workspace": record.workspace,
+        "version": record.version,
+        "dataDir": record.data_dir,
+        "vaults": list(record.vaults),
+    }
+
+
+def _file_name(record: Record) -> str:
+    """One name per host and socket, so that a daemon replaces the record of the one before it. Homes are shared
+    between hosts, sockets are not."""
+    import hashlib
+
+    place = f"{os.uname().nodename}\0{record.socket}"
+    return f"{record.workspace}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}{_SUFFIX}"
+
+
+def _write(path: str, content: bytes) -> None:
+    draft = f"{path}.{os.getpid()}"
+    with suppress(FileNotFoundError):
+        os.unlink(draft)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+    os.rename(draft, path)
+
+
+# -- reading what may be anything --
+
+
+def _read_all() -> Iterator[tuple[str, os.stat_result, Record]]:
+    directory = state_directory()
+    if not _is_private(directory):
+        return
+    host = os.uname().nodename
+    for name in sorted(os.listdir(directory)):
+        path = os.path.join(directory, name)
+        if name.endswith(_SUFFIX) and (read := _read(path)) is not None:
+            seen, wire = read
+            if wire.get("host") == host and (record := _from_wire(wire)) is not None:
+                yield path, seen, record
+
+
+def _read(path: str) -> tuple[os.stat_result, dict[str, Any]] | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        seen = os.fstat(descriptor)
+        ours = stat.S_ISREG(seen.st_mode) and seen.st_uid == os.getuid() and not seen.st_mode & 0o077
+        if not ours or seen.st_size > RECORD_BYTES_MAX:
+            return None
+        wire = json.loads(os.read(descriptor, RECORD_BYTES_MAX))
+    except (OSError, ValueError, RecursionError):
+        return None
+    finally:
+        os.close(descriptor)
+    return (seen, wire) if isinstance(wire, dict) else None
+
+
+def _from_wire(wire: dict[str, Any]) -> Record | None:
+    pid, vaults = wire.get("pid"), wire.get("vaults")
+    texts = [wire.get(name) for name in ("socket", "workspace", "version", "dataDir")]
+    paths = [texts[0], *(vaults if isinstance(vaults, list) else [None])]
+    if (
+        wire.get("workspaced") != RECORD_VERSION
+        or type(pid) is not int
+        or not all(isinstance(text, str) for text in texts)
+        or not all(isinstance(path, str) and path.startswith("/") and "\0" not in path for path in paths)
+    ):
+        return None
+    place, workspace, version, data_dir = map(str, texts)
+    return Record(pid, place, workspace, version, data_dir, vaults=tuple(map(str, paths[1:])))
+
+
+def _sweep(path: str, seen: os.stat_result) -> None:
+    """Removes the record that was read, and not one that took its place since."""
+    with suppress(OSError):
+        if os.path.samestat(os.lstat(path), seen):
+            os.unlink(path)
+
+
+def _is_private(directory: str) -> bool:
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _nearest(record: Record, folder: str) -> int:
+    """How long the path is of the served folder that `folder` is or lies in; 0 where there is none."""
+    within = (vault for vault in record.vaults if folder == vault or folder.startswith(vault.rstrip("/") + "/"))
+    return max((len(vault) for vault in within), default=0)

@@ -1,0 +1,222 @@
+"""Resources that a client watches: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
+
+A client is told that a resource changed when reading it would give something else than before, and of nothing
+more. So each commit that may have changed an answer has the tool asked again, through the same gate as a call, and
+what it says is compared by hash: a note that is kept from agents is never told of, not even by a notification.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+
+from ..errors import RequestError
+from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
+from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
+from ..service.calls import ToolAnswer
+from ..service.service import NOTES_MOVED, Service
+from ..service.subscriptions import Outlet
+from .errors import ResourceRefused
+from .resources import Resource, Uri, resource
+from .tools import moment
+
+if TYPE_CHECKING:
+    from ..server.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
+_CHANGE_NOTHING: Final = frozenset({"tool_called", "daemon_started", "daemon_stopped", "log_recovered"})
+"""Events that change no resource. Reading one is such an event: it must not wake who reads."""
+
+
+class Filter(msgspec.Struct, frozen=True, rename="camel"):
+    """What to tell of. The lists never change while the daemon runs, so of those there is nothing to tell."""
+
+    resource_subscriptions: tuple[str, ...] = ()
+
+
+class Listen(msgspec.Struct, frozen=True):
+    notifications: Filter
+
+
+class ResourceWatch:
+    """Some resources as one client sees them. Belongs to the loop's thread."""
+
+    def __init__(
+        self,
+        service: Service,
+        outlet: Outlet,
+        caller: str,
+        uris: Iterable[str],
+        farewell: bytes | None = None,
+        **meta: Any,
+    ) -> None:
+        """
+        Args:
+            farewell: the line to send when the daemon ends the watch.
+            meta: goes into `_meta` of every notification.
+
+        Raises:
+            ResourceRefused: UNKNOWN_RESOURCE.
+        """
+        self.farewell = farewell
+        self._service = service
+        self._outlet = outlet
+        self._caller = caller
+        self._resources: dict[str, Resource] = {uri: resource(uri) for uri in uris}
+        self._digests: dict[str, bytes] = {}
+        self._meta = meta
+        self._following = service.seq + 1
+        self._notes_moved = False
+        self._busy = True
+        self._closed = False
+        service.signals.on(NOTES_MOVED, self._moved)
+
+    async def begin(self) -> None:
+        """Takes note of what the resources are now; what changes from then on will be told."""
+        for uri in self._resources:
+            self._digests[uri] = await self._digest(uri)
+        self._busy = False
+
+    def close(self) -> None:
+        """Sends nothing more."""
+        if not self._closed:
+            self._closed = True
+            self._service.signals.remove_listener(NOTES_MOVED, self._moved)
+
+    def tail_moved(self) -> None:
+        """Something may have changed; called on the loop, at every commit and when the client reads again."""
+        if self._busy or self._closed or not self._outlet.writable or not self._concerned():
+            return
+        self._busy = True
+        self._outlet.call_later(COALESCE_S, self._look)
+
+    def _moved(self) -> None:
+        """Files of notes are others, whether the log tells of them or not."""
+        self._notes_moved = True
+        self.tail_moved()
+
+    def _concerned(self) -> bool:
+        """Whether something happened since the last look that may have changed a resource."""
+        if self._notes_moved:
+            return True
+        events = self._service.events_from(self._following)
+        if events is not None and all(event.type in _CHANGE_NOTHING for event in events):
+            self._following += len(events)
+            return False
+        return True
+
+    def _look(self) -> None:
+        if not self._closed:
+            self._outlet.start_soon(self._compare)
+
+    async def _compare(self) -> None:
+        self._following = self._service.seq + 1
+        self._notes_moved = False
+        try:
+            for uri in self._resources:
+                digest = await self._digest(uri)
+                if self._closed:
+                    return
+                if digest != self._digests[uri]:
+                    self._digests[uri] = digest
+                    self._tell(uri)
+        except Exception:
+            # Compared again at the next event; a call would tell the client what is wrong.
+            logger.exception("watched resources could not be compared")
+        finally:
+            self._busy = False
+        self.tail_moved()
+
+    async def _digest(self, uri: str) -> bytes:
+        tool, arguments = self._resources[uri]
+        return _digest(await self._service.peek(tool, arguments, self._caller))
+
+    def _tell(self, uri: str) -> None:
+        params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
+        self._outlet.send(notification("notifications/resources/updated", params))
+
+
+def _digest(answer: ToolAnswer) -> bytes:
+    """Names what the answer says, whenever it was given. In JSON no text can hold the key unescaped."""
+    said = answer.payload.replace(b'"asOfSeq":%d' % answer.as_of_seq, b"", 1)
+    return hashlib.sha256(said).digest()
+
+
+async def listen(connection: "Connection", request_id: RequestId | None, params: Listen) -> Any:
+    """Says what will be told of, then tells, until the client cancels the request or either side ends.
+
+    Of URIs that are none of ours nothing is told, and the acknowledgement leaves them out.
+    """
+    assert request_id is not None  # without one it is a notification, and of those there is none of this name
+    wanted = dict.fromkeys(params.notifications.resource_subscriptions)
+    if len(wanted) > SUBSCRIPTIONS_PER_CONNECTION_MAX:
+        raise InvalidArgument(f"At most {SUBSCRIPTIONS_PER_CONNECTION_MAX} resources are watched by one request.")
+    if request_id in connection.subscriptions:
+        raise RequestError("INVALID_REQUEST", "A request of this id is still open.", hint="Give another id.")
+    honoured = [uri for uri in wanted if _is_ours(uri)]
+    meta = {SUBSCRIPTION: request_id}
+    farewell = response(request_id, {"resultType": "complete", "_meta": meta})
+    watch = ResourceWatch(connection.service, connection, connection.client, honoured, farewell, **meta)
+
+    def acknowledge() -> None:
+        told = {"resourceSubscriptions": honoured} if honoured else {}
+        params = {"notifications": told, "_meta": {**meta, **moment(connection.service)}}
+        connection.send(notification("notifications/subscriptions/acknowledged", params))
+
+    await _open(connection, request_id, watch, acknowledge)
+    return NO_ANSWER
+
+
+async def subscribe(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
+    """Tells of changes of one resource from now on; asking again changes nothing.
+
+    Raises:
+        ResourceRefused: UNKNOWN_RESOURCE.
+    """
+    if params.uri not in connection.subscriptions:
+        watch = ResourceWatch(connection.service, connection, connection.client, [params.uri])
+        await _open(connection, params.uri, watch)
+    return {}
+
+
+def unsubscribe(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
+    found = connection.subscriptions.get(params.uri)
+    if isinstance(found, ResourceWatch):
+        found.close()
+        del connection.subscriptions[params.uri]
+    return {}
+
+
+async def _open(
+    connection: "Connection", key: RequestId, watch: ResourceWatch, ready: Callable[[], None] = lambda: None
+) -> None:
+    """Adds a watch to its connection, once it knows what it watches."""
+    if len(connection.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
+        watch.close()
+        raise InvalidArgument(
+            f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
+            hint="End one, or watch several resources by one request.",
+        )
+    connection.subscriptions[key] = watch
+    try:
+        await watch.begin()
+    except BaseException:
+        watch.close()
+        connection.subscriptions.pop(key, None)
+        raise
+    ready()
+    connection.call_later(0, watch.tail_moved)
+
+
+def _is_ours(uri: str) -> bool:
+    try:
+        resource(uri)
+    except ResourceRefused:
+        return False
+    return True

@@ -1,0 +1,385 @@
+"""Prompts made for conversations: read what they need, assemble, record.
+
+What is recorded is decided at the moment of appending: if the conversation moved since it was looked at, its
+prompt is made again. A prompt tells of no note that was known to be withheld when it was made; what is withheld by
+now leaves the context library, too, which the log tells as a rebase.
+
+Asked again for what the last prompt was made of, it is that prompt: nothing is recorded.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from workspaced_events.errors import Conflict, InvalidArgument
+from workspaced_events.ids import ConversationId, MessageId, NoteId, uuid7
+from workspaced_events.journal.actions import Action
+from workspaced_events.limits import ACTION_BYTES
+from workspaced_events.projections.conversations import Conversation, Message, Prompt
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.audit.rebuild import inputs_of
+from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
+from workspaced_tools.prompts.requests.templates import CacheOffer, Shaped
+from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.environment import environment
+from workspaced_tools.sharing.gate import unsettled
+
+from ..errors import UnknownMessage
+from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
+from ..service.calls import FoundPrivate
+from . import params as said
+from .commands import action, checked_message, known, started, vault_of
+from .request_body import Wanted, body_of, wanted_shape
+from .visibility import Hidden, look
+
+if TYPE_CHECKING:
+    from ..service.service import Service
+
+
+_SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
+"""Of a prompt's text: it comes three times at most, a character as six bytes at most. A body may hold anything."""
+_FRAME_BYTES: Final = 4_096
+"""Of an answer: what stands around the prompt."""
+
+
+class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """An envelope as it is answered. With a body it has no messages: the body has them."""
+
+    seq: int
+    """Of its `prompt_assembled`."""
+    clock: str
+    body: dict[str, Any] | None = None
+    """What the provider is to be sent."""
+    changes: tuple[str, ...] | None = None
+    """What the body says otherwise than the messages, or leaves out; a sentence each."""
+    tool_names: dict[str, str] | None = None
+    """Of each tool that the body has under another name, by that name: the one it was defined with."""
+    cached_content: CacheOffer | None = None
+    """Where the provider may keep the first two layers."""
+
+
+class Moved(Conflict):
+    """The conversation is not the one that the prompt was made of."""
+
+
+class _Made(NamedTuple):
+    """What came of looking at a conversation once."""
+
+    conversation: Conversation
+    """That was looked at."""
+    actions: list[Action]
+    """To be recorded."""
+    envelope: Envelope | None = None
+    shaped: Shaped | None = None
+    look_again: bool = False
+    """Whether that only prepared what was asked for."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What the actions keep in memory until they are written."""
+        return sum(ACTION_BYTES + sum(map(len, each.blobs)) for each in self.actions)
+
+    def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
+        """The actions, if they still hold (a recorder.Plan)."""
+        if state.conversations.by_id.get(self.conversation.id) is not self.conversation:
+            raise Moved(
+                f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
+                hint="Ask again once its messages are there.",
+            )
+        return self.actions
+
+
+class Contexts:
+    """One for each daemon."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    async def start(self, params: said.Start, caller: str) -> ConversationId:
+        """Begins a conversation, or gives it other settings.
+
+        Raises:
+            WorkspacedError: of the parameters; SharingOff where the environment may not be told.
+        """
+        service = self._service
+        conversation = ConversationId(params.conversation or uuid7())
+        before = service.state.conversations.by_id.get(conversation)
+        told = ""
+        if params.environment:
+            vault = vault_of(service.state, before)
+            told = await service.look(lambda view, _withheld: environment(view), caller, vault)
+        await service.record(started(params, conversation, told), caller, size_bytes=said.bytes_of(params))
+        return conversation
+
+    async def assemble(self, params: said.Assemble, caller: str) -> Prompted:
+        """The prompt up to a message, recorded.
+
+        Raises:
+            WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict where the
+                conversation moved all the time; UnknownShape, TemplateFailed, BodyInvalid.
+        """
+        shape = None
+        if params.shape is not None or params.cached_content is not None:
+            shape = await self._service.in_thread(wanted_shape, params, self._service.templates)
+
+        def make(conversation: Conversation, view: View, hidden: Hidden) -> _Made:
+            return self._prompt(conversation, params, shape, view, hidden)
+
+        made, seq = await self._recorded(params.conversation, make, caller)
+        assert made.envelope is not None
+        if seq is None:
+            last = made.conversation.last_prompt(params.pipeline)
+            assert last is not None, "it is that one"
+            seq = last.seq
+        return _answer(made.envelope, made.shaped, params, seq, self._service.clock())
+
+    async def rebase(self, params: said.Named, caller: str) -> int:
+        """Gives the library what its notes are now, and says how many entries are others.
+
+        Raises:
+            WorkspacedError: as `assemble`.
+        """
+        made, _seq = await self._recorded(params.conversation, self._refreshed, caller)
+        data = made.actions[-1].data if made.actions else None
+        if not isinstance(data, c.LibraryRebased):
+            return 0
+        return len(set(made.conversation.library) - set(data.library))
+
+    async def _recorded(self, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
+        """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
+
+        service = self._service
+
+        def made_of(view: View, hidden: Hidden) -> _Made:
+            conversation = known(view.state, name)
+            hidden.learn(conversation.library)
+            if (library := hidden.cleared(conversation.library)) != conversation.library:
+                data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
+                return _Made(conversation, [action(data, conversation)], look_again=True)
+            made = make(conversation, view, hidden)
+            if hidden.cleared(library) != library:
+                raise FoundPrivate
+            return made
+
+        moved: Moved | None = None
+        for _ in range(ASSEMBLE_ATTEMPTS_MAX):
+            made = await look(service, known(service.state, name), made_of, caller)
+            if not made.actions:
+                return made, None
+            try:
+                receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
+            except Moved as error:
+                moved = error
+                continue
+            if not made.look_again:
+                return made, receipts[-1].seq
+        raise moved or unsettled()
+
+    # -- on a worker thread --
+
+    def _prompt(
+        self, conversation: Conversation, params: said.Assemble, wanted: Wanted | None, view: View, hidden: Hidden
+    ) -> _Made:
+        message = last_message(conversation, params.message, params.pipeline)
+        aside = Aside(self._service.texts)
+        turn, made = assembled(
+            conversation, message, view, hidden, aside, pipeline=params.pipeline, rebase=params.rebase
+        )
+        envelope, settings = made.envelope, conversation.settings
+        body = None
+        if wanted is not None:
+            body = body_of(envelope, settings, wanted, aside, self._service.blobs.get)
+        shaped, shape = body if body is not None else (None, None)
+        if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
+            _check_size(_answer(envelope, shaped, params, 0, ""))
+        last = conversation.last_prompt(params.pipeline)
+        inputs = aside.keep(msgspec.json.encode(turn))
+        if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
+            return _Made(conversation, [], envelope, shaped)
+        kept = self._kept(last, conversation)
+        actions = _sources(conversation, turn, made, aside, kept)
+        manifest = aside.keep(msgspec.json.encode(envelope.manifest))
+        prompt = c.PromptAssembled(
+            conversation=conversation.id,
+            message=turn.message,
+            as_of_seq=conversation.seq,
+            inputs_sha256=inputs,
+            manifest_sha256=manifest,
+            layer_hashes=envelope.hashes,
+            combined_hash=envelope.combined_hash,
+            prefix_tokens=made.prefix_tokens,
+            estimate=envelope.estimate,
+            seed_estimate=made.seed_estimate,
+            limit=envelope.manifest.limit,
+            elided=made.elided,
+            promoted=made.promoted,
+            elided_until=made.elided_until,
+            pipeline=params.pipeline,
+            shape=shape,
+        )
+        read = [name for name in _read_for(turn, shape) if name not in kept.texts]
+        blocks = map(aside.text, made.blocks)
+        actions.append(action(prompt, conversation, _some(aside, [*read, *blocks, inputs, manifest])))
+        return _Made(conversation, actions, envelope, shaped)
+
+    def _refreshed(self, conversation: Conversation, view: View, hidden: Hidden) -> _Made:
+        """What would become of the library if a message had attached all its notes."""
+        notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
+        asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
+        asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
+        aside = Aside(self._service.texts)
+        turn, made = assembled(asked, asking.id, view, hidden, aside, rebase=True)
+        if made.rebased is None:
+            return _Made(conversation, [])
+        kept = self._kept(conversation.last_prompt(), conversation)
+        return _Made(conversation, _sources(conversation, turn, made, aside, kept))
+
+    def _kept(self, last: Prompt | None, conversation: Conversation) -> "_Kept":
+        """What is durable of the library and of what was read for the last prompt: not to be written again."""
+        revisions = {(entry.id, entry.revision) for entry in conversation.library}
+        texts: set[str] = set()
+        with suppress(NotRecorded):  # it told of a note that was forgotten
+            if last is not None:
+                turn = inputs_of(last.inputs_sha256, self._service.texts)
+                revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
+                texts |= set(_read_for(turn, last.shape))
+        return _Kept(revisions, texts)
+
+
+def _answer(envelope: Envelope, shaped: Shaped | None, params: said.Assemble, seq: int, clock: str) -> Prompted:
+    if not params.layers:
+        bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
+        envelope = replace(envelope, layers=bare)
+    answer = Prompted(**asdict(envelope), seq=seq, clock=clock)
+    if shaped is None:
+        return answer
+    return replace(
+        answer,
+        messages=(),
+        body=shaped.body,
+        changes=shaped.changes,
+        tool_names=shaped.tool_names,
+        cached_content=shaped.cached_content,
+    )
+
+
+def _check_size(answer: Prompted) -> None:
+    """Raises InvalidArgument of a prompt that cannot be sent: it would be recorded, and nobody would have it."""
+    size = len(msgspec.json.encode(answer))
+    if size > ANSWER_BYTES_MAX - _FRAME_BYTES:
+        raise InvalidArgument(
+            f"The prompt would be an answer of {size} bytes; at most {ANSWER_BYTES_MAX} are sent.",
+            hint="Ask with layers: false, attach less, or set a summary.",
+        )
+
+
+class _Kept(NamedTuple):
+    revisions: set[tuple[str, str]]
+    texts: set[str]
+
+
+def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
+    """The texts that a prompt was made from beside the artifacts' own."""
+    for provided in turn.provided:
+        yield provided.text_sha256 or ""
+    for artifact in turn.artifacts:
+        yield from (artifact.before, artifact.after)
+    if shape is not None:
+        yield shape.template_sha256
+
+
+_Make = Callable[[Conversation, View, Hidden], _Made]
+
+
+def assembled(
+    conversation: Conversation,
+    message: MessageId,
+    view: View,
+    hidden: Hidden,
+    aside: Aside,
+    *,
+    pipeline: c.Pipeline = "chat",
+    rebase: bool = False,
+) -> tuple[Turn, Assembled]:
+    """What was read for a prompt through `view`, and the prompt; nothing is recorded.
+
+    Raises:
+        FoundPrivate: what was read is withheld by now.
+        WorkspacedError: of the assembler.
+    """
+    calibration = view.state.conversations.calibration(conversation.settings)
+    turn = acquire(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
+    made = assemble(conversation, turn, aside)
+    if hidden.any(_notes_of(turn)):
+        raise FoundPrivate
+    return turn, made
+
+
+def _sources(conversation: Conversation, turn: Turn, made: Assembled, aside: Aside, kept: _Kept) -> list[Action]:
+    """What tells the log of versions that were read, and of another library."""
+    actions, known_revisions = [], set(kept.revisions)
+    for artifact in turn.artifacts:
+        version = artifact.id, artifact.revision
+        if artifact.revision and version not in known_revisions:
+            known_revisions.add(version)
+            read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
+            actions.append(action(read, conversation, _some(aside, [artifact.revision])))
+    if (rebased := made.rebased) is not None:
+        data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
+        actions.append(action(data, conversation, _some(aside, map(aside.text, made.blocks))))
+    return actions
+
+
+def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pipeline = "chat") -> MessageId:
+    """The message that the prompt goes up to: a user's, unless the pipeline sums up what was said.
+
+    Raises:
+        UnknownMessage: there is none.
+        InvalidArgument: nothing is to be answered there.
+    """
+    if wanted is None and not conversation.messages:
+        raise UnknownMessage(
+            f"The conversation {conversation.id!r} has no message yet.",
+            hint="Add one with workspaced/context/message.",
+        )
+    name = checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
+    if (role := conversation.messages[name].role) != "user" and PARTS[pipeline].turn:
+        raise InvalidArgument(
+            f"Expected a user's message to make the prompt for; {name!r} is of the role {role!r}.",
+            hint="Add what the user says, or the results of the tools; or name an earlier message. What is sent "
+            "again under its id is not added again.",
+        )
+    return name
+
+
+def _notes_of(turn: Turn) -> Iterator[NoteId]:
+    """The notes whose names or texts the turn holds."""
+    for artifact in turn.artifacts:
+        if artifact.note is not None and artifact.failed is None:
+            yield artifact.note
+    for provided in turn.provided:
+        yield from provided.notes
+
+
+def _is_again(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | None) -> bool:
+    return (last.message, last.inputs_sha256, last.hashes, last.combined_hash, last.shape) == (
+        envelope.message_id,
+        inputs,
+        envelope.hashes,
+        envelope.combined_hash,
+        shape,
+    )
+
+
+def _some(aside: Aside, names: Iterable[str | None]) -> list[bytes]:
+    """The texts of these names that are not kept yet, each once."""
+    return [aside.blobs[name] for name in dict.fromkeys(names) if name is not None and name in aside.blobs]

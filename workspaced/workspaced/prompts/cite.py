@@ -1,0 +1,40 @@
+"""What an answer cites: `workspaced/context/cite`. Nothing of it is recorded."""
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.audit.rebuild import inputs_of
+from workspaced_tools.prompts.citations.renumber import Cited, cited
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.model.pipelines import PARTS
+
+from . import params as said
+from .commands import checked_message, known, prompt_for
+from .visibility import Hidden, look
+
+if TYPE_CHECKING:
+    from ..service.service import Service
+
+
+async def cite(service: "Service", params: said.Cite, caller: str) -> Cited:
+    """The answer with its sources, out of those that its prompt numbered. Notes that are withheld by now are no
+    sources: what cites one cites nothing known.
+
+    Raises:
+        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff; NotRecorded where the prompt's inputs are
+            not kept.
+    """
+
+    def make(view: View, hidden: Hidden) -> Cited:
+        conversation = known(view.state, params.conversation)
+        answered = tuple(each for each in conversation.prompts if PARTS[each.pipeline].turn)  # not a compression's
+        prompt = prompt_for(replace(conversation, prompts=answered), params.message)
+        checked_message(conversation, prompt.message)
+        turn = inputs_of(prompt.inputs_sha256, service.texts)
+        sources = sources_of(conversation, turn, service.texts)
+        shown = hidden.shown(each.source for each in sources)
+        return cited(params.text, [each for each in sources if each.source in shown])
+
+    return await look(service, known(service.state, params.conversation), make, caller)

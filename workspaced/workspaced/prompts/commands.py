@@ -1,0 +1,359 @@
+"""What runtimes say of a conversation, as actions. Pure: from the parameters and the state to what is appended.
+
+Texts go aside as blobs; an action names them by their sha256. What is said again is recorded once: a client that
+lost an answer asks again with the same ids.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import Conflict, InvalidArgument
+from workspaced_events.ids import ConversationId, MessageId, VaultId, note_id
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Plan
+from workspaced_events.limits import ID_CHARS_MAX
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.requests.tool_definitions import sendable
+from workspaced_tools.prompts.requests.usage_report import family_of
+
+from ..errors import UnknownConversation, UnknownMessage
+from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
+from . import params as said
+from .message_commands import recorded
+from .reported_usage import check_usage, tokens_of
+
+
+def known(state: WorkspaceState, conversation: str) -> Conversation:
+    """The conversation of that id.
+
+    Raises:
+        UnknownConversation: there is none, or it has ended.
+    """
+    found = state.conversations.by_id.get(ConversationId(conversation))
+    if found is None:
+        raise UnknownConversation(
+            f"There is no conversation {conversation[:ID_CHARS_MAX]!r}.",
+            hint="Begin it with workspaced/context/start.",
+        )
+    if found.ended:
+        raise UnknownConversation(
+            f"The conversation {conversation[:ID_CHARS_MAX]!r} has ended.",
+            hint="Go on with it by workspaced/context/start.",
+        )
+    return found
+
+
+def vault_of(state: WorkspaceState, conversation: Conversation | None) -> VaultId | None:
+    """The conversation's vault; of one that began without, or has not begun, the current one."""
+    begun = conversation.vault if conversation is not None else None
+    return begun if begun is not None else state.current
+
+
+def checked_message(conversation: Conversation, message: str) -> MessageId:
+    """The id, where the conversation has such a message.
+
+    Raises:
+        UnknownMessage: it has none.
+    """
+    if message not in conversation.messages:
+        raise _no_message(conversation, message)
+    return MessageId(message)
+
+
+def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
+    return UnknownMessage(
+        f"The conversation {conversation.id!r} has no message {message[:ID_CHARS_MAX]!r}.",
+        hint="Add it with workspaced/context/message; one that was removed is gone.",
+    )
+
+
+# -- the conversation itself --
+
+
+def started(params: said.Start, conversation: ConversationId, environment: str) -> Plan:
+    """What begins `conversation`, or gives it other settings. `environment` is the text of that section.
+
+    Raises:
+        InvalidArgument: no room is left beside the output.
+    """
+    if params.output_reserve >= params.context_window:
+        raise InvalidArgument(
+            f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
+            hint="Both are tokens; the prompt gets the difference.",
+        )
+    aside = Aside()
+    texts: dict[Any, str] = {
+        "system": params.system,
+        "memory": params.memory,
+        "project": params.project,
+        "environment": environment,
+        "skills": skills_text(params.skills),
+    }
+    sections = tuple(c.Section(name, aside.text(text)) for name, text in texts.items() if text)
+    tools = aside.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
+    apart = family_of(params.provider) == "anthropic"  # its count of the input leaves cached tokens out
+    data = c.ConversationStarted(
+        conversation=conversation,
+        provider=params.provider,
+        model=params.model,
+        context_window=params.context_window,
+        output_reserve=params.output_reserve,
+        sections=sections,
+        tools_sha256=tools,
+        cached_in_input=not apart if params.cached_in_input is None else params.cached_in_input,
+        composer_sha256=aside.text(params.composer) if params.composer else None,
+        adapter_sha256=aside.text(params.adapter) if params.adapter else None,
+        history_turns=params.history_turns,
+    )
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = state.conversations.by_id.get(conversation)
+        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
+            return []
+        return [action(data, before, aside.blobs.values())]
+
+    return plan
+
+
+_SETTINGS: Final = (
+    "provider",
+    "model",
+    "context_window",
+    "output_reserve",
+    "sections",
+    "tools_sha256",
+    "cached_in_input",
+    "composer_sha256",
+    "adapter_sha256",
+    "history_turns",
+)
+
+
+def skills_text(skills: Iterable[said.Skill]) -> str:
+    """The catalogue of skills: one line each, in the order given."""
+    lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
+    return "\n".join(["## Skills", "", *lines]) if lines else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def ended(params: said.Named) -> Plan:
+    """What ends a conversation. Ended again, nothing."""
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = state.conversations.by_id.get(ConversationId(params.conversation))
+        if before is not None and before.ended:
+            return []
+        conversation = known(state, params.conversation)
+        return [action(c.ConversationEnded(conversation=conversation.id), conversation)]
+
+    return plan
+
+
+# -- messages --
+
+
+def spoken(params: said.Messages) -> tuple[list[MessageId], Plan]:
+    """The ids of the messages, and what removes and adds or replaces them.
+
+    Raises:
+        InvalidArgument: a message that nobody can have said.
+    """
+    if not params.messages and params.remove is None:
+        raise InvalidArgument("Expected a message, or one to remove; got neither.")
+    conversation = ConversationId(params.conversation)
+    messages = [recorded(conversation, message, index) for index, message in enumerate(params.messages)]
+    replaced = [message.replaces is not None for message in params.messages]
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = known(state, conversation)
+        there: dict[MessageId, Message | c.MessageData] = dict(before.messages)
+        actions = []
+        if params.remove is not None:
+            removed = checked_message(before, params.remove.message)
+            after = list(there)[list(there).index(removed) :]
+            for gone in after if params.remove.following else [removed]:
+                del there[gone]
+            data = c.MessageRemoved(conversation=conversation, message=removed, following=params.remove.following)
+            actions.append(action(data, before))
+        for (message, blobs), replaces in zip(messages, replaced, strict=True):
+            if _is_new(there, before, message, replaces=replaces):
+                actions.append(action(message, before, blobs))
+                there[message.message] = message
+        if len(there) > MESSAGES_PER_CONVERSATION_MAX:
+            raise InvalidArgument(
+                f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages.",
+                hint="Remove some, or begin another conversation with a summary of this one.",
+            )
+        return actions
+
+    return [message.message for message, _blobs in messages], plan
+
+
+def _is_new(
+    there: dict[MessageId, Message | c.MessageData],
+    conversation: Conversation,
+    message: c.MessageData,
+    *,
+    replaces: bool,
+) -> bool:
+    found = there.get(message.message)
+    if found is None:
+        if replaces:
+            raise _no_message(conversation, message.message)
+        return True
+    if same(found, message, CONTENT):
+        return False
+    if not replaces:
+        raise Conflict(
+            f"The conversation has another message {message.message!r}.",
+            hint="Give the new message an id of its own, or name the other one in `replaces`.",
+        )
+    return True
+
+
+CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
+"""What a message says, in the conversation as in the event."""
+
+
+def same(one: object, other: object, fields: Iterable[str]) -> bool:
+    """Whether both say the same in these fields."""
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
+
+
+def summarised(params: said.Summarise) -> Plan:
+    """What sets the summary that stands for the messages up to one."""
+    aside = Aside()
+    name = aside.text(params.text)
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        up_to = checked_message(conversation, params.up_to)
+        before = conversation.summary
+        if before is not None and (before.text_sha256, before.up_to) == (name, up_to):
+            return []
+        data = c.SummarySet(conversation=conversation.id, text_sha256=name, up_to=up_to)
+        return [action(data, conversation, aside.blobs.values())]
+
+    return plan
+
+
+# -- pins and usage --
+
+
+def pinned(params: said.Pin) -> Plan:
+    """What pins a provider, or replaces the one of its id.
+
+    Raises:
+        ActionError: a parameter that its kind needs, or does not take; a path that is none.
+    """
+    needed = {"text": "text", "note": "path", "folder": "folder"}.get(params.kind)
+    takes = {needed, "path"} if params.kind == "linked-files" else {needed}
+    for name in ("text", "path", "folder"):
+        given = getattr(params, name) is not None
+        if given and name not in takes:
+            raise InvalidArgument(f"A pin of kind {params.kind!r} takes no `{name}`.")
+        if not given and name == needed:
+            raise InvalidArgument(f"A pin of kind {params.kind!r} needs `{name}`.")
+    aside = Aside()
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        before = conversation.pins.get(params.id)
+        if before is None and len(conversation.pins) >= PINS_PER_CONVERSATION_MAX:
+            raise InvalidArgument(
+                f"A conversation holds at most {PINS_PER_CONVERSATION_MAX} pins.", hint="Unpin one first."
+            )
+        if before is not None and same(before, data, ("kind", "path", "folder", "text_sha256")):
+            return []
+        return [action(data, conversation, aside.blobs.values())]
+
+    data = c.ContextPinned(
+        conversation=ConversationId(params.conversation),
+        id=params.id,
+        kind=params.kind,
+        path=note_id(params.path) if params.path is not None else None,
+        folder=folder_id(params.folder) if params.folder is not None else None,
+        text_sha256=aside.text(params.text) if params.text is not None else None,
+    )
+    return plan
+
+
+def folder_id(folder: str) -> str:
+    """The folder from the vault's root, without slashes at its ends; empty: the root itself.
+
+    Raises:
+        ActionError: as `note_id`.
+    """
+    inner = folder.removesuffix("/")
+    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+
+
+def unpinned(params: said.Unpin) -> Plan:
+    """What unpins a provider; of one that is not pinned, nothing."""
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        if params.id not in conversation.pins:
+            return []
+        return [action(c.ContextUnpinned(conversation=conversation.id, id=params.id), conversation)]
+
+    return plan
+
+
+def counted(params: said.Usage) -> Plan:
+    """What records the tokens that a provider counted of a prompt.
+
+    Raises:
+        InvalidArgument: not either the tokens or the provider's report.
+    """
+    check_usage(params)
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        conversation = known(state, params.conversation)
+        settings = conversation.settings
+        prompt = prompt_for(conversation, params.message)
+        input_tokens, cached_tokens, output_tokens = tokens_of(params, settings, prompt)
+        data = c.UsageReported(
+            conversation=conversation.id,
+            message=prompt.message,
+            provider=params.provider or settings.provider,
+            model=params.model or settings.model,
+            input_tokens=input_tokens,
+            cached_tokens=cached_tokens,
+            output_tokens=output_tokens,
+        )
+        if (prompt.input_tokens, prompt.cached_tokens) == (read_tokens(settings, data), data.cached_tokens):
+            return []
+        return [action(data, conversation)]
+
+    return plan
+
+
+def prompt_for(conversation: Conversation, message: str | None) -> Prompt:
+    """The last prompt that was made for a message, or at all.
+
+    Raises:
+        UnknownMessage: none was.
+    """
+    for prompt in reversed(conversation.prompts):
+        if message is None or prompt.message == message:
+            return prompt
+    of = f"for the message {message[:ID_CHARS_MAX]!r}" if message is not None else "yet"
+    raise UnknownMessage(
+        f"No prompt was made {of} in the conversation {conversation.id!r}.",
+        hint="Make one with workspaced/context/assemble.",
+    )
+
+
+def action(data: c.Data, conversation: Conversation | None, blobs: Iterable[bytes] = ()) -> Action:
+    """An action about a conversation, in its vault; `blobs` are texts that `data` names."""
+    vault = conversation.vault if conversation is not None else None
+    return Action(data, vault=vault, blobs=tuple(blobs))

@@ -1,0 +1,220 @@
+"""The parameters of `workspaced/context/*`: what runtimes say of conversations, as it comes over the wire."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
+from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, ProviderKind, Role
+
+from ..limits import (
+    ATTACHMENTS_PER_MESSAGE_MAX,
+    CONTEXT_NAME_CHARS_MAX,
+    CONTEXT_TOKENS_MAX,
+    DOCUMENTS_PER_SEARCH_MAX,
+    MESSAGES_PER_CONVERSATION_MAX,
+    MESSAGES_PER_REQUEST_MAX,
+    SIGNATURE_CHARS_MAX,
+    SKILLS_MAX,
+    THINKING_PER_MESSAGE_MAX,
+    TOOL_CALLS_PER_MESSAGE_MAX,
+)
+
+Id = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=CONTEXT_NAME_CHARS_MAX)]
+Path = Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
+Tokens = Annotated[int, Meta(ge=0, le=CONTEXT_TOKENS_MAX)]
+
+
+class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Parameters of a method, or a part of them; an unknown one is an error."""
+
+
+def bytes_of(params: Params) -> int:
+    """About how much of what was said is in memory until it is written."""
+    return len(msgspec.json.encode(params))
+
+
+class Skill(Params, frozen=True):
+    name: Name
+    description: str = ""
+
+
+class Start(Params, frozen=True):
+    provider: Name
+    model: Name
+    context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)]
+    output_reserve: Tokens
+    conversation: Id | None = None
+    """None: the daemon makes one."""
+    system: str = ""
+    memory: str = ""
+    project: str = ""
+    environment: bool = True
+    """Whether the first layer says which vault this is."""
+    skills: Annotated[list[Skill], Meta(max_length=SKILLS_MAX)] = []
+    tools: list[dict[str, Any]] | None = None
+    """The definitions that the runtime sends besides: they take room."""
+    cached_in_input: bool | None = None
+    """Whether the provider counts cached tokens among the input's; None: as it is known to."""
+    composer: str = ""
+    """What stands once behind the words of each turn: how answers are to be written."""
+    adapter: str = ""
+    """What stands behind that: what this model has to be told."""
+    history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
+    """So many of the last turns at least stay word for word; None: all that there is room for."""
+
+
+class Document(Params, frozen=True):
+    """What a search found."""
+
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
+    source: Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
+    """The path of a note, or a URL."""
+    text: str
+
+
+class Search(Params, frozen=True):
+    """A search and what it found: the prompt says of it what it is, which sources it has, and how to cite them."""
+
+    query: str
+    documents: Annotated[list[Document], Meta(max_length=DOCUMENTS_PER_SEARCH_MAX)]
+
+
+class Attached(Params, frozen=True):
+    kind: AttachmentKind
+    id: Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)] = ""
+    text: str | None = None
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
+    search: Search | None = None
+    """Of a `tool_result`, instead of `text`."""
+    before: str | None = None
+    """Of `selected_text`: what stands before it, and after it; without a text of its own it is a cursor."""
+    after: str | None = None
+
+
+class ToolCall(Params, frozen=True):
+    id: Id
+    name: Name
+    arguments: dict[str, Any] | str = {}
+    """A string is the JSON text as the model wrote it."""
+
+
+class ToolResult(Params, frozen=True):
+    id: Id
+    name: Name
+    text: str | None = None
+    is_error: bool = False
+    search: Search | None = None
+    """Instead of `text`."""
+
+
+class Thinking(Params, frozen=True):
+    text: str
+    signature: Annotated[str, Meta(max_length=SIGNATURE_CHARS_MAX)] | None = None
+
+
+class Message(Params, frozen=True):
+    role: Role
+    id: Id | None = None
+    text: str | None = None
+    attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = []
+    tool_calls: Annotated[list[ToolCall], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
+    tool_results: Annotated[list[ToolResult], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
+    thinking: Annotated[list[Thinking], Meta(max_length=THINKING_PER_MESSAGE_MAX)] = []
+    replaces: Id | None = None
+    """The message that this one is instead of, keeping its id and place."""
+
+
+class Removal(Params, frozen=True):
+    message: Id
+    following: bool = False
+
+
+class Messages(Params, frozen=True):
+    conversation: Id
+    messages: Annotated[list[Message], Meta(max_length=MESSAGES_PER_REQUEST_MAX)] = []
+    remove: Removal | None = None
+    """Goes first."""
+
+
+class Pin(Params, frozen=True):
+    conversation: Id
+    id: Id
+    kind: ProviderKind
+    path: Path | None = None
+    folder: Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)] | None = None
+    text: str | None = None
+
+
+class Unpin(Params, frozen=True):
+    conversation: Id
+    id: Id
+
+
+class Usage(Params, frozen=True):
+    conversation: Id
+    input_tokens: Tokens | None = None
+    message: Id | None = None
+    """None: of the last prompt."""
+    report: dict[str, Any] | None = None
+    """What the provider counted, as it says it, instead of the tokens: read by the adapter for `shape`."""
+    shape: Name | None = None
+    """openai, anthropic or gemini; None: as the prompt was shaped, or as the provider is called."""
+    provider: Name | None = None
+    model: Name | None = None
+    cached_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+
+
+class Summarise(Params, frozen=True):
+    conversation: Id
+    text: str
+    up_to: Id
+
+
+class Assemble(Params, frozen=True):
+    conversation: Id
+    message: Id | None = None
+    """The last one of the prompt; None: of the conversation."""
+    rebase: bool = False
+    """Whether the library is to hold what its notes are now."""
+    layers: bool = True
+    """Whether the layers' texts come along, which the messages hold as well."""
+    pipeline: Pipeline = "chat"
+    shape: Name | None = None
+    """The provider's body is to come along, instead of the messages: openai, anthropic, gemini, or a template."""
+    cached_content: Name | None = None
+    """The resource that Gemini keeps the first two layers as: they are not sent again."""
+
+
+class Cite(Params, frozen=True):
+    conversation: Id
+    text: str
+    """What the model answered."""
+    message: Id | None = None
+    """The last one of the prompt that it answered; None: of the conversation's last prompt."""
+
+
+class Plan(Params, frozen=True):
+    conversation: Id
+    message: Id | None = None
+    answer: str | None = None
+    """What the model answered to the plan's prompt: to be checked."""
+
+
+class Import(Params, frozen=True):
+    text: str
+    """Of a chat file."""
+    conversation: Id | None = None
+    """None: the one that the file names where that is not taken, else a new one."""
+    provider: Name | None = None
+    """These four: where the file does not say it, or other than it says."""
+    model: Name | None = None
+    context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
+    output_reserve: Tokens | None = None
+
+
+class Named(Params, frozen=True):
+    conversation: Id

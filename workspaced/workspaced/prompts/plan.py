@@ -1,0 +1,127 @@
+"""Which tools a message needs: `workspaced/context/plan`. No model is called here, and nothing is recorded."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.notes.frontmatter import split_front_matter
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.assembly.layers import joined
+from workspaced_tools.prompts.model.note_names import NOTE_KINDS
+from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
+from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
+from workspaced_tools.prompts.requests.tool_definitions import Definition, definitions_of
+from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.sources.search_block import read_search
+from workspaced_tools.tools.registry import TOOLS
+
+from ..service.calls import FoundPrivate
+from . import params as said
+from .assemble import assembled, last_message
+from .commands import known
+from .visibility import Hidden, look
+
+if TYPE_CHECKING:
+    from ..service.service import Service
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a model is to be asked."""
+
+    schema: dict[str, Any]
+    """JSON Schema of its answer."""
+    prompt: str
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What the model answered."""
+
+    calls: tuple[Call, ...]
+    problems: tuple[Problem, ...]
+    """Of what is no call; none: all are."""
+
+
+async def plan(service: "Service", params: said.Plan, caller: str) -> Plan | Checked:
+    """What to ask a model for, or what came of its answer.
+
+    The tools are those that the conversation was begun with, as far as any provider may know them; without any
+    given, ours.
+
+    Raises:
+        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded.
+    """
+    conversation = known(service.state, params.conversation)
+    answer = params.answer
+    if answer is not None:
+        return await look(
+            service, conversation, lambda _view, _hidden: _checked(answer, conversation, service.texts), caller
+        )
+
+    def make(view: View, hidden: Hidden) -> Plan:
+        asked, aside = known(view.state, params.conversation), Aside(service.texts)
+        hidden.learn(asked.library)
+        asked = replace(asked, library=hidden.cleared(asked.library))
+        turn, made = assembled(asked, last_message(asked, params.message), view, hidden, aside)
+        held = list(_held(asked, turn, aside))
+        shown = hidden.shown(each.path for each in held)
+        if hidden.cleared(asked.library) != asked.library:
+            raise FoundPrivate
+        tools = _tools(asked, aside)
+        seen = [each for each in held if each.path in shown]
+        return Plan(plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools))
+
+    return await look(service, conversation, make, caller)
+
+
+def _checked(answer: str, conversation: Conversation, texts: Texts) -> Checked:
+    found = planned(answer, _tools(conversation, texts))
+    return Checked(found.calls, found.problems)
+
+
+def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
+    settings = conversation.settings
+    if settings.tools_sha256 is None:
+        return tuple(Definition(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values())
+    return definitions_of(texts(settings.tools_sha256), None, family_of(settings.provider)).tools
+
+
+def _query(envelope: Envelope) -> str:
+    """The user's words of the turn, without the instructions behind them."""
+    return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
+
+
+def _held(conversation: Conversation, turn: Turn, texts: Texts) -> Iterator[Held]:
+    """What the turn's own layer holds: what was attached, what pins give, what tools have found so far."""
+    for artifact in turn.artifacts:
+        if artifact.failed is None:
+            yield from _of_artifact(artifact, texts)
+    for provided in turn.provided:
+        if provided.text_sha256 is not None and (text := texts(provided.text_sha256)):
+            yield Held(provided.id, provided.kind, text)
+    ids = list(conversation.messages)
+    begin = turn_of(conversation, turn.message)
+    for name in ids[ids.index(begin) : ids.index(turn.message) + 1]:
+        for result in conversation.messages[name].tool_results:
+            yield from _found(result.name, result.id, result.form, texts(result.text_sha256))
+
+
+def _of_artifact(artifact: Artifact, texts: Texts) -> Iterator[Held]:
+    if artifact.media_type is not None:  # bytes, not text
+        yield Held(artifact.title, artifact.id)
+        return
+    text = texts(artifact.revision)
+    if artifact.kind in NOTE_KINDS:
+        text = text[split_front_matter(text).body_offset :]
+    yield from _found(artifact.title, artifact.id, artifact.form, text)
+
+
+def _found(title: str, path: str, form: c.Form, text: str) -> Iterator[Held]:
+    if form == "search":
+        yield from (Held(each.title, each.source, each.text) for each in read_search(text).documents)
+    else:
+        yield Held(title, path, text)

@@ -1,0 +1,294 @@
+"""Conversations as chat files: written out, and begun from one.
+
+What goes out is what the client that asks may see: what names a withheld note is left out and counted. What comes
+in is recorded whole or not at all (chat_import.py). The first layer's settings are the runtime's and in no file.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.errors import BatchTooLarge
+from workspaced_events.ids import ConversationId, VaultId
+from workspaced_events.projections.conversations import Conversation, Message
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema.catalogue import Attachment
+from workspaced_tools.chats.markdown_file import read_chat, write_chat
+from workspaced_tools.chats.model import (
+    Chat,
+    ChatWarning,
+    SavedAttachment,
+    SavedCall,
+    SavedMessage,
+    SavedResult,
+    SavedSummary,
+    SavedThinking,
+)
+from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
+from workspaced_tools.errors import ArgumentInvalid, NotRecorded
+from workspaced_tools.ports.prompts import View
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.prompts.sources.search_block import Search
+
+from . import params as said
+from .commands import known
+from .import_plan import imported, too_large
+from .visibility import Hidden, look
+
+if TYPE_CHECKING:
+    from ..service.service import Service
+
+IMAGE_CHARS_MAX: Final = 256 * 1024
+"""Of a longer data URI a file has the name only."""
+FILE_NAME_BYTES_MAX: Final = 120
+NOT_KEPT: Final = "[Text not kept]"
+"""Stands for a text that was forgotten."""
+
+WARNINGS_MAX: Final = 200
+"""Of an import; how many more there are is said. A chat may have a hundred thousand."""
+
+MORE_WARNINGS: Final = "MORE_WARNINGS"
+TEXT_NOT_KEPT: Final = "TEXT_NOT_KEPT"
+IMAGE_TOO_LARGE: Final = "IMAGE_TOO_LARGE"
+
+_TITLE_CHARS_MAX: Final = 80
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:[ .]|\Z)", re.IGNORECASE)
+"""Names that some systems give to devices."""
+
+
+class _Exported(msgspec.Struct, frozen=True):
+    text: str
+    file_name: str
+    withheld: int
+    warnings: tuple[ChatWarning, ...]
+
+
+async def export(service: "Service", params: said.Named, caller: str) -> dict[str, Any]:
+    """A conversation, ended or not, as a chat file: `{text, fileName, withheld, warnings, clock}`.
+
+    Raises:
+        WorkspacedError: UnknownConversation, SharingOff.
+    """
+
+    def make(view: View, hidden: Hidden) -> _Exported:
+        conversation = _conversation(view.state, params.conversation)
+        return _Exporting(conversation, service.texts, view, hidden).exported()
+
+    made = await look(service, _conversation(service.state, params.conversation), make, caller)
+    return {
+        "text": made.text,
+        "fileName": made.file_name,
+        "withheld": made.withheld,
+        "warnings": made.warnings,
+        "clock": service.clock(),
+    }
+
+
+async def import_(service: "Service", params: said.Import, caller: str) -> dict[str, Any]:
+    """A conversation begun from a chat file: `{conversation, messages, warnings, clock}`.
+
+    Raises:
+        WorkspacedError: ArgumentInvalid of a text that is no chat; InvalidArgument of settings that neither the
+            file nor the parameters have, or of a message; Conflict where the conversation that the parameters name
+            is another one; BatchTooLarge; SharingOff.
+    """
+    read = await service.in_thread(read_chat, params.text)
+    vault: VaultId | None = service.state.current
+    if names_of_vault(read):
+        read = await service.look(lambda view, _withheld: looked_up(read, view), caller, vault)
+    importing = await service.in_thread(imported, read, params, vault)
+    try:
+        await service.record(importing.plan, caller, size_bytes=said.bytes_of(params))
+    except BatchTooLarge as error:
+        raise too_large(len(importing.messages)) from error
+    return {
+        "conversation": importing.conversation,
+        "messages": importing.messages,
+        "warnings": _first(importing.warnings),
+        "clock": service.clock(),
+    }
+
+
+def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:
+    more = len(warnings) - WARNINGS_MAX
+    if more <= 0:
+        return warnings
+    return (*warnings[:WARNINGS_MAX], ChatWarning(1, MORE_WARNINGS, f"{more} more warnings are left out."))
+
+
+def _conversation(state: WorkspaceState, name: str) -> Conversation:
+    """Also one that has ended.
+
+    Raises:
+        UnknownConversation: there is none.
+    """
+    return state.conversations.by_id.get(ConversationId(name)) or known(state, name)
+
+
+class _Exporting:
+    """One conversation on its way into a file."""
+
+    def __init__(self, conversation: Conversation, texts: Texts, view: View, hidden: Hidden) -> None:
+        self._conversation = conversation
+        self._texts = texts
+        self._view = view
+        self._hidden = hidden
+        self._withheld = 0
+        self._warned: list[tuple[int, str, str]] = []
+        """Index of the message, code, what it is about."""
+        self._index = 0
+
+    def exported(self) -> _Exported:
+        conversation, settings = self._conversation, self._conversation.settings
+        saved = []
+        for self._index, message in enumerate(conversation.messages.values()):
+            saved.append(self._saved(message))
+        summary = conversation.summary
+        self._hidden.look(note for message in saved for names in _notes_named(message) for note in names.every)
+        messages = tuple(map(self._shared, saved))
+        chat = Chat(
+            conversation=conversation.id,
+            title=_title(messages),
+            vault=conversation.vault,
+            provider=settings.provider,
+            model=settings.model,
+            context_window=settings.context_window,
+            output_reserve=settings.output_reserve,
+            started=messages[0].at if messages else None,
+            summary=SavedSummary(self._text(summary.text_sha256), summary.up_to) if summary is not None else None,
+            messages=messages,
+        )
+        text = write_chat(chat)
+        return _Exported(text, file_name(chat), self._withheld, self._warnings(text))
+
+    def _warnings(self, text: str) -> tuple[ChatWarning, ...]:
+        if not self._warned:
+            return ()
+        lines = read_chat(text).lines
+        return tuple(ChatWarning(lines[index], code, what) for index, code, what in self._warned)
+
+    # -- what there is --
+
+    def _saved(self, message: Message) -> SavedMessage:
+        thinking = ((self._kept(each.text_sha256), each.signature) for each in message.thinking)
+        return SavedMessage(
+            message.role,
+            message.id,
+            message.at,
+            self._text(message.text_sha256) if message.text_sha256 is not None else None,
+            tuple(map(self._attachment, message.attachments)),
+            tuple(
+                SavedCall(each.id, each.name, self._kept(each.arguments_sha256) or "{}")
+                for each in message.tool_calls
+            ),
+            tuple(
+                SavedResult(each.id, each.name, self._text(each.text_sha256), each.is_error, each.form)
+                for each in message.tool_results
+            ),
+            tuple(SavedThinking(text, signature) for text, signature in thinking if text is not None),
+            self._layers(message),
+        )
+
+    def _attachment(self, attached: Attachment) -> SavedAttachment:
+        text, before, after = (
+            self._kept(name) if name is not None else None
+            for name in (attached.text_sha256, attached.before_sha256, attached.after_sha256)
+        )
+        if attached.kind == "image" and text is not None and len(text) > IMAGE_CHARS_MAX:
+            what = f"An image of this message has {len(text)} characters; the file names it only."
+            self._warned.append((self._index, IMAGE_TOO_LARGE, what))
+            text = None
+        return SavedAttachment(attached.kind, attached.id, attached.title, text, attached.form, before, after)
+
+    def _text(self, name: str) -> str:
+        text = self._kept(name)
+        return NOT_KEPT if text is None else text
+
+    def _kept(self, name: str) -> str | None:
+        try:
+            return self._texts(name)
+        except NotRecorded:
+            what = "A text of this message is not kept: it may have been forgotten with its note."
+            self._warned.append((self._index, TEXT_NOT_KEPT, what))
+            return None
+
+    def _layers(self, message: Message) -> dict[str, str]:
+        """The hashes of the last prompt for it, as far as they may be told."""
+        if all(each.message != message.id for each in self._conversation.prompts):
+            return {}
+        try:
+            shown = self._view.prompts.manifest(self._conversation.id, message.id)
+        except (ArgumentInvalid, NotRecorded):
+            return {}
+        return {layer.id: layer.hash for layer in shown.manifest.layers if layer.hash}
+
+    # -- what of it may be shown --
+
+    def _shared(self, message: SavedMessage) -> SavedMessage:
+        """The message without what tells of notes that are withheld."""
+        attachments = tuple(
+            each for each in message.attachments if not self._hidden.hides(notes_of(each.kind, each.id))
+        )
+        self._withheld += len(message.attachments) - len(attachments)
+        return replace(
+            message,
+            attachments=tuple(replace(each, text=self._found(each)) for each in attachments),
+            tool_results=tuple(replace(each, text=self._found(each) or "") for each in message.tool_results),
+        )
+
+    def _found(self, part: SavedAttachment | SavedResult) -> str | None:
+        """The text; that of a search without documents that are withheld."""
+        if (search := _search(part)) is None:
+            return part.text
+        documents = tuple(each for each in search.documents if not self._hidden.hides(notes_at(each.source)))
+        if len(documents) == len(search.documents):
+            return part.text
+        self._withheld += len(search.documents) - len(documents)
+        return msgspec.json.encode(replace(search, documents=documents)).decode()
+
+
+def _notes_named(message: SavedMessage) -> Iterator[NoteNames]:
+    """The notes that a message's attachments are, and those that searches found."""
+    for attached in message.attachments:
+        yield notes_of(attached.kind, attached.id)
+    parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
+    for part in parts:
+        if (search := _search(part)) is not None:
+            for document in search.documents:
+                yield notes_at(document.source)
+
+
+def _search(part: SavedAttachment | SavedResult) -> Search | None:
+    """The search, where the text is one that was kept."""
+    if part.form != "search" or part.text is None:
+        return None
+    try:
+        return msgspec.json.decode(part.text, type=Search)
+    except msgspec.MsgspecError:  # NOT_KEPT
+        return None
+
+
+def _title(messages: Sequence[SavedMessage]) -> str | None:
+    """The beginning of what the user said first."""
+    for message in messages:
+        if message.role == "user" and (words := (message.text or "").split()):
+            return " ".join(words[:_TITLE_CHARS_MAX])[:_TITLE_CHARS_MAX].rstrip()
+    return None
+
+
+def file_name(chat: Chat) -> str:
+    """A name for the chat's file: one that every system takes, of at most FILE_NAME_BYTES_MAX bytes."""
+    day = (chat.started or "")[:10]
+    words = unicodedata.normalize("NFC", chat.title or chat.conversation or "")
+    plain = "".join(char if char.isprintable() and char not in '\\/:*?"<>|#^[]' else " " for char in words)
+    name = " ".join(plain.split()).strip(". ") or "chat"
+    if _RESERVED.match(name):
+        name = f"chat {name}"
+    end = f" {day}.md" if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ".md"
+    room = FILE_NAME_BYTES_MAX - len(end)
+    return name.encode()[:room].decode(errors="ignore").rstrip(". ") + end

@@ -1,0 +1,352 @@
+"""One client's connection: lines in, dispatched in their order, answers out as they come.
+
+Written against asyncio's Protocol, because a task and a stream per line cost more than most methods do. What can
+block (tools, reading the log) runs as a task of the daemon's task group; the rest is answered where it stands.
+
+The first request decides what the connection speaks (`mcp/eras`): our own methods, or MCP of one of its two eras.
+
+Back-pressure instead of queues: with IN_FLIGHT_MAX requests open, or UNREAD_BYTES_MAX of answers not read by the
+client, nothing more is read from it.
+"""
+
+import asyncio
+import inspect
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import msgspec
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+
+from ..api.routes import DEFERRED, Method
+from ..errors import RequestError
+from ..ipc.framing import LineSplitter
+from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_response, parse_request, response
+from ..ipc.param_hints import choices
+from ..ipc.peer import peer_uid
+from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from ..mcp.resource_subscriptions import ResourceWatch
+from .awake_timer import AwakeTimer
+from .protocol import Era, decide
+
+if TYPE_CHECKING:
+    from ..service.service import Service
+    from ..service.subscriptions import Subscription
+    from .listener import Server
+
+logger = logging.getLogger(__name__)
+
+
+class Connection(asyncio.Protocol):
+    """Belongs to the loop's thread."""
+
+    def __init__(self, server: "Server") -> None:
+        self.service: Service = server.service
+        self.client = "unknown"
+        """Who asks: the name given by the request that is being handled, or before it."""
+        self.line_bytes = 0
+        """How long the line is that is being handled, or was before."""
+        self.subscriptions: dict[RequestId, Subscription | ResourceWatch] = {}
+        self._server = server
+        self._loop = server.loop
+        self._transport: asyncio.Transport | None = None
+        self._splitter = LineSplitter()
+        self._waiting: deque[bytes] = deque()
+        self._in_flight = 0
+        self._era: Era | None = None
+        self._running: dict[RequestId, anyio.CancelScope] = {}
+        """What can still be cancelled."""
+        self._at_end = False
+        self._writable = True
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._partial_timer: AwakeTimer | None = None
+        self._unread_timer: AwakeTimer | None = None
+
+    # -- asyncio.Protocol --
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        peer: socket.socket = transport.get_extra_info("socket")
+        if not self._server.admits(peer_uid(peer)):
+            transport.abort()
+            return
+        transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
+        self._transport = transport
+        self._server.opened(self)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._transport is None:
+            return
+        _break_cycle(self._transport)
+        self._transport = None
+        self._waiting.clear()
+        for timer in (self._partial_timer, self._unread_timer):
+            if timer is not None:
+                timer.cancel()
+        for subscription in self.subscriptions.values():
+            subscription.close()
+        self.subscriptions.clear()
+        self._server.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            lines = self._splitter.feed(data)
+        except RequestError as error:
+            self._refuse_and_close(error)
+            return
+        self._watch_partial(completed=bool(lines))
+        self._waiting.extend(line for line in lines if line.strip())
+        self._take()
+
+    def eof_received(self) -> bool:
+        # Answers on their way are still written: a client may send, shut down its side and read.
+        self._at_end = True
+        self._close_at_end()
+        return True
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._unread_timer = AwakeTimer(self._loop, UNREAD_S, self._abort_unread)
+        self._throttle()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+        self._take()
+        self.tail_moved()
+
+    # -- requests --
+
+    def _take(self) -> None:
+        while self._waiting and self._in_flight < IN_FLIGHT_MAX and self._writable and self._transport is not None:
+            self._handle(self._waiting.popleft())
+        self._throttle()
+
+    def _throttle(self) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        if self._waiting or not self._writable:
+            self._transport.pause_reading()
+            self._watch_partial(completed=True)  # nobody can complete a line that we do not read
+        else:
+            self._transport.resume_reading()
+            self._watch_partial(completed=False)
+
+    def _handle(self, line: bytes) -> None:
+        request_id: RequestId | None = None
+        request: Request | None = None
+        era = self._era
+        self.line_bytes = len(line)
+        try:
+            request = parse_request(line)
+            request_id = None if request.id is msgspec.UNSET else request.id
+            if era is None or not era.settled:
+                era = decide(request, era)
+            method = era.begin(self, request)
+            if method is None:
+                return
+            params = _decode_params(method, request)
+            self._era = era
+            result = method.handler(self, request_id, params)
+        except WorkspacedError as error:
+            if request is None:
+                if era is not None and era.is_mcp and is_response(line):
+                    return
+                request_id = error.details.get("request_id")
+            self._in_flight += 1
+            self.fail(request_id, error, heard=request is None)
+            return
+        except Exception:
+            logger.exception("a method failed")
+            self._in_flight += 1
+            self.fail(request_id, _internal())
+            return
+        self._in_flight += 1
+        if result is DEFERRED:
+            return
+        if not inspect.iscoroutine(result):
+            self.answer(request_id, era.dressed(method, result))
+        elif era.is_mcp and request_id is not None:
+            scope = self._running[request_id] = anyio.CancelScope()
+            self._server.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
+        else:
+            self._server.start_soon(self._finish, request_id, result, era, method)
+
+    async def _finish(self, request_id: RequestId | None, result: Any, era: Era, method: Method) -> None:
+        try:
+            value = era.dressed(method, await result)
+        except WorkspacedError as error:
+            self.fail(request_id, error)
+        except Exception:
+            logger.exception("a method failed")
+            self.fail(request_id, _internal())
+        else:
+            self.answer(request_id, value)
+
+    async def _finish_unless_cancelled(
+        self, scope: anyio.CancelScope, request_id: RequestId, result: Any, era: Era, method: Method
+    ) -> None:
+        with scope:
+            await self._finish(request_id, result, era, method)
+        if self._running.get(request_id) is scope:
+            del self._running[request_id]
+        if scope.cancelled_caught:
+            self._ended()
+
+    def cancel(self, request_id: RequestId) -> None:
+        """Ends a request of MCP that is still open without an answer, as its client asked."""
+        watch = self.subscriptions.get(request_id)
+        if isinstance(watch, ResourceWatch) and watch.farewell is not None:
+            watch.close()
+            del self.subscriptions[request_id]
+        if (scope := self._running.get(request_id)) is not None:
+            scope.cancel()
+
+    # -- answers --
+
+    def answer(self, request_id: RequestId | None, result: Any) -> None:
+        """Ends a request with its result; a notification gets none, nor does a request that stays open."""
+        if request_id is not None and result is not NO_ANSWER:
+            try:
+                line = response(request_id, result)
+            except Exception:  # what cannot be written is our fault, and no reason to drop the client
+                logger.exception("an answer cannot be written")
+                line = error_response(request_id, _internal())
+            if len(line) > ANSWER_BYTES_MAX:
+                line = error_response(
+                    request_id,
+                    InvalidArgument(
+                        f"The answer would be {len(line)} bytes; at most {ANSWER_BYTES_MAX} are sent.",
+                        hint="Ask for less at a time.",
+                    ),
+                )
+            self.send(line)
+        self._ended()
+
+    def fail(self, request_id: RequestId | None, error: WorkspacedError, *, heard: bool = False) -> None:
+        """Ends a request with an error. Without an id only what is no request at all is answered (`heard`)."""
+        if request_id is not None:
+            self.send(error_response(request_id, error))
+        elif heard:
+            self.send(error_response(self._nobody, error))
+        else:
+            logger.debug("a notification failed: %s", error)
+        self._ended()
+
+    @property
+    def _nobody(self) -> msgspec.UnsetType | None:
+        """The id of an answer to what had none."""
+        return msgspec.UNSET if self._era is not None and self._era.is_mcp else None
+
+    def _ended(self) -> None:
+        self._in_flight -= 1
+        if self._waiting:
+            self._loop.call_soon(self._take)
+        self._close_at_end()
+
+    def send(self, line: bytes) -> None:
+        """Writes a line; all of one turn of the loop go out in one system call, unless they are many."""
+        if self._transport is None:
+            return
+        self._out.append(line)
+        self._out_bytes += len(line)
+        if self._out_bytes > FLUSH_BYTES:
+            self.flush()  # so that `writable` is true to the client even within one turn
+        elif len(self._out) == 1:
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Writes what was sent so far in this turn of the loop."""
+        if not self._out:
+            return
+        out, self._out, self._out_bytes = self._out, [], 0
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join(out))
+            self._close_at_end()
+
+    # -- subscriptions (the Outlet of subscriptions.py) --
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client keeps up with reading."""
+        return self._writable and self._transport is not None
+
+    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs a coroutine function in the daemon's task group."""
+        self._server.start_soon(function, *args)
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Calls a function on the loop after a while."""
+        self._loop.call_later(delay_s, function)
+
+    def tail_moved(self) -> None:
+        """Lets every subscription of this connection send what is new; while its client does not read, none."""
+        if not self._writable:
+            return
+        for subscription in list(self.subscriptions.values()):
+            subscription.tail_moved()
+
+    # -- ends --
+
+    def close(self) -> None:
+        """Closes after what was written has gone out."""
+        for each in self.subscriptions.values():
+            if isinstance(each, ResourceWatch) and each.farewell is not None:
+                self.send(each.farewell)
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _close_at_end(self) -> None:
+        """Closes once a client that sends nothing more has got all its answers."""
+        done = not (self._in_flight or self._waiting or self._out)
+        if self._at_end and done and self._transport is not None:
+            self._transport.close()
+
+    def _refuse_and_close(self, error: RequestError) -> None:
+        self.send(error_response(self._nobody, error))
+        self.close()
+
+    def _watch_partial(self, *, completed: bool) -> None:
+        if self._partial_timer is not None and (completed or not self._splitter.partial):
+            self._partial_timer.cancel()
+            self._partial_timer = None
+        reading = self._transport is not None and self._transport.is_reading()
+        if self._splitter.partial and self._partial_timer is None and reading:
+            self._partial_timer = AwakeTimer(self._loop, PARTIAL_LINE_S, self._abort_partial)
+
+    def _abort_partial(self) -> None:
+        self._refuse_and_close(
+            RequestError("INVALID_REQUEST", f"A line was not completed within {PARTIAL_LINE_S:g} s.")
+        )
+
+    def _abort_unread(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _decode_params(method: Method, request: Request) -> Any:
+    try:
+        return method.decode(request.params)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"{request.method}: {error}.", hint=choices(method.params, error)) from None
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{request.method}: {error}.") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None
+
+
+def _internal() -> WorkspacedError:
+    return WorkspacedError("The daemon failed at this request; its log says more.", hint="Please report it.")
+
+
+def _break_cycle(transport: asyncio.Transport) -> None:
+    """asyncio's transport holds a method of its own: every connection that ended would stay in memory until the
+    garbage collector looks at what is old, which it all but never does. uvloop's holds none."""
+    getattr(transport, "__dict__", {}).pop("_read_ready_cb", None)

@@ -1,0 +1,85 @@
+"""The listening socket and its connections."""
+
+import asyncio
+import os
+import resource
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
+from ..service.service import COMMITTED, Service
+from .connection import Connection
+
+
+class Server:
+    """Accepts clients of this user on one socket."""
+
+    def __init__(self, service: Service, tasks: TaskGroup) -> None:
+        self.service = service
+        self.loop = asyncio.get_running_loop()
+        self._tasks = tasks
+        self._connections: set[Connection] = set()
+        self._connections_max = _connections_max()
+        self._listener: asyncio.Server | None = None
+        self.idle_since: float | None = self.loop.time()
+        """Since when there is no client; None while there is one."""
+
+    async def start(self, listening: socket.socket) -> None:
+        """Begins to accept."""
+        self._listener = await self.loop.create_unix_server(
+            lambda: Connection(self), sock=listening, backlog=ACCEPTS_PER_TURN
+        )
+        # For asyncio the backlog is also how many it accepts in one turn; the kernel's queue may be longer.
+        listening.listen(CONNECTIONS_MAX)
+        self.service.signals.on(COMMITTED, self._tail_moved)
+
+    async def stop(self) -> None:
+        """Accepts nobody more; every client gets what was written, then the end."""
+        assert self._listener is not None
+        self.service.signals.remove_listener(COMMITTED, self._tail_moved)
+        self._listener.close()
+        for connection in list(self._connections):
+            connection.close()
+
+    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs a coroutine function in the daemon's task group."""
+        self._tasks.start_soon(function, *args)
+
+    def admits(self, uid: int) -> bool:
+        """Whether a client of this user may connect."""
+        return uid == os.getuid() and len(self._connections) < self._connections_max
+
+    def client_names(self) -> list[str]:
+        """The names the connected clients gave themselves."""
+        return [each.client for each in self._connections]
+
+    def opened(self, connection: Connection) -> None:
+        """A client is there."""
+        self._connections.add(connection)
+        self.idle_since = None
+        self.service.connections = len(self._connections)
+
+    def closed(self, connection: Connection) -> None:
+        """A client is gone."""
+        self._connections.discard(connection)
+        if not self._connections:
+            self.idle_since = self.loop.time()
+        self.service.connections = len(self._connections)
+
+    def _tail_moved(self) -> None:
+        for connection in list(self._connections):
+            connection.flush()  # the answers to what was just committed, without waiting for the loop's next turn
+            if connection.subscriptions:
+                connection.tail_moved()
+
+
+def _connections_max() -> int:
+    """How many clients the process's descriptors allow."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return CONNECTIONS_MAX
+    # One that is refused keeps its descriptor for up to four turns of the loop.
+    return max(1, min(CONNECTIONS_MAX, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN))

@@ -1,0 +1,256 @@
+"""What a connection speaks, decided by its first request.
+
+    workspaced/*                             native: all of ours, and MCP's tools and resources without ceremony
+    initialize                               MCP with a handshake, 2024-11-05 to 2025-11-25
+    a request with a version in its _meta    MCP 2026-07-28, where every request stands for itself
+
+`server/discover` is how a client finds out what a server speaks: after it alone `initialize` is still welcome. So
+it is after `ping`, and after a request that was refused.
+
+Sources: MCP 2026-07-28, "Versioning and Compatibility" and "Overview"; for the handshake MCP 2025-11-25,
+"Lifecycle".
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from ..api.routes import METHODS, Hello, Method, facts
+from ..errors import RequestError
+from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
+from ..mcp import handshake, resource_subscriptions, resources, tools
+from ..mcp.errors import MetaMissing, UnsupportedVersion
+from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+NATIVE_PREFIX: Final = "workspaced/"
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_LISTS_TTL_MS: Final = 300_000
+"""Lists are the same for everybody and as long as the daemon runs; a new version may have others."""
+_LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "public"}
+_READ: Final = {"ttlMs": 0, "cacheScope": "private"}
+"""What the user has before them is another thing at any moment."""
+
+
+class _RequestMeta(msgspec.Struct, frozen=True):
+    """What a request of 2026-07-28 says of itself."""
+
+    version: str = msgspec.field(name=_VERSION)
+    capabilities: dict[str, msgspec.Raw] = msgspec.field(name="io.modelcontextprotocol/clientCapabilities")
+    client: Implementation | None = msgspec.field(name="io.modelcontextprotocol/clientInfo", default=None)
+
+
+class _Carrier(msgspec.Struct, frozen=True):
+    meta: _RequestMeta = msgspec.field(name="_meta")
+
+
+class _Hint(msgspec.Struct, frozen=True):
+    meta: dict[str, msgspec.Raw] = msgspec.field(name="_meta")
+
+
+class _Cancelled(msgspec.Struct, frozen=True, rename="camel"):
+    request_id: RequestId
+
+
+_CARRIER: Final = msgspec.json.Decoder(_Carrier)
+_HINT: Final = msgspec.json.Decoder(_Hint)
+_INITIALIZE: Final = msgspec.json.Decoder(handshake.Initialize)
+_CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
+
+
+class Era:
+    """A connection's language: its methods, how a request begins and how a result is dressed."""
+
+    settled = True
+    """Whether the connection speaks this to its end."""
+    is_mcp = False
+
+    def __init__(self, methods: Mapping[str, Method]) -> None:
+        self.methods = methods
+
+    def begin(self, connection: "Connection", request: Request) -> Method | None:  # noqa: ARG002
+        """The method that the request asks for; None for a notification that needs no more.
+
+        Raises:
+            RequestError: UNKNOWN_METHOD.
+        """
+        method = self.methods.get(request.method)
+        if method is None:
+            raise RequestError(
+                "UNKNOWN_METHOD",
+                f"There is no method {request.method[:100]!r}.",
+                hint=", ".join(self.methods) + ".",
+            )
+        return method
+
+    def dressed(self, method: Method, result: Any) -> Any:  # noqa: ARG002
+        """The result as this era sends it."""
+        return result
+
+
+class _Mcp(Era):
+    """What both of MCP's eras have in common."""
+
+    is_mcp = True
+
+    def begin(self, connection: "Connection", request: Request) -> Method | None:
+        if request.id is msgspec.UNSET:
+            if request.method == "notifications/cancelled":
+                _cancel(connection, request)
+            return None
+        if request.method.startswith(NATIVE_PREFIX) and request.method not in self.methods:
+            raise RequestError(
+                "UNKNOWN_METHOD",
+                f"{request.method[:100]!r} does not work on an MCP connection.",
+                hint="Open another connection to the daemon's socket and begin it with workspaced/hello.",
+            )
+        return super().begin(connection, request)
+
+
+class _Opening(_Mcp):
+    """Nothing was asked yet that tells what the client speaks."""
+
+    settled = False
+
+
+class _Modern(_Mcp):
+    """MCP 2026-07-28: who asks, and in which version, is said by each request."""
+
+    def begin(self, connection: "Connection", request: Request) -> Method | None:
+        if request.method == "initialize":
+            raise _no_handshake(request)
+        if request.id is not msgspec.UNSET and not request.method.startswith(NATIVE_PREFIX):
+            meta = _meta_of(request)
+            if meta.version != MODERN:
+                raise UnsupportedVersion(
+                    "Unsupported protocol version.",
+                    hint=f"Send {MODERN} in _meta, or begin a connection with initialize.",
+                    supported=SUPPORTED,
+                    requested=meta.version[:100],
+                )
+            connection.client = client_name(meta.client)
+        return super().begin(connection, request)
+
+    def dressed(self, method: Method, result: Any) -> Any:
+        if result is not NO_ANSWER:
+            result["resultType"] = "complete"
+            result.setdefault("_meta", {})["io.modelcontextprotocol/serverInfo"] = SERVER
+            if method.cache is not None:
+                result.update(method.cache)
+        return result
+
+
+class _Probed(_Modern):
+    """As far as known 2026-07-28, but only `server/discover` was asked."""
+
+    settled = False
+
+
+def _meta_of(request: Request) -> _RequestMeta:
+    try:
+        return _CARRIER.decode(request.params).meta
+    except (msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise MetaMissing(
+            f"A request of MCP {MODERN} names its version and capabilities in _meta: {error}.",
+            hint=f"Give params._meta with {_VERSION} and io.modelcontextprotocol/clientCapabilities; or begin a "
+            "connection with initialize, or with workspaced/hello.",
+        ) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RequestError("INVALID_JSON", f"{request.method[:100]}: {error}.") from None
+
+
+def _no_handshake(request: Request) -> UnsupportedVersion:
+    try:
+        wanted = _INITIALIZE.decode(request.params).protocol_version[:100]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        wanted = "unknown"
+    return UnsupportedVersion(
+        f"This connection speaks MCP {MODERN}, which knows no handshake.",
+        hint="Open another connection for it.",
+        supported=[MODERN],
+        requested=wanted,
+    )
+
+
+def _cancel(connection: "Connection", request: Request) -> None:
+    """Ends what the client wants no answer of any more; what is not open is none of its business."""
+    try:
+        wanted = _CANCELLED.decode(request.params).request_id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    connection.cancel(wanted)
+
+
+def _greet(connection: "Connection", _id: RequestId | None, _params: Hello) -> Any:
+    """`workspaced/hello` without a new name: MCP has its own place for that."""
+    return facts(connection.service)
+
+
+def _status(connection: "Connection", _id: RequestId | None, _params: Any) -> Any:
+    """`workspaced/status` as an agent may see it."""
+    return connection.service.status(named=False)
+
+
+_SHARED: Final = {
+    "tools/list": Method(tools.Page, tools.list_tools, _LIST),
+    "tools/call": METHODS["tools/call"],
+    "resources/list": Method(tools.Page, resources.list_resources, _LIST),
+    "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST),
+    "resources/read": Method(resources.Uri, resources.read_resource, _READ),
+}
+_WATCHING: Final = {
+    "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe),
+    "resources/unsubscribe": Method(resources.Uri, resource_subscriptions.unsubscribe),
+}
+_OURS: Final = {
+    "workspaced/hello": Method(Hello, _greet),
+    "workspaced/status": Method(Anything, _status),
+}
+_PING: Final = {"ping": Method(Anything, handshake.ping)}
+_OF_MODERN: Final = {
+    "server/discover": Method(Anything, handshake.discover, _LIST),
+    **_SHARED,
+    "subscriptions/listen": Method(resource_subscriptions.Listen, resource_subscriptions.listen),
+    **_OURS,
+}
+
+_NATIVE: Final = Era({**METHODS, **_SHARED, **_WATCHING})
+_HANDSHAKE: Final = _Mcp(
+    {"initialize": Method(handshake.Initialize, handshake.initialize), **_PING, **_SHARED, **_WATCHING, **_OURS}
+)
+_MODERN: Final = _Modern(_OF_MODERN)
+_PROBED: Final = _Probed(_OF_MODERN)
+_OPENING: Final = _Opening(_PING)
+
+
+def decide(request: Request, before: Era | None) -> Era:
+    """The era of a connection that is not settled, by its next request.
+
+    Raises:
+        MetaMissing: nothing tells.
+    """
+    if request.method == "initialize":
+        return _HANDSHAKE
+    if request.method.startswith(NATIVE_PREFIX):
+        return _NATIVE if before is not _PROBED else _MODERN
+    if request.id is msgspec.UNSET:
+        return before or _OPENING
+    if request.method == "ping" and before is not _PROBED and not _is_modern(request):
+        return _OPENING
+    if before is _PROBED or _is_modern(request):
+        return _PROBED if request.method == "server/discover" else _MODERN
+    raise MetaMissing(
+        "The first request on a connection tells what it speaks; this one does not.",
+        hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
+    )
+
+
+def _is_modern(request: Request) -> bool:
+    """Whether the request names its version: even a half-made `_meta` shows what is meant."""
+    try:
+        return _VERSION in _HINT.decode(request.params).meta
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False

@@ -1,0 +1,198 @@
+"""`Scribe`: records calls of tools, aside.
+
+An answer never waits for its record. Calls are handed over as they are; a thread of its own takes what has come
+together after a moment, keeps results and what they were made from as blobs, and then submits `tool_called`. So an
+event never names what is not there, and calls that repeat each other cost a hash.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_tools.recording.tape import Tape, recorded, refused
+from workspaced_tools.tools.tool import ANSWER_VERSION
+
+from ..limits import (
+    ARGUMENTS_INLINE_BYTES_MAX,
+    SCRIBE_DELAY_S,
+    SCRIBE_HURRY,
+    SCRIBE_PAUSE_S,
+    SCRIBE_SLICE_S,
+    SCRIBE_WAITING_BYTES_MAX,
+    SCRIBE_WAITING_MAX,
+)
+from .calls import ToolAnswer
+
+logger = logging.getLogger(__name__)
+
+_LASTS_MAX: Final = 64
+_LAST_BYTES_MAX: Final = 512 * 1024
+"""Of the texts that one of these keeps in memory,"""
+_LASTS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""and that all of them do."""
+_LAST_S: Final = 60.0
+"""How long a recording is taken to be there still: a sweep may have removed it."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call that was answered."""
+
+    tool: str
+    caller: str
+    arguments: dict[str, Any]
+    answer: ToolAnswer
+    duration_us: int
+
+
+class _Waiting(NamedTuple):
+    call: Call
+    arguments: bytes
+    """Their JSON."""
+    size_bytes: int
+    """What it keeps in memory, as far as a client decides that."""
+
+
+def _waiting(call: Call) -> _Waiting:
+    arguments = msgspec.json.encode(call.arguments)
+    made_from = call.answer.made_from
+    texts_bytes = made_from.texts_bytes(new=True) if isinstance(made_from, Tape) else 0
+    return _Waiting(call, arguments, len(arguments) + len(call.answer.payload) + texts_bytes)
+
+
+class Scribe:
+    """One for each daemon. `take` belongs to the event loop's thread."""
+
+    def __init__(self, blobs: ServedBlobs | None, submit: Callable[[ToolCalled], None]) -> None:
+        """`blobs`: None keeps none. `submit` may be called on any thread."""
+        self._blobs = blobs
+        self._submit = submit
+        self._waiting: deque[_Waiting] = deque()
+        self._taken_bytes = 0
+        self._written_bytes = 0
+        self._some = threading.Event()
+        self._closing = threading.Event()
+        self._writing = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="workspaced-scribe", daemon=True)
+        self._lasts: dict[str, tuple[Tape, str, float]] = {}
+        """By an answer's hash: what it was made from last, its recording and when that was kept."""
+        self._lasts_bytes = 0
+        self.skipped = 0
+        """Calls recorded without what they read, since too much waited."""
+        self.problem: str | None = None
+        """Why nothing is kept at present."""
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def take(self, call: Call) -> None:
+        """Records a call, soon."""
+        waiting = _waiting(call)
+        waiting_bytes = self._taken_bytes - self._written_bytes
+        if len(self._waiting) >= SCRIBE_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
+            self.skipped += 1
+            self._submit(_event(waiting, None))
+            return
+        self._taken_bytes += waiting.size_bytes
+        self._waiting.append(waiting)
+        if len(self._waiting) == 1:
+            self._some.set()
+
+    def flush(self) -> None:
+        """Submits what waits; on any thread."""
+        with self._writing:
+            while self._waiting:
+                self._write(self._waiting.popleft())
+
+    def close(self) -> None:
+        """Submits what waits, and ends."""
+        self._closing.set()
+        self._some.set()
+        self._thread.join()
+        self.flush()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._some.wait()
+            self._some.clear()
+            self._closing.wait(SCRIBE_DELAY_S)  # more may come, and whoever asked is served first
+            while self._waiting and not self._closing.is_set():
+                self._write_some()
+                if len(self._waiting) < SCRIBE_HURRY:
+                    # Calls that come meanwhile want the interpreter more than their records do.
+                    self._closing.wait(SCRIBE_PAUSE_S)
+
+    def _write_some(self) -> None:
+        until = time.monotonic() + SCRIBE_SLICE_S
+        with self._writing:
+            while self._waiting and time.monotonic() < until:
+                self._write(self._waiting.popleft())
+
+    def _write(self, waiting: _Waiting) -> None:
+        self._written_bytes += waiting.size_bytes
+        try:
+            inputs = self._keep(waiting, self._blobs) if self._blobs is not None else None
+        except Exception as error:
+            inputs = None
+            if self.problem is None:
+                logger.warning("what agents are shown is not kept: %s", error)
+            self.problem = f"What agents are shown is not kept: {error}."
+        else:
+            self.problem = None
+        self._submit(_event(waiting, inputs))
+
+    def _keep(self, waiting: _Waiting, blobs: ServedBlobs) -> str:
+        answer = waiting.call.answer
+        made_from = answer.made_from
+        if _are_long(waiting.arguments):
+            blobs.keep(waiting.arguments)
+        result = blobs.keep(answer.payload)
+        if not isinstance(made_from, Tape):
+            return blobs.keep(refused(made_from))
+        last = self._lasts.get(result)
+        if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
+            return last[1]
+        inputs = blobs.keep(recorded(made_from, blobs.keep))
+        self._remember(result, made_from, inputs)
+        return inputs
+
+    def _remember(self, result: str, made_from: Tape, inputs: str) -> None:
+        size = made_from.texts_bytes()
+        if len(self._lasts) >= _LASTS_MAX or self._lasts_bytes + size > _LASTS_BYTES_MAX:
+            self._lasts.clear()
+            self._lasts_bytes = 0
+        if size <= _LAST_BYTES_MAX:
+            self._lasts[result] = made_from, inputs, time.monotonic()
+            self._lasts_bytes += size
+
+
+def _are_long(arguments: bytes) -> bool:
+    return len(arguments) > ARGUMENTS_INLINE_BYTES_MAX
+
+
+def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
+    call, answer = waiting.call, waiting.call.answer
+    long = _are_long(waiting.arguments)
+    return ToolCalled(
+        tool=call.tool,
+        caller=call.caller,
+        arguments={} if long else call.arguments,
+        as_of_seq=answer.as_of_seq,
+        result_sha256=hashlib.sha256(answer.payload).hexdigest(),
+        bytes=len(answer.payload),
+        duration_us=call.duration_us,
+        ok=answer.ok,
+        now=answer.now,
+        tail_seq=answer.tail_seq,
+        inputs_sha256=inputs_sha256,
+        arguments_sha256=hashlib.sha256(waiting.arguments).hexdigest() if long else None,
+        answer_version=ANSWER_VERSION,
+    )

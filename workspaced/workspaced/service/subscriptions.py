@@ -1,0 +1,160 @@
+"""Subscriptions: each is a cursor into the log that follows the tail.
+
+The signal only says that the tail moved. What is sent is read from memory, or from the log when a subscriber is
+behind that; one that is too far behind is told of a gap and goes on from the tail. A subscriber that does not read
+stops its own cursor and nobody else.
+"""
+
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from workspaced_events.errors import LogError
+from workspaced_events.schema.catalogue import Event
+
+from ..ipc.jsonrpc import notification
+from ..limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
+from .service import Service
+
+logger = logging.getLogger(__name__)
+
+_numbers = itertools.count(1)
+
+LATEST_WINS = frozenset({"active_note_set", "active_note_cleared", "selection_changed", "note_changed"})
+"""Of these a coalescing subscriber gets only the last one of each vault in a row."""
+
+
+class Outlet(Protocol):
+    """The connection a subscription writes to."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client keeps up with reading."""
+        ...
+
+    def send(self, line: bytes) -> None:
+        """Writes one line."""
+        ...
+
+    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs a coroutine function in the daemon's task group."""
+        ...
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Calls a function on the loop after a while."""
+        ...
+
+
+class Subscription:
+    """One client's cursor."""
+
+    def __init__(
+        self, service: Service, outlet: Outlet, following: int, types: frozenset[str] | None, *, coalesce: bool
+    ) -> None:
+        self.id = f"sub-{next(_numbers)}"
+        self._service = service
+        self._outlet = outlet
+        self._following = following
+        self._types = types
+        self._coalesce = coalesce
+        self._busy = False
+        self._closed = False
+
+    def close(self) -> None:
+        """Sends nothing more."""
+        self._closed = True
+
+    def tail_moved(self) -> None:
+        """There may be something to send; called on the loop, at every commit and when the client reads again."""
+        if self._busy or self._closed:
+            return
+        if self._coalesce:
+            self._busy = True
+            self._outlet.call_later(COALESCE_S, self._coalesced)
+        else:
+            self._pump()
+
+    def _coalesced(self) -> None:
+        self._busy = False
+        self._pump()
+
+    def _pump(self) -> None:
+        while not self._closed and self._outlet.writable and self._following <= self._service.seq:
+            behind = self._service.seq - self._following + 1
+            events = self._service.events_from(self._following)
+            if events is None and behind > GAP_EVENTS:
+                self._send_gap()
+            elif events is None:
+                self._busy = True
+                self._outlet.start_soon(self._catch_up)
+                return
+            elif not events:
+                return
+            else:
+                self._send(events[:NOTIFICATION_EVENTS_MAX])
+
+    async def _catch_up(self) -> None:
+        try:
+            async with self._service.catching_up:
+                if self._closed or not self._outlet.writable:
+                    return  # others have filled the connection meanwhile: `tail_moved` is called once it reads
+                events = await self._service.in_thread(
+                    self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
+                )
+        except (LogError, OSError) as error:
+            # The subscriber learns what it misses; the log's trouble is no reason to stop serving.
+            logger.warning("events for %s cannot be read: %s", self.id, error)
+            events = []
+        finally:
+            self._busy = False
+        if self._closed or not self._outlet.writable:
+            return
+        if events:
+            self._send(events)
+        else:
+            self._send_gap()
+        self._pump()
+
+    def _send(self, events: list[Event]) -> None:
+        self._following = events[-1].seq + 1
+        wanted = [event for event in events if self._types is None or event.type in self._types]
+        if self._coalesce:
+            wanted = coalesced(wanted)
+        if wanted:
+            self._outlet.send(
+                notification(
+                    "workspaced/event",
+                    {"subscription": self.id, "events": wanted, "clock": self._clock_at(self._following - 1)},
+                )
+            )
+
+    def _send_gap(self) -> None:
+        first, last = self._following, self._service.seq
+        self._following = last + 1
+        self._outlet.send(
+            notification(
+                "workspaced/gap",
+                {"subscription": self.id, "from": first, "to": last, "clock": self._clock_at(last)},
+            )
+        )
+
+    def _clock_at(self, seq: int) -> str:
+        return f"{self._service.log.log_id}:{seq}"
+
+
+def coalesced(events: list[Event]) -> list[Event]:
+    """The events without those that a later one of the same kind and vault makes moot."""
+    kept: list[Event] = []
+    seen: set[tuple[Any, ...]] = set()
+    for event in reversed(events):
+        kind = event.type
+        if kind in LATEST_WINS:
+            key: tuple[Any, ...] = (event.vault, kind.partition("_")[0], getattr(event.data, "note", None))
+            if kind.startswith("active"):
+                key = key[:2]
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(event)
+    return kept[::-1]
