@@ -26,7 +26,7 @@ from workspaced_events.replay.position import parse_until
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, ToolCalled
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions

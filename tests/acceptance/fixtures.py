@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from workspaced_tools.errors import ToolError
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
+from workspaced_events.journal import snapshots as snapshot_module
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.snapshots import Made, Snapshots, encode, parse
 from workspaced_events.journal.writer import Outcome
 from workspaced_events.limits import SNAPSHOT_EVENTS
-from workspaced_events.log import data_directory as snapshot_module
-from workspaced_events.log.data_directory import Made, Snapshots, encode, parse
 from workspaced_events.log.scan import resume_scan, scan_log
 from workspaced_events.log.segments import Batch
 from workspaced_events.log.simulated_disk import PowerCut, SimDisk

@@ -26,7 +26,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNot
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Result, run
 from workspaced_tools.vault.index.changes import Changes

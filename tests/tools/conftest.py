@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_tools.limits import SETTLE_EMPTY_S
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault

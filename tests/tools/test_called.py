@@ -19,7 +19,7 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.source import Progress, Sink
 from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.recorded_calls import Wanted, find, kept_call, latest, listed, made_from, texts_of

@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts, SharedPrompts
 from workspaced_tools.prompts.audit.rebuild import texts_in
 from workspaced_tools.recording.tape import Tape, recorded

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_note_by_reference"

@@ -12,7 +12,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
-from workspaced_tools.ports.prompts import (
+from workspaced_tools.ports.view import (
     Incoming,
     IncomingLink,
     LinkName,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
 from workspaced_tools.notes.truncation import MARKER
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault

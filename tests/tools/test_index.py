@@ -19,7 +19,7 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.notes.name_keys import fold, key
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.prompts import Search
+from workspaced_tools.ports.view import Search
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.entries import (

@@ -29,7 +29,7 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NoteNotFound
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.prompts import HistoryPort, LinkName, NoHistory, PastPort, Search, VaultPort, VersionAt
+from workspaced_tools.ports.view import HistoryPort, LinkName, NoHistory, PastPort, Search, VaultPort, VersionAt
 from workspaced_tools.recording.tape import Asked, Tape, TapedVault, raised, recorded, refused, without
 from workspaced_tools.replay.call_replay import (
     Answers,

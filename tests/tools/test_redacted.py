@@ -32,7 +32,7 @@ from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source, open_source
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.prompts import Found, LinkName, LinkTarget, NoteRef, Search
+from workspaced_tools.ports.view import Found, LinkName, LinkTarget, NoteRef, Search
 from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
 from workspaced_tools.privacy.rephrased_answers import Rephrased

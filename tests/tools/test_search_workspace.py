@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.ports.prompts import Found, NoteRef, Search, SearchHit, View
+from workspaced_tools.ports.view import Found, NoteRef, Search, SearchHit, View
 from workspaced_tools.sharing.gate import NAMES_ONLY, shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run

@@ -30,7 +30,7 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import SharingOff
-from workspaced_tools.ports.prompts import Search
+from workspaced_tools.ports.view import Search
 from workspaced_tools.sharing.gate import NAMES_ONLY, KnownLists, is_current, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run

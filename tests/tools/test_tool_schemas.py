@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool, run
 

@@ -35,7 +35,7 @@ from workspaced_events.replay.position import not_held, parse_until
 from workspaced_events.replay.source import Source, feed_in_chunks, open_source
 from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts
 from workspaced_tools.prompts.audit.rebuild import texts_in
 from workspaced_tools.prompts.model.types import Texts

@@ -14,7 +14,6 @@ from ..blobs.durable import BlobStore
 from ..clock import Clock, Uptime, system_clock
 from ..errors import LogReadOnly
 from ..limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
-from ..log.data_directory import Snapshot, Snapshots
 from ..log.disk import Disk, RealDisk
 from ..log.recovery import open_scanned
 from ..log.scan import Scan, Sink, resume_scan, scan_log
@@ -25,6 +24,7 @@ from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, LogRecovered
 from .idempotency import IdWindow, seen_in
+from .snapshots import Snapshot, Snapshots
 from .writer import Committed, Recorder
 
 

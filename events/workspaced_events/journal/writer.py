@@ -34,7 +34,6 @@ from ..limits import (
     SLOW_SYNC_S,
     SNAPSHOT_EVENTS,
 )
-from ..log.data_directory import Snapshot, Snapshots
 from ..log.segments import NO_SPACE, Batch, SegmentLog
 from ..projections.note_visibility import VisibilityFold
 from ..projections.workspace_fold import apply
@@ -43,6 +42,7 @@ from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
 from .actions import Action, admit
 from .idempotency import IdWindow, Seen, first_seq, seen_in
+from .snapshots import Snapshot, Snapshots
 from .waiting_bytes import WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)

@@ -30,8 +30,8 @@ from ..blobs.durable import read_blob
 from ..blobs.evictable import DIRECTORY as SERVED
 from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
+from ..journal.snapshots import DIRECTORY as SNAPSHOTS
 from ..limits import READ_EVENTS_MAX
-from ..log.data_directory import DIRECTORY as SNAPSHOTS
 from ..log.disk import Disk, RealDisk, write_whole
 from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE

@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultStat
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.acquire import acquire
 from workspaced_tools.prompts.sources.view_reader import Reading

@@ -46,7 +46,7 @@ from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCall
 
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
-from ..ports.prompts import Resolution
+from ..ports.view import Resolution
 from ..prompts.model.types import ManifestEntry, ManifestLayer
 from ..recording.tape import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from, arguments_of, read_recording

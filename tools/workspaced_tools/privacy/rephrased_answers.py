@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import NotRecorded
-from ..ports.prompts import LinkTarget
+from ..ports.view import LinkTarget
 from ..recording.tape import Exchange, question_json
 from ..replay.call_replay import Answers, Notes, answer_of, raise_or_give
 

@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..notes.note import Note, NoteFailure, StatKey
-from ..ports.prompts import (
+from ..ports.view import (
     Found,
     Incoming,
     LinkName,

@@ -21,7 +21,7 @@ from workspaced_events.schema.catalogue import ToolCalled
 from .. import errors
 from ..errors import NotRecorded, ToolError
 from ..notes.note import Note, NoteFailure
-from ..ports.prompts import (
+from ..ports.view import (
     Found,
     HistoryPort,
     Incoming,

@@ -26,7 +26,7 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..errors import NoteNotFound, NotRecorded, ReadFailed
 from ..notes.note import Note, NoteFailure, StatKey
-from ..ports.prompts import SWITCHED_ON, NoteRef, VersionAt
+from ..ports.view import SWITCHED_ON, NoteRef, VersionAt
 from ..recording.tape import Exchange, Kept, KeptFailure, KeptNote, question_json
 from .call_replay import Answers, answer_of, raise_or_give
 from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Key, Reach, Recalled, Recordings

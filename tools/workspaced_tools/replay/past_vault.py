@@ -15,7 +15,7 @@ from workspaced_events.replay.log_cursor import Moment
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
-from ..ports.prompts import (
+from ..ports.view import (
     SWITCHED_ON,
     Found,
     Incoming,

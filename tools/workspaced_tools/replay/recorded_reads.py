@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
-from ..ports.prompts import NoteRef, Resolution
+from ..ports.view import NoteRef, Resolution
 from ..recording.tape import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording
 from .call_replay import Blob, Notes, read_recording
 

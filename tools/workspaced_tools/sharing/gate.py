@@ -21,7 +21,7 @@ from workspaced_events.schema.catalogue import Sharing
 from ..errors import ReadFailed, SharingOff, ToolError
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.note import Note, NoteFailure, StatKey
-from ..ports.prompts import (
+from ..ports.view import (
     Found,
     HistoryPort,
     Incoming,

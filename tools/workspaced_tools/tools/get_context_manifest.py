@@ -5,7 +5,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
-from ..ports.prompts import ShownManifest, View
+from ..ports.view import ShownManifest, View
 from ..prompts.model.types import Manifest, ManifestEntry
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ..errors import NoActiveNote, NoteNotFound
 from ..limits import CONTENT_CHARS_MAX
-from ..ports.prompts import View
+from ..ports.view import View
 from .note_answers import served_vault
 from .read_note import Asked, LinkedNote, note_answer
 from .tool import Answer, Arguments, Tool

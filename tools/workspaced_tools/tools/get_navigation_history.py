@@ -10,7 +10,7 @@ from workspaced_events.projections.visits import Visit
 
 from ..errors import ArgumentInvalid
 from ..limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX
-from ..ports.prompts import View
+from ..ports.view import View
 from .note_answers import served_vault
 from .tool import Answer, Arguments, Model, Tool
 from .visit_answers import Names, Room, dwell_s

@@ -10,7 +10,7 @@ from rapidfuzz.distance import LCSseq
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..limits import REFERENCE_CHARS_MAX
 from ..notes.note import Note
-from ..ports.prompts import NoteRef, VersionAt, View
+from ..ports.view import NoteRef, VersionAt, View
 from ..sharing.gate import NAMES_ONLY, NameOnly
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note

@@ -40,7 +40,7 @@ from ..limits import (
     VISITED_TOGETHER_VISITS,
 )
 from ..notes.note import Note
-from ..ports.prompts import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort, View
+from ..ports.view import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort, View
 from ..sharing.gate import NAMES_ONLY
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note

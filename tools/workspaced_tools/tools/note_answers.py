@@ -20,7 +20,7 @@ from ..notes.markdown import word_count
 from ..notes.name_keys import fold, stem
 from ..notes.note import Note, NoteFailure
 from ..notes.truncation import truncate
-from ..ports.prompts import SWITCHED_ON, LinkName, LinkTarget, VaultPort, View
+from ..ports.view import SWITCHED_ON, LinkName, LinkTarget, VaultPort, View
 from ..sharing.gate import NameOnly
 from ..vault.index.entries import tags_of
 from .tool import Json, Model

@@ -9,7 +9,7 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..errors import AmbiguousReference, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.note import Note, NoteFailure
-from ..ports.prompts import NoteRef, Resolution, VaultPort
+from ..ports.view import NoteRef, Resolution, VaultPort
 from ..sharing.gate import NAMES_ONLY, NameOnly
 from .note_answers import (
     Links,

@@ -19,7 +19,7 @@ from ..limits import (
     SEARCH_TAGS_MAX,
     TAG_CHARS_MAX,
 )
-from ..ports.prompts import Found, Search, View
+from ..ports.view import Found, Search, View
 from ..sharing.gate import NAMES_ONLY
 from .note_answers import served_vault
 from .read_note import name_of

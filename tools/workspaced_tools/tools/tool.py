@@ -27,7 +27,7 @@ from workspaced_events.replay.position import ALSO_SHOWN_MAX
 
 from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
-from ..ports.prompts import View
+from ..ports.view import View
 
 ANSWER_VERSION: Final = 1
 """Raised whenever a tool answers the same with other bytes: recorded calls of other versions are not compared."""

@@ -12,7 +12,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Note, NoteFailure
-from ..ports.prompts import (
+from ..ports.view import (
     Found,
     Incoming,
     LinkName,

@@ -22,7 +22,7 @@ from workspaced_events.projections.conversations import Conversation, Message, P
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.rebuild import inputs_of
 from workspaced_tools.prompts.model.pipelines import PARTS

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.rebuild import inputs_of
 from workspaced_tools.prompts.citations.renumber import Cited, cited
 from workspaced_tools.prompts.citations.turn_sources import sources_of

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.notes.frontmatter import split_front_matter
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
 from workspaced_tools.prompts.model.text_store import Aside

@@ -30,7 +30,7 @@ from workspaced_tools.chats.model import (
 )
 from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.sources.search_block import Search

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import LibraryEntry
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
 from workspaced_tools.sharing.gate import Withheld
 

@@ -21,7 +21,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import ArgumentInvalid, ToolError
-from workspaced_tools.ports.prompts import VersionAt, View
+from workspaced_tools.ports.view import VersionAt, View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.tape import Raised, Tape, raised

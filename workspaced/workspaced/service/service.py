@@ -39,7 +39,7 @@ from workspaced_events.replay.blob_check import texts_of_tail
 from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.ports.prompts import View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.cache_accounting import conversations_status
 from workspaced_tools.prompts.audit.rebuild import texts_in
 from workspaced_tools.prompts.model.text_store import KeptTexts

@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
-from ...ports.prompts import NO_PROMPT_HINT, ShownManifest
+from ...ports.view import NO_PROMPT_HINT, ShownManifest
 from ..model.note_names import NAMED_BY_NOTES, IsWithheld, NoteNames, notes_of, path_in, then_and_now
 from ..model.types import Manifest, ManifestEntry, ManifestLayer, Texts
 from .rebuild import inputs_of, manifest_of_prompt

@@ -15,7 +15,7 @@ from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import SUMMARY_TOKENS_MAX
-from ...ports.prompts import View
+from ...ports.view import View
 from ..audit.rebuild import inputs_of
 from ..model.pipelines import PARTS
 from ..model.types import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn

@@ -7,7 +7,7 @@ first layer begins with it, and each changed byte of that costs the whole cached
 from typing import Final
 
 from ...notes.name_keys import stem
-from ...ports.prompts import NoteRef, View
+from ...ports.view import NoteRef, View
 from ..model.untrusted_text import escape_field
 
 

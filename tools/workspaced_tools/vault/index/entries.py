@@ -17,7 +17,7 @@ from ...limits import INDEXED_CHARS_MAX
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
-from ...ports.prompts import NoteRef
+from ...ports.view import NoteRef
 from ..files.ignore_rules import Policy
 
 

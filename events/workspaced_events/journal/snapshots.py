@@ -14,14 +14,14 @@ from typing import Final
 import msgspec
 
 from ..ids import EventId
-from ..journal.idempotency import Seen
+from ..log.disk import Disk, write_whole
+from ..log.line_format import PREFIX_BYTES, frame_line
+from ..log.scan import Position, Tail
 from ..projections.note_visibility import VisibilityFold
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import CATALOGUE_VERSION
-from .disk import Disk, write_whole
-from .line_format import PREFIX_BYTES, frame_line
-from .scan import Position, Tail
+from .idempotency import Seen
 
 DIRECTORY: Final = "snapshots"
 FORMAT_VERSION: Final = 1
