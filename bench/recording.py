@@ -8,8 +8,8 @@ from random import Random
 from typing import Any, Final
 
 from workspaced.client.wire import request_line
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 from .bare import Wire, latencies_ms

@@ -10,8 +10,8 @@ from workspaced_events.debugging.predicate import Expression
 from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import NeverTrue
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import open_source
 
 from .daemon import Place
 from .measure import Figure, at_least, at_most, interleaved, median, progress, seconds

@@ -16,8 +16,9 @@ from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import Assembled, ChatMessage, LayerId, ManifestEntry, Turn
+from workspaced_tools.prompts.model.types import Assembled, ChatMessage, Turn
 from workspaced_tools.prompts.sources.acquire import acquire
 from workspaced_tools.prompts.sources.search_block import Document, Search
 

@@ -20,7 +20,8 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from workspaced.service.calls import ToolAnswer
-from workspaced.service.served_vault import ServedVault, registrations
+from workspaced.service.registration import registrations
+from workspaced.service.served_vault import ServedVault
 from workspaced.service.service import OWN_SOURCE, Service
 from workspaced.service.sweeper import Sweeper
 from workspaced_events.blobs.evictable import ServedBlobs

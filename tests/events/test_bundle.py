@@ -24,8 +24,9 @@ from workspaced_events.replay import bundle, log_slice
 from workspaced_events.replay.bundle import BundleSource, Manifest, Versions, write_bundle
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.log_slice import LEAD_EVENTS_MAX, Slice, cut
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import Source, open_source
+from workspaced_events.replay.source import Source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_events.schema.codec import encode_event

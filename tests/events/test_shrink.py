@@ -25,8 +25,8 @@ from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
 from workspaced_events.replay.json_lines import export_lines, import_events
 from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import open_source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 

@@ -17,7 +17,7 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.view import LinkName, Overview, Search
+from workspaced_tools.ports.vault import LinkName, Overview, Search
 from workspaced_tools.vault.index import database
 from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
 from workspaced_tools.vault.vault import Vault

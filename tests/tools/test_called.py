@@ -22,8 +22,9 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from workspaced_tools.recording.call_diff import compared, readable_json
+from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import Wanted, find, kept_call, latest, listed, made_from, texts_of
-from workspaced_tools.recording.tape import Recording, Tape, recorded
+from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run

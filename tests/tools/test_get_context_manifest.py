@@ -16,11 +16,13 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import KeptPrompts, SharedPrompts
-from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.tape import Tape, recorded
-from workspaced_tools.replay.call_replay import Notes, answer_again, read_recording
+from workspaced_tools.replay.call_replay import Notes, answer_again
 from workspaced_tools.sharing.gate import is_current, shared_view
+from workspaced_tools.sharing.manifests import SharedPrompts
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
 from workspaced_tools.vault.nonblocking import NotWarm, WarmPrompts

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, WorkspaceState
-from workspaced_tools.ports.view import NoteRef, View
+from workspaced_tools.ports.vault import NoteRef
+from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 

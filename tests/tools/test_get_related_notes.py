@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.notes.name_only import NAMES_ONLY
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
-from workspaced_tools.ports.view import (
+from workspaced_tools.ports.vault import (
     Incoming,
     IncomingLink,
     LinkName,
@@ -21,9 +22,9 @@ from workspaced_tools.ports.view import (
     Resolution,
     SimilarNote,
     TaggedNote,
-    View,
 )
-from workspaced_tools.sharing.gate import NAMES_ONLY, shared_view
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.get_related_notes import visited_together
 
 TOOL = "get_related_notes"

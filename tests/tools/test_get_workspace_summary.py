@@ -10,7 +10,8 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
-from workspaced_tools.ports.view import LinkName, LinkTarget, NoteRef, Overview, View
+from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, Overview
+from workspaced_tools.ports.view import View
 
 TOOL = "get_workspace_summary"
 Call = Callable[..., dict[str, Any]]

@@ -19,7 +19,8 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.notes.name_keys import fold, key
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.view import Search
+from workspaced_tools.notes.properties import aliases_of, tags_of
+from workspaced_tools.ports.vault import Search
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.entries import (
@@ -29,9 +30,7 @@ from workspaced_tools.vault.index.entries import (
     NamedNote,
     NoteText,
     Withheld,
-    aliases_of,
     indexed,
-    tags_of,
     target_keys,
 )
 from workspaced_tools.vault.index.index import NEAR_SCORE_MIN, Index, Known

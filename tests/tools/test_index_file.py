@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.ports.view import Search
+from workspaced_tools.ports.vault import Search
 from workspaced_tools.vault.index import database as index_file
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.database import IndexFile, IndexLost

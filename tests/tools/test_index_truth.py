@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.ports.view import Search
+from workspaced_tools.ports.vault import Search
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds

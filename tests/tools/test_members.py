@@ -13,7 +13,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.ports.view import Members, NoteRef
+from workspaced_tools.ports.vault import Members, NoteRef
 from workspaced_tools.sharing.gate import NamesOnly, shared_view
 from workspaced_tools.vault.index.queries import members
 from workspaced_tools.vault.nonblocking import NotWarm, WarmVault

@@ -18,7 +18,7 @@ from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording.tape import VERSION, Exchange, Recording
+from workspaced_tools.recording.format import VERSION, Exchange, Recording
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.recorded_reads import taken_apart
 

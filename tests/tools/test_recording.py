@@ -29,8 +29,11 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NoteNotFound
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.view import HistoryPort, LinkName, NoHistory, PastPort, Search, VaultPort, VersionAt
-from workspaced_tools.recording.tape import Asked, Tape, TapedVault, raised, recorded, refused, without
+from workspaced_tools.ports.history import HistoryPort, NoHistory, PastPort, VersionAt
+from workspaced_tools.ports.vault import LinkName, Search, VaultPort
+from workspaced_tools.recording.format import refused, without
+from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.tape import Asked, Tape, TapedVault, raised, recorded
 from workspaced_tools.replay.call_replay import (
     Answers,
     Notes,
@@ -38,7 +41,6 @@ from workspaced_tools.replay.call_replay import (
     RecordedPast,
     RecordedVault,
     error_of,
-    read_recording,
 )
 from workspaced_tools.sharing.gate import NamesOnly, shared_view, sharing_off
 from workspaced_tools.vault.vault import Vault as Folder

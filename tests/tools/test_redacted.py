@@ -28,15 +28,16 @@ from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import VisitFold, visits_from
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.replay.log_slice import Slice, cut
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import DirectorySource, Source, open_source
+from workspaced_events.replay.source import DirectorySource, Source
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.view import Found, LinkName, LinkTarget, NoteRef, Search
+from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, Search
 from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
 from workspaced_tools.privacy.rephrased_answers import Rephrased
-from workspaced_tools.recording.tape import Exchange, KeptNote
+from workspaced_tools.recording.format import Exchange, KeptNote
 from workspaced_tools.replay.bundling import make_bundle
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes
 from workspaced_tools.replay.verify import Outcome, Verified, verify

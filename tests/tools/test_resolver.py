@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultStat
 from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
 from workspaced_tools.notes.name_keys import fold, key, slug, stem
 from workspaced_tools.notes.note import StatKey
-from workspaced_tools.ports.view import LinkName, Resolution
+from workspaced_tools.ports.vault import LinkName, Resolution
 from workspaced_tools.vault.index.entries import IndexedNote, IndexEntry, target_keys
 from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.links.link_targets import LinkResolver

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import QUERY_WORDS_MAX
-from workspaced_tools.ports.view import Overview, Search, TaggedNote
+from workspaced_tools.ports.vault import Overview, Search, TaggedNote
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.index.full_text import SNIPPET_CHARS_MAX, frequent_words, query_words

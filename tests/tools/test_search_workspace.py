@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.ports.view import Found, NoteRef, Search, SearchHit, View
-from workspaced_tools.sharing.gate import NAMES_ONLY, shared_view
+from workspaced_tools.notes.name_only import NAMES_ONLY
+from workspaced_tools.ports.vault import Found, NoteRef, Search, SearchHit
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 

@@ -30,8 +30,9 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import SharingOff
-from workspaced_tools.ports.view import Search
-from workspaced_tools.sharing.gate import NAMES_ONLY, KnownLists, is_current, refusal, shared_view, sharing_off
+from workspaced_tools.notes.name_only import NAMES_ONLY
+from workspaced_tools.ports.vault import Search
+from workspaced_tools.sharing.gate import KnownLists, is_current, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE

@@ -15,7 +15,7 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.view import Search
+from workspaced_tools.ports.vault import Search
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import crawl, indexer
 from workspaced_tools.vault.index.crawl import Batch, Bounds

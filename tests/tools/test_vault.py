@@ -16,7 +16,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultStat
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.view import LinkName, VaultPort
+from workspaced_tools.ports.vault import LinkName, VaultPort
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault

@@ -14,7 +14,7 @@ from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.replay.source import open_source
+from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.replay.bundling import COUNTED, TOLD, told
 from workspaced_tools.replay.verify import Outcome, Verified, verify

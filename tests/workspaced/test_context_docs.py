@@ -14,9 +14,9 @@ import pytest
 from workspaced.client.conversations import AttachmentKind, ContextMethods, PinKind
 from workspaced.errors import CODES
 from workspaced_events.schema.catalogue import Pipeline
+from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
 from workspaced_tools.prompts.audit import cache_accounting
-from workspaced_tools.prompts.model.types import LAYERS
 from workspaced_tools.prompts.requests.request import Part, Request
 from workspaced_tools.prompts.requests.templates import BUILT_IN
 

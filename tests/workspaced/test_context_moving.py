@@ -21,7 +21,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import Aside, KeptTexts
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault

@@ -19,7 +19,7 @@ from workspaced_events.blobs.durable import unpacked
 from workspaced_events.ids import NoteId
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.privacy.erasure import DIRECTORY, READY, prepare
-from workspaced_events.replay.source import open_source
+from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 SECRET = "private/Geheimplan Falke.md"

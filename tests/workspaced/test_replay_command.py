@@ -19,7 +19,7 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_events.replay.source import open_source
+from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 

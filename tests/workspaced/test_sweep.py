@@ -19,7 +19,7 @@ from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.service.sweeper import Sweeper
 from workspaced_events.blobs.evictable import ServedBlobs
-from workspaced_events.replay.source import open_source
+from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
 
 LONG_AGO_S = 100 * 86_400

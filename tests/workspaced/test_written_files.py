@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.cli.shared.options import write_lines
+from workspaced.cli.shared.output import write_lines
 from workspaced_events.errors import InvalidArgument
 
 COMMANDS = [("log", "export"), ("bundle",)]

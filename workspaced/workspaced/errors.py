@@ -124,3 +124,9 @@ class RemoteError(WorkspacedError):
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message, hint=hint, **details)
         self.code = code  # type: ignore[misc]  # the daemon's code, whatever it is
+
+
+class McpError(WorkspacedError):
+    """A refusal with a JSON-RPC number of its own."""
+
+    jsonrpc: int = -32602

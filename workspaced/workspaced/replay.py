@@ -31,13 +31,14 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
 from workspaced_events.replay import log_cursor
 from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import not_held, parse_until
-from workspaced_events.replay.source import Source, feed_in_chunks, open_source
+from workspaced_events.replay.source import Source, feed_in_chunks
 from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts
-from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import kept_call
 from workspaced_tools.replay.call_replay import Notes

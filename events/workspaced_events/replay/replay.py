@@ -9,8 +9,9 @@ import msgspec
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
+from .open import open_source
 from .position import Until, feed_until
-from .source import Progress, Source, open_source
+from .source import Progress, Source
 
 
 class Replayed(msgspec.Struct, frozen=True):

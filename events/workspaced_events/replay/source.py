@@ -5,8 +5,6 @@ grow: then a later reading sees more).
 """
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Protocol, Self, runtime_checkable
@@ -27,7 +25,6 @@ Sink = Callable[[list[Event]], None]
 Progress = Callable[[int, int], None]
 """Told how many parts of a source are read, of how many."""
 _CHUNK_EVENTS = 10_000
-_SPOOLED_BYTES_MAX = 16 * 1024 * 1024
 
 
 @runtime_checkable
@@ -71,40 +68,6 @@ class Source(Protocol):
             LogDamaged: it holds something else under that name.
         """
         ...
-
-
-def open_source(place: Path | IO[bytes]) -> Source:
-    """The source at `place`: a data directory (or its `log` directory), or the file or binary stream of an export
-    or a bundle.
-
-    Raises:
-        InvalidArgument: there is nothing, or nothing that could be a log.
-    """
-    if not isinstance(place, Path):
-        return _of_file(_spooled(place), "standard input")
-    if place.is_dir():
-        return DirectorySource(place)
-    if not place.exists():
-        raise InvalidArgument(
-            f"There is no {place}.", hint="Give a data directory, an export, a bundle, or - for stdin."
-        )
-    file: IO[bytes] = place.open("rb")
-    if not file.seekable():
-        with file as pipe:
-            file = _spooled(pipe)
-    return _of_file(file, place.name)
-
-
-def _of_file(file: IO[bytes], name: str) -> Source:
-    from .bundle import MAGIC, BundleSource  # it is made of what stands here
-
-    try:
-        begin = file.read(len(MAGIC))
-        file.seek(0)
-        return BundleSource(file, name) if begin == MAGIC else ExportSource(file, name)
-    except BaseException:
-        file.close()
-        raise
 
 
 class DirectorySource:
@@ -193,11 +156,3 @@ def feed_in_chunks(events: Iterable[Event], sink: Sink) -> None:
             chunk = []
     if chunk:
         sink(chunk)
-
-
-def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    """The whole of `stream`, to be read as often as is wanted."""
-    file = tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX)  # noqa: SIM115 (lives as long as its source)
-    shutil.copyfileobj(stream, file)
-    file.seek(0)
-    return file

@@ -13,6 +13,7 @@ from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, apply_conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import (
     TURN_VERSION,
@@ -20,7 +21,6 @@ from workspaced_tools.prompts.model.types import (
     Assembled,
     Envelope,
     Layer,
-    ManifestEntry,
     Policy,
     Provided,
     Turn,

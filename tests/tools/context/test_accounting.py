@@ -14,9 +14,10 @@ from workspaced_events.projections.conversations import (
     apply_conversation,
 )
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.ports.manifest import Manifest
 from workspaced_tools.prompts.audit import cache_accounting
 from workspaced_tools.prompts.audit.cache_accounting import Accounted, account, conversations_status, summed
-from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope, Manifest
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
 
 ID = ConversationId("talk")
 NAME = "0" * 64

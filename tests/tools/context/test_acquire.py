@@ -22,7 +22,7 @@ from workspaced_tools.limits import (
     MEMBERS_ATTACHED_MAX,
     SUMMARY_TOKENS_MAX,
 )
-from workspaced_tools.ports.view import Members, NoteRef
+from workspaced_tools.ports.vault import Members, NoteRef
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.prompts.sources.view_reader import utc_seconds
 

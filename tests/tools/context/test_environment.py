@@ -5,7 +5,8 @@ from typing import Any
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault, VaultState, WorkspaceState
-from workspaced_tools.ports.view import NoteRef, View
+from workspaced_tools.ports.vault import NoteRef
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.environment import environment, file_line
 
 V = VaultId("v")

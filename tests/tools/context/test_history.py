@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.history import KEEP_ROUNDS, continuation_of, history_of, last_rounds, paired
-from workspaced_tools.prompts.model.types import Block, ChatMessage, ManifestEntry, Policy
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 _SPEC = importlib.util.spec_from_file_location("talks", Path(__file__).with_name("talks.py"))
 assert _SPEC is not None and _SPEC.loader is not None

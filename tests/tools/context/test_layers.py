@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.layers import message_text
-from workspaced_tools.prompts.model.types import LAYERS, Block, ChatMessage
+from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 _SPEC = importlib.util.spec_from_file_location("talk", Path(__file__).with_name("talk.py"))
 assert _SPEC is not None and _SPEC.loader is not None

@@ -24,17 +24,11 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_events.schema.codec import decode_event
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.prompts.audit.rebuild import (
-    MANIFEST,
-    Versions,
-    checked,
-    first_difference,
-    inputs_of,
-    rebuild,
-    texts_in,
-)
+from workspaced_tools.ports.manifest import LAYERS
+from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked, first_difference, rebuild
 from workspaced_tools.prompts.audit.sent_prompts import history_tokens, made_again, manifest_of, told
-from workspaced_tools.prompts.model.types import LAYERS, Turn
+from workspaced_tools.prompts.model.stored_inputs import inputs_of, texts_in
+from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 

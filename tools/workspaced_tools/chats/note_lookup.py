@@ -15,7 +15,8 @@ from workspaced_events.ids import NoteId
 
 from ..errors import NoActiveVault
 from ..notes.name_keys import fold, stem
-from ..ports.view import NoteRef, Search, View
+from ..ports.vault import NoteRef, Search
+from ..ports.view import View
 from ..prompts.model.note_names import NOTE_KINDS
 from ..tools.note_answers import served_vault
 from ..vault.links.resolver import not_archived, note_paths

@@ -46,10 +46,11 @@ from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCall
 
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
-from ..ports.view import Resolution
-from ..prompts.model.types import ManifestEntry, ManifestLayer
-from ..recording.tape import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
-from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from, arguments_of, read_recording
+from ..ports.manifest import ManifestEntry, ManifestLayer
+from ..ports.vault import Resolution
+from ..recording.format import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
+from ..recording.reading import arguments_of, read_recording
+from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
 from ..replay.verify import Moments, TooLongAgo
 from ..tools.registry import TOOLS
 from .rephrased_answers import Rephrased

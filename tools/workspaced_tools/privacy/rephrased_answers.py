@@ -7,8 +7,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import NotRecorded
-from ..ports.view import LinkTarget
-from ..recording.tape import Exchange, question_json
+from ..ports.vault import LinkTarget
+from ..recording.format import Exchange, question_json
 from ..replay.call_replay import Answers, Notes, answer_of, raise_or_give
 
 _ITEMWISE: Final = frozenset({"read", "names", "link_targets"})

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from .format import Kept, KeptNote, Recording
 from .recorded_calls import KeptCall, brief, notes_of
-from .tape import Kept, KeptNote, Recording
 
 
 class Compared(msgspec.Struct, frozen=True):

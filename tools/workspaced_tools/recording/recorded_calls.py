@@ -19,8 +19,8 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..errors import NotRecorded
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from ..replay.call_replay import SWEPT, Blob, arguments_of, read_recording
-from .tape import VERSION_AT, Kept, KeptFailure, KeptName, KeptNote, KeptVersion, Recording
+from .format import VERSION_AT, Kept, KeptFailure, KeptName, KeptNote, KeptVersion, Recording
+from .reading import SWEPT, Blob, arguments_of, read_recording
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
 _CHARS_SHOWN: Final = 200

@@ -16,7 +16,7 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..prompts.model.token_estimate import estimate_tokens_of_chars
-from ..replay.call_replay import Blob
+from .reading import Blob
 from .recorded_calls import result_of
 from .usage_advice import RULES, Answer, Held, advised, read_answer
 

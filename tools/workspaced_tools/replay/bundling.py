@@ -30,8 +30,8 @@ from workspaced_events.schema.catalogue import (
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.privacy.recording_redaction import Redacted, redact
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.tape import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
-from workspaced_tools.replay.call_replay import read_recording
+from workspaced_tools.recording.format import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
+from workspaced_tools.recording.reading import read_recording
 
 TOLD: Final = (
     "record",

@@ -20,26 +20,24 @@ from workspaced_events.schema.catalogue import ToolCalled
 
 from .. import errors
 from ..errors import NotRecorded, ToolError
+from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
-from ..ports.view import (
+from ..ports.history import HistoryPort, NoHistory, VersionAt
+from ..ports.prompts import ShownManifest
+from ..ports.vault import (
     Found,
-    HistoryPort,
     Incoming,
     LinkName,
     LinkTarget,
     Members,
-    NoHistory,
     NoteRef,
     Overview,
     Resolution,
-    ShownManifest,
     SimilarNote,
     TaggedNote,
-    VersionAt,
-    View,
 )
-from ..recording.tape import (
-    VERSION,
+from ..ports.view import View
+from ..recording.format import (
     VERSION_AT,
     VISITS,
     Exchange,
@@ -52,12 +50,11 @@ from ..recording.tape import (
     question_json,
     without,
 )
-from ..sharing.gate import name_known, refusal
+from ..recording.reading import SWEPT, Blob
+from ..sharing.gate import refusal
 from ..tools.registry import TOOLS
 from ..tools.tool import payload_of, run
 
-Blob = Callable[[str], bytes | None]
-"""The content of a blob, or None if it is not kept."""
 Visits = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
 _NOTES_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -90,47 +87,6 @@ class Notes:
             note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
             self._known[kept] = note
         return note
-
-
-SWEPT: Final = "It was swept to keep the store within record_bytes and record_days, or lost with the power."
-
-
-def read_recording(content: bytes, name: str) -> Recording:
-    """The recording that a blob holds.
-
-    Raises:
-        LogDamaged: it holds none.
-        NotRecorded: it is one of a newer version.
-    """
-    try:
-        recording = msgspec.json.decode(content, type=Recording)
-    except msgspec.MsgspecError as error:
-        raise LogDamaged(f"The blob {name} is no recording of a call: {error}.") from None
-    if recording.version > VERSION:
-        raise NotRecorded(
-            f"The recording is of version {recording.version}; this program reads up to {VERSION}",
-            hint="Use a newer workspaced.",
-        )
-    return recording
-
-
-def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
-    """The arguments of a recorded call.
-
-    Raises:
-        NotRecorded: they are long and not kept.
-        LogDamaged: what is kept are none.
-    """
-    name = called.arguments_sha256
-    if name is None:
-        return called.arguments
-    content = blob(name)
-    if content is None:
-        raise NotRecorded("The arguments are not kept", hint=SWEPT)
-    try:
-        return msgspec.json.decode(content, type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise LogDamaged(f"The blob {name} holds no arguments: {error}.") from None
 
 
 def answer_again(

@@ -26,8 +26,9 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..errors import NoteNotFound, NotRecorded, ReadFailed
 from ..notes.note import Note, NoteFailure, StatKey
-from ..ports.view import SWITCHED_ON, NoteRef, VersionAt
-from ..recording.tape import Exchange, Kept, KeptFailure, KeptNote, question_json
+from ..ports.history import SWITCHED_ON, VersionAt
+from ..ports.vault import NoteRef
+from ..recording.format import Exchange, Kept, KeptFailure, KeptNote, question_json
 from .call_replay import Answers, answer_of, raise_or_give
 from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Key, Reach, Recalled, Recordings
 

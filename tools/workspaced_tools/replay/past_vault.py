@@ -15,8 +15,8 @@ from workspaced_events.replay.log_cursor import Moment
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
-from ..ports.view import (
-    SWITCHED_ON,
+from ..ports.history import SWITCHED_ON, VersionAt
+from ..ports.vault import (
     Found,
     Incoming,
     LinkName,
@@ -28,9 +28,8 @@ from ..ports.view import (
     Search,
     SimilarNote,
     TaggedNote,
-    VersionAt,
 )
-from ..recording.tape import VERSION_AT
+from ..recording.format import VERSION_AT
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
 

@@ -17,9 +17,10 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
-from ..ports.view import NoteRef, Resolution
-from ..recording.tape import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording
-from .call_replay import Blob, Notes, read_recording
+from ..ports.vault import NoteRef, Resolution
+from ..recording.format import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording
+from ..recording.reading import Blob, read_recording
+from .call_replay import Notes
 
 RECORDINGS_READ_MAX: Final = 5_000
 """So many recordings are read for one question about the past,"""

@@ -27,12 +27,14 @@ from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
 from ..errors import NotRecorded, SharingOff
-from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild, texts_in
+from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
+from ..prompts.model.stored_inputs import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.requests.rebuild import body_difference
-from ..recording.tape import Recording
+from ..recording.format import Recording
+from ..recording.reading import SWEPT, Blob, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
-from .call_replay import SWEPT, Blob, Notes, answer_again, arguments_of, read_recording
+from .call_replay import Notes, answer_again
 
 NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
 _STATES_KEPT: Final = 5_000

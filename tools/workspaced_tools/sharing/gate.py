@@ -20,31 +20,27 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import ReadFailed, SharingOff, ToolError
 from ..notes.name_keys import fold, key, slug, stem, without_ending
-from ..notes.note import Note, NoteFailure, StatKey
-from ..ports.view import (
+from ..notes.name_only import name_only
+from ..notes.note import Note, NoteFailure
+from ..ports.history import HistoryPort, NoHistory, NoPast, PastPort
+from ..ports.prompts import NoPrompts, PromptSource
+from ..ports.vault import (
     Found,
-    HistoryPort,
     Incoming,
     LinkName,
     LinkTarget,
     Members,
-    NoHistory,
-    NoPast,
-    NoPrompts,
     NoteRef,
     Overview,
-    PastPort,
     Resolution,
     Search,
     SimilarNote,
     TaggedNote,
     VaultPort,
-    View,
 )
-from ..prompts.audit.manifests import PromptSource, SharedPrompts
+from ..ports.view import View
+from .manifests import SharedPrompts
 
-NAMES_ONLY: Final = "This client is shown names only; `workspaced share CLIENT all` shows the rest."
-"""The one warning of an answer that leaves out what was asked for."""
 CALLER_SHOWN_CHARS_MAX: Final = 64
 
 IsWithheld = Callable[[NoteId], bool]
@@ -263,24 +259,7 @@ class SharedHistory:
 # -- names only --
 
 
-class NameOnly(Note, frozen=True, dict=True):
-    """A note of which the title is known and nothing else: no text, and so nothing that follows from it."""
-
-
 _BY_NAME: Final = frozenset({"path", "title", "foldedTitle", "filename", "pathSuffix", "formerPath"})
-_NO_STAT: Final = StatKey(0, 0, 0, 0, 0)
-
-
-def name_only(note: Note) -> NameOnly:
-    """What is left of `note` for a client that is shown names."""
-    return name_known(note.id, note.title)
-
-
-def name_known(note: NoteId, title: str) -> NameOnly:
-    """A note of which only these are known."""
-    bare = NameOnly(note, _NO_STAT, None, "", b"")
-    bare.__dict__["title"] = title
-    return bare
 
 
 class NamesOnly:

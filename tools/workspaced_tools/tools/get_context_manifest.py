@@ -5,8 +5,9 @@ from typing import Any, Final
 from pydantic import Field
 
 from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
-from ..ports.view import ShownManifest, View
-from ..prompts.model.types import Manifest, ManifestEntry
+from ..ports.manifest import Manifest, ManifestEntry
+from ..ports.prompts import ShownManifest
+from ..ports.view import View
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room
 

@@ -10,7 +10,8 @@ from ..errors import NoteNotFound
 from ..limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX
 from ..notes.name_keys import fold, slug
 from ..notes.note import Note
-from ..ports.view import Resolution, View
+from ..ports.vault import Resolution
+from ..ports.view import View
 from .note_answers import OutlineHeading, ShownNote, served_vault
 from .read_note import Asked, Suggestions, note_answer, only_note
 from .tool import Answer, Arguments, Json, Model, Tool

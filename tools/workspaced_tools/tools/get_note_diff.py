@@ -9,9 +9,11 @@ from rapidfuzz.distance import LCSseq
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..limits import REFERENCE_CHARS_MAX
+from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note
-from ..ports.view import NoteRef, VersionAt, View
-from ..sharing.gate import NAMES_ONLY, NameOnly
+from ..ports.history import VersionAt
+from ..ports.vault import NoteRef
+from ..ports.view import View
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool

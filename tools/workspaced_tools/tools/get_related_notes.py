@@ -39,9 +39,10 @@ from ..limits import (
     VISITED_TOGETHER_S,
     VISITED_TOGETHER_VISITS,
 )
+from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
-from ..ports.view import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort, View
-from ..sharing.gate import NAMES_ONLY
+from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort
+from ..ports.view import View
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool

@@ -11,9 +11,9 @@ from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
+from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.view import View
-from ..sharing.gate import NAMES_ONLY, NameOnly
 from .note_answers import Facts, ShownNote, content_of, facts, note_entry, served_vault
 from .tool import Answer, Arguments, Json, Model, Tool, Truncation
 

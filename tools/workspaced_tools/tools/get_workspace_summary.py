@@ -21,7 +21,8 @@ from ..limits import (
 )
 from ..notes.name_keys import fold
 from ..notes.note import Note
-from ..ports.view import LinkName, Overview, VaultPort, View
+from ..ports.vault import LinkName, Overview, VaultPort
+from ..ports.view import View
 from .note_answers import served_vault
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Names, Room, latest, tallies

@@ -18,11 +18,13 @@ from ..errors import NoActiveVault, NoteNotFound, NotRecorded, ReadFailed, Refer
 from ..limits import CUSTOM_FIELDS_CHARS_MAX, INCOMING_LINKS_MAX, LISTED_MAX, NOTE_TYPE_CHARS_MAX, TAGS_CHARS_MAX
 from ..notes.markdown import word_count
 from ..notes.name_keys import fold, stem
+from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
+from ..notes.properties import tags_of
 from ..notes.truncation import truncate
-from ..ports.view import SWITCHED_ON, LinkName, LinkTarget, VaultPort, View
-from ..sharing.gate import NameOnly
-from ..vault.index.entries import tags_of
+from ..ports.history import SWITCHED_ON
+from ..ports.vault import LinkName, LinkTarget, VaultPort
+from ..ports.view import View
 from .tool import Json, Model
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import AmbiguousReference, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
+from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
-from ..ports.view import NoteRef, Resolution, VaultPort
-from ..sharing.gate import NAMES_ONLY, NameOnly
+from ..ports.vault import NoteRef, Resolution, VaultPort
 from .note_answers import (
     Links,
     NoteName,

@@ -19,8 +19,9 @@ from ..limits import (
     SEARCH_TAGS_MAX,
     TAG_CHARS_MAX,
 )
-from ..ports.view import Found, Search, View
-from ..sharing.gate import NAMES_ONLY
+from ..notes.name_only import NAMES_ONLY
+from ..ports.vault import Found, Search
+from ..ports.view import View
 from .note_answers import served_vault
 from .read_note import name_of
 from .tool import Answer, Arguments, Model, Tool

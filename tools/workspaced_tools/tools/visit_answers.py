@@ -9,7 +9,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
 from ..notes.name_keys import stem
-from ..ports.view import NoteRef, VaultPort
+from ..ports.vault import NoteRef, VaultPort
 from .tool import Json
 
 

@@ -12,7 +12,9 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Note, NoteFailure
-from ..ports.view import (
+from ..ports.history import VersionAt
+from ..ports.prompts import KeptPrompt
+from ..ports.vault import (
     Found,
     Incoming,
     LinkName,
@@ -24,9 +26,7 @@ from ..ports.view import (
     Search,
     SimilarNote,
     TaggedNote,
-    VersionAt,
 )
-from ..prompts.audit.manifests import KeptPrompt
 from .index.database import IndexLost
 from .index.entries import NamedNote
 from .links.resolver import IndexLookup, resolve

@@ -23,7 +23,7 @@ from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
 from ..notes.note import Note, NoteFailure, PrivateNote
-from ..ports.view import (
+from ..ports.vault import (
     Found,
     Incoming,
     LinkName,

@@ -38,7 +38,8 @@ from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from ..server.listener import Server
-from ..service.served_vault import ServedVault, check_apart, registrations, rules_file, usable_folder
+from ..service.registration import check_apart, registrations, usable_folder
+from ..service.served_vault import ServedVault, rules_file
 from ..service.service import Service
 from ..service.sweeper import Sweeper
 from .memory import give_back_freed_memory

@@ -6,8 +6,7 @@ import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
-from ..errors import RequestError, wire
-from ..mcp.errors import McpError
+from ..errors import McpError, RequestError, wire
 from .framing import check_depth
 
 RequestId = int | str

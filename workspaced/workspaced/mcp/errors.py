@@ -10,13 +10,7 @@ WorkspacedError
 
 from typing import Any
 
-from workspaced_events.errors import WorkspacedError
-
-
-class McpError(WorkspacedError):
-    """A refusal with a JSON-RPC number of its own."""
-
-    jsonrpc: int = -32602
+from ..errors import McpError
 
 
 class UnsupportedVersion(McpError):

@@ -24,8 +24,8 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.audit.rebuild import inputs_of
 from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import Aside
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.requests.templates import CacheOffer, Shaped

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.rebuild import inputs_of
 from workspaced_tools.prompts.citations.renumber import Cited, cited
 from workspaced_tools.prompts.citations.turn_sources import sources_of
 from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.stored_inputs import inputs_of
 
 from . import params as said
 from .commands import checked_message, known, prompt_for

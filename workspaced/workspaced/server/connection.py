@@ -22,7 +22,6 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 
-from ..api.routes import DEFERRED, Method
 from ..errors import RequestError
 from ..ipc.framing import LineSplitter
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_response, parse_request, response
@@ -30,6 +29,7 @@ from ..ipc.param_hints import choices
 from ..ipc.peer import peer_uid
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..mcp.resource_subscriptions import ResourceWatch
+from ..service.method import DEFERRED, Method
 from .awake_timer import AwakeTimer
 from .protocol import Era, decide
 

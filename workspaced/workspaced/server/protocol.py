@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..api.routes import METHODS, Hello, Method, facts
+from ..api.daemon import Hello, facts
+from ..api.routes import METHODS
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..mcp import handshake, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
+from ..service.method import Method
 
 if TYPE_CHECKING:
     from .connection import Connection

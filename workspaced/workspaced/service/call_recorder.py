@@ -17,7 +17,8 @@ import msgspec
 
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_tools.recording.tape import Tape, recorded, refused
+from workspaced_tools.recording.format import refused
+from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
 
 from ..limits import (

@@ -21,10 +21,11 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import ArgumentInvalid, ToolError
-from workspaced_tools.ports.view import VersionAt, View
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.tape import Raised, Tape, raised
+from workspaced_tools.recording.format import Raised
+from workspaced_tools.recording.tape import Tape, raised
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -44,6 +45,7 @@ from workspaced_tools.vault.nonblocking import NotWarm, WarmPast, WarmPrompts
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..limits import LATENCY_SAMPLES
+from .past_calls import AT_HINT, _Versions
 from .served_vault import ServedVault
 
 R = TypeVar("R")
@@ -61,9 +63,6 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     now: str
     made_from: Tape | Raised
     """What the tool read; or why none was run."""
-
-
-AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
 class MustCompare(Exception):
@@ -365,18 +364,6 @@ class _LookedAt(WithheldNames):
     def __call__(self, name: NoteId) -> bool:
         self._read(list({name, self._now.get(name, name)}))
         return super().__call__(name)
-
-
-class _Versions:
-    """Implements `PastPort` for the present: goes up to the moment of asking."""
-
-    def __init__(self, settle: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
-        self._settle = settle
-        self._versions = versions
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        self._settle()
-        return self._versions().version(note, since, current)
 
 
 class _History:

@@ -41,7 +41,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.cache_accounting import conversations_status
-from workspaced_tools.prompts.audit.rebuild import texts_in
+from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import KeptTexts
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import Withheld

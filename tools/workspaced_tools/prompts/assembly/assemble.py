@@ -20,13 +20,13 @@ from workspaced_events.projections.conversations import Conversation, library_of
 from workspaced_events.schema.catalogue import Attachment, LibraryEntry
 
 from ...errors import ArgumentInvalid
+from ...ports.manifest import LAYERS, LayerId, ManifestEntry
 from ..model import blocks as b
 from ..model.pipelines import PARTS
 from ..model.token_estimator import Estimator, seed_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
     ENVELOPE_VERSION,
-    LAYERS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -34,8 +34,6 @@ from ..model.types import (
     ChatMessage,
     Envelope,
     Layer,
-    LayerId,
-    ManifestEntry,
     Rebased,
     Texts,
     Turn,

@@ -15,8 +15,9 @@ from workspaced_events.ids import MessageId
 from workspaced_events.schema.catalogue import LibraryEntry
 
 from ...errors import BudgetExceeded
+from ...ports.manifest import ManifestEntry
 from ..model.token_estimator import Estimator
-from ..model.types import ChatMessage, ManifestEntry, Policy
+from ..model.types import ChatMessage, Policy
 from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
 
 SHORTEN: Final = (short_results, short_images)

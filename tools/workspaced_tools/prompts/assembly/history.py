@@ -23,10 +23,11 @@ from msgspec.structs import replace
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
+from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, given_block, trimmed
 from ..model.token_estimator import seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
-from ..model.types import Artifact, Block, ChatMessage, ManifestEntry, Policy, Texts
+from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
 from ..sources.turn_numbering import written, written_by_turns

@@ -15,10 +15,11 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 
+from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.pipelines import PARTS
 from ..model.token_estimator import Estimator, seed_tokens
-from ..model.types import LAYERS, Block, ChatMessage, LayerId, ManifestEntry, Segment, State
+from ..model.types import Block, ChatMessage, Segment
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)

@@ -12,7 +12,8 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import Pipeline
 
-from ..model.types import LAYERS, CacheHint, LayerId, Manifest, ManifestLayer, Policy, Turn
+from ...ports.manifest import LAYERS, LayerId, Manifest, ManifestLayer
+from ..model.types import CacheHint, Policy, Turn
 from .layers import Digests, Reuse, Sheet
 
 _ENDS: Final[tuple[tuple[tuple[LayerId, ...], Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]], ...]] = (

@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ...ports.manifest import State
 from ..model import blocks as b
 from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
-from ..model.types import Artifact, Block, Provided, Segment, State, Texts
+from ..model.types import Artifact, Block, Provided, Segment, Texts
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import Sheet, Thing, joined

@@ -16,8 +16,9 @@ import msgspec
 from workspaced_events.projections.conversations import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
 from workspaced_events.schema.catalogue import Pipeline
 
+from ...ports.manifest import LayerId
 from ..model.token_estimator import Estimator
-from ..model.types import ChatMessage, Envelope, LayerId
+from ..model.types import ChatMessage, Envelope
 
 HIT_SHARE: Final = 0.5
 """A prompt is a hit where at least this part of what it could repeat was served: counts are estimates, and caches

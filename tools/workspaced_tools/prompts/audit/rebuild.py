@@ -6,29 +6,24 @@ same.
 """
 
 from collections import deque
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId
 from workspaced_events.projections.conversations import Conversation, Conversations
 from workspaced_events.schema.catalogue import PromptAssembled
 
 from ...errors import NotRecorded
+from ...ports.manifest import LAYERS
 from ..assembly.assemble import assemble
-from ..model.types import LAYERS, TURN_VERSION, Assembled, Manifest, Texts, Turn
+from ..model.stored_inputs import inputs_of
+from ..model.types import Assembled, Texts
 
 MANIFEST: Final = "manifest"
 """What differs where no layer does."""
-_FORGOTTEN: Final = "It may have been forgotten with its note, or the log is an export, which holds no texts."
 _VERSIONS_KEPT: Final = 8
-
-
-class _Version(msgspec.Struct):
-    version: int = 0
 
 
 def checked(conversation: Conversation | None) -> Conversation:
@@ -57,38 +52,6 @@ def rebuild(data: PromptAssembled, conversation: Conversation, texts: Texts) -> 
     return assemble(conversation, inputs_of(data.inputs_sha256, texts), texts)
 
 
-def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
-    """What was read for a prompt.
-
-    Raises:
-        NotRecorded: it is not kept, or of a newer version.
-        LogDamaged: what is kept is something else.
-    """
-    content = texts(inputs_sha256)
-    try:
-        if (version := msgspec.json.decode(content, type=_Version).version) > TURN_VERSION:
-            raise NotRecorded(
-                f"The inputs are of version {version}; this program reads up to {TURN_VERSION}",
-                hint="Use a newer workspaced.",
-            )
-        return msgspec.json.decode(content, type=Turn)
-    except msgspec.MsgspecError as error:
-        raise LogDamaged(f"The blob {inputs_sha256} holds no inputs of a prompt: {error}.") from None
-
-
-def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
-    """The manifest that was made with a prompt.
-
-    Raises:
-        NotRecorded: it is not kept.
-        LogDamaged: what is kept is something else.
-    """
-    try:
-        return msgspec.json.decode(texts(manifest_sha256), type=Manifest)
-    except msgspec.MsgspecError as error:
-        raise LogDamaged(f"The blob {manifest_sha256} holds no manifest: {error}.") from None
-
-
 def first_difference(data: PromptAssembled, made: Assembled) -> str | None:
     """The first layer of `made` that is another one than was sent, or MANIFEST; None: all is the same."""
     for layer in LAYERS:
@@ -96,18 +59,6 @@ def first_difference(data: PromptAssembled, made: Assembled) -> str | None:
             return layer
     same_manifest = sha256(msgspec.json.encode(made.envelope.manifest)).hexdigest() == data.manifest_sha256
     return None if same_manifest and made.envelope.combined_hash == data.combined_hash else MANIFEST
-
-
-def texts_in(blob: Callable[[str], bytes | None]) -> Texts:
-    """The texts that a source of blobs holds."""
-
-    def text(name: str) -> str:
-        content = blob(name)
-        if content is None:
-            raise NotRecorded("A text that the log names is not kept", hint=_FORGOTTEN)
-        return content.decode()
-
-    return text
 
 
 class Versions:

@@ -13,8 +13,10 @@ from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 
 from ...errors import NotRecorded
-from ..model.types import Assembled, Manifest
-from .rebuild import Versions, checked, first_difference, manifest_of_prompt, rebuild, texts_in
+from ...ports.manifest import Manifest
+from ..model.stored_inputs import manifest_of_prompt, texts_in
+from ..model.types import Assembled
+from .rebuild import Versions, checked, first_difference, rebuild
 
 _IDS_SHOWN_MAX = 10
 

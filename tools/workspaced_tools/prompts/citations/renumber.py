@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, TRIMMED
-from ..model.types import Wire
 from ..sources.search_block import Source
 from .protected_text import Protected, closing_fence, protected_parts
 from .source_list import (

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
-from .types import ManifestEntry, Policy
+from ...ports.manifest import ManifestEntry
+from .types import Policy
 
 
 class Window(NamedTuple):

@@ -19,16 +19,13 @@ from workspaced_events.schema.catalogue import (
     ProviderKind,
 )
 
+from ...ports.base import Wire
+from ...ports.manifest import LayerId, Manifest
+
 Texts = Callable[[str], str]
 """The text of that sha256. Raises NotRecorded where it is not kept."""
-LayerId = Literal["L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"]
-LAYERS: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
 TURN_VERSION: Final = 1
 ENVELOPE_VERSION: Final = 1
-
-
-class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """JSON with camelCase names."""
 
 
 # -- what goes in --
@@ -154,50 +151,6 @@ class ChatMessage(Wire, frozen=True):
     role: Literal["system", "user", "assistant"]
     content: tuple[Block, ...]
     id: MessageId | None = None
-
-
-State = Literal["full", "reference", "shortened", "elided", "dropped", "failed", "empty"]
-
-
-class ManifestEntry(Wire, frozen=True):
-    """What became of one thing that is, or might have been, in the prompt."""
-
-    layer: LayerId
-    id: str
-    kind: str
-    state: State
-    why: str
-    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget, strip,
-    pipeline..."""
-    tokens: int = 0
-    bytes: int = 0
-    revision: str | None = None
-    cached: bool = False
-    """Whether it lies in what a provider's prefix cache can serve."""
-    detail: str | None = None
-
-
-class ManifestLayer(Wire, frozen=True, omit_defaults=False):
-    id: LayerId
-    hash: str
-    tokens: int
-    bytes: int
-    stable: bool
-
-
-class Manifest(Wire, frozen=True, omit_defaults=False):
-    """Everything that is in a prompt, and everything that is not, each in exactly one record."""
-
-    conversation: ConversationId
-    message: MessageId
-    layers: tuple[ManifestLayer, ...]
-    entries: tuple[ManifestEntry, ...]
-    estimate: int
-    limit: int
-    tool_tokens: int
-    estimator: str
-    factor: float
-    warnings: tuple[str, ...] = ()
 
 
 class CacheHint(Wire, frozen=True):

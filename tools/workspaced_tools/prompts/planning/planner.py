@@ -18,8 +18,8 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing.exceptions import Unresolvable
 
 from ...limits import ECHO_CHARS_MAX
+from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, trimmed
-from ..model.types import Wire
 from ..model.untrusted_text import escape_field, render_block
 from ..requests.tool_definitions import DEPTH_MAX, Definition, nested_deeper
 from .plan_schema_check import bounded_validator

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from ..model.types import Wire
+from ...ports.base import Wire
 
 
 class Part(Wire, frozen=True):

@@ -7,7 +7,7 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import NotRecorded
-from ..audit.rebuild import texts_in
+from ..model.stored_inputs import texts_in
 from ..model.types import Envelope
 from .templates import Shaped, Template, body_hash, shape
 

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from workspaced_events.projections.conversations import Settings
 
+from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
-from ..model.types import Block, ChatMessage, Envelope, Texts, Wire
+from ..model.types import Block, ChatMessage, Envelope, Texts
 from .cache_breakpoints import Message, marked
 from .identifiers import Names
 from .images import image_for

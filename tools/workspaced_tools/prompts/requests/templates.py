@@ -19,7 +19,8 @@ import regex
 from workspaced_events.projections.conversations import Settings
 
 from ...errors import TemplateFailed, UnknownShape
-from ..model.types import Envelope, Texts, Wire
+from ...ports.base import Wire
+from ..model.types import Envelope, Texts
 from ..model.untrusted_text import show_invisible
 from .request import Blob, Request, request_of
 from .validation import check_body

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ..model.types import Wire
+from ...ports.base import Wire
 from .schema_dialects import Unfit, fitted
 
 DEPTH_MAX: Final = 64

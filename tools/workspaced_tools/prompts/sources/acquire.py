@@ -16,8 +16,8 @@ from workspaced_events.schema.catalogue import Pipeline
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import SUMMARY_TOKENS_MAX
 from ...ports.view import View
-from ..audit.rebuild import inputs_of
 from ..model.pipelines import PARTS
+from ..model.stored_inputs import inputs_of
 from ..model.types import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
 from .attachments import attached
 from .inline_content import lost_of

@@ -7,7 +7,8 @@ first layer begins with it, and each changed byte of that costs the whole cached
 from typing import Final
 
 from ...notes.name_keys import stem
-from ...ports.view import NoteRef, View
+from ...ports.vault import NoteRef
+from ...ports.view import View
 from ..model.untrusted_text import escape_field
 
 

@@ -17,7 +17,7 @@ from workspaced_events.schema.catalogue import ProviderKind
 
 from ...errors import ArgumentInvalid
 from ...limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
-from ...ports.view import LinkName, NoteRef, VaultPort
+from ...ports.vault import LinkName, NoteRef, VaultPort
 from ..model.types import Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds

@@ -15,8 +15,8 @@ import msgspec
 from workspaced_events.errors import LogDamaged
 
 from ...limits import QUERY_CHARS_MAX
+from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE
-from ..model.types import Wire
 from ..model.untrusted_text import escape_field, render_block
 
 DOCUMENT_CHARS_MAX: Final = 8_000

@@ -18,7 +18,8 @@ from workspaced_events.projections.workspace_state import VaultState
 from ...errors import NoActiveNote, NoActiveVault, NoteNotFound
 from ...limits import ATTACHED_CHARS_MAX
 from ...notes.note import Note, NoteFailure
-from ...ports.view import VaultPort, View
+from ...ports.vault import VaultPort
+from ...ports.view import View
 from ...tools.note_answers import note_or_error, served_vault
 from ...tools.read_note import only_note
 from ..model.types import Texts

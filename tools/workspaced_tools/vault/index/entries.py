@@ -4,10 +4,8 @@ It holds all that look-ups, links and search need, so that none of them reads a 
 the share policy withholds it holds the path and the file's identity only: what is not there cannot get out.
 """
 
-from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -17,7 +15,8 @@ from ...limits import INDEXED_CHARS_MAX
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
-from ...ports.view import NoteRef
+from ...notes.properties import _scalar, aliases_of, tags_of
+from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
 
 
@@ -149,29 +148,3 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
 def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:
     """What the index keeps of a withheld note."""
     return IndexedNote(IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld))
-
-
-def tags_of(fields: dict[str, Any], inline: Iterable[str]) -> tuple[str, ...]:
-    """Distinct tags without `#`: the front matter's `tags` or `tag` (a list, or a string), then the text's."""
-    given = fields.get("tags" if "tags" in fields else "tag")
-    if isinstance(given, str):
-        given = given.replace(",", " ").split()
-    named = given if isinstance(given, list) else []
-    found = (str(each).strip().removeprefix("#") for each in named if isinstance(each, str | int | float))
-    return tuple(tag for tag in dict.fromkeys((*found, *inline)) if tag)
-
-
-def aliases_of(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Front-matter `aliases` (or `alias`): a list, or one string."""
-    given = fields.get("aliases", fields.get("alias"))
-    names = given if isinstance(given, list) else [given]
-    return tuple(name for each in names if (name := _scalar(each)) is not None)
-
-
-def _scalar(value: object) -> str | None:
-    """A name as text: strings trimmed, numbers as written; None for anything else and for the empty string."""
-    if isinstance(value, str):
-        return value.strip() or None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    return None

@@ -14,7 +14,7 @@ from workspaced_events.ids import NoteId
 
 from ...limits import SIMILAR_WORDS_MAX, TAGGED_NOTES_MAX, TELLING_NOTES_MAX, WORDS_WEIGHED_MAX
 from ...notes.name_keys import fold
-from ...ports.view import Search
+from ...ports.vault import Search
 from .full_text import frequent_words, match_all, match_any, query_words
 from .index import Index
 

@@ -2,7 +2,7 @@
 
 from workspaced_events.projections.workspace_state import VaultState
 
-from ...ports.view import Incoming, IncomingLink, LinkName, NoteRef
+from ...ports.vault import Incoming, IncomingLink, LinkName, NoteRef
 from ..index.entries import IndexEntry, target_keys
 from ..index.index import Index
 from .link_targets import LinkResolver

@@ -12,7 +12,7 @@ from typing import Final
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ...ports.view import LinkName, LinkTarget, NoteRef
+from ...ports.vault import LinkName, LinkTarget, NoteRef
 from ..index.entries import target_keys
 from .resolver import (
     Lookup,

@@ -21,7 +21,7 @@ from workspaced_events.projections.workspace_state import VaultState
 from ...errors import ArgumentInvalid, ReferenceOutsideVault
 from ...limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
 from ...notes.name_keys import fold, slug, stem, without_ending
-from ...ports.view import NoteRef, Resolution
+from ...ports.vault import NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
 

@@ -20,7 +20,9 @@ from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
 from ...daemon.settings import config_file, load_settings
 from ...errors import NoDaemon
-from ..shared.options import daemon, daemon_options, json_option, print_json
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_json
 
 WATCHES_MIN = 20_000
 

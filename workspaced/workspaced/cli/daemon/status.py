@@ -8,7 +8,9 @@ import click
 
 from ...discovery.records import running, to_wire
 from ...errors import TimedOut
-from ..shared.options import daemon, daemon_options, json_option, print_json, shown
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option, shown
+from ..shared.output import print_json
 
 GONE_S: Final = 15.0
 

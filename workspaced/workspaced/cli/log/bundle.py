@@ -18,15 +18,8 @@ from workspaced_tools.replay.bundling import make_bundle, under_pseudonyms
 from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
 from ..recording.call_source import call_source
-from ..shared.options import (
-    check_visibility,
-    daemon_options,
-    print_warnings,
-    segment_progress,
-    shown,
-    visibility_option,
-    write_lines,
-)
+from ..shared.options import check_visibility, daemon_options, shown, visibility_option
+from ..shared.output import print_warnings, segment_progress, write_lines
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024

@@ -17,11 +17,13 @@ from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import parse_until
-from workspaced_events.replay.source import Source, open_source
+from workspaced_events.replay.source import Source
 from workspaced_events.schema.codec import encode_event
 
-from ..shared.options import json_option, print_json, segment_progress, write_lines
+from ..shared.options import json_option
+from ..shared.output import print_json, segment_progress, write_lines
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -12,13 +12,14 @@ from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.privacy.erasure import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
-from workspaced_events.replay.source import open_source
+from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.vault.index.database import remove_index
 
 from ...__about__ import __version__
 from ...daemon.settings import load_settings
-from ..shared.options import json_option, print_json, print_warnings, segment_progress, shown
+from ..shared.options import json_option, shown
+from ..shared.output import print_json, print_warnings, segment_progress
 
 PATHS_SHOWN_MAX = 20
 

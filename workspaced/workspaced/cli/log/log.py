@@ -26,17 +26,9 @@ from workspaced_events.schema.codec import decode_event, encode_event
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient
 from ...discovery.own_directories import own_folder
-from ..shared.options import (
-    check_visibility,
-    complain_of_blobs,
-    daemon,
-    daemon_options,
-    json_option,
-    print_json,
-    segment_progress,
-    visibility_option,
-    write_lines,
-)
+from ..shared.connection import daemon
+from ..shared.options import check_visibility, complain_of_blobs, daemon_options, json_option, visibility_option
+from ..shared.output import print_json, segment_progress, write_lines
 from .find_and_shrink import find_command, shrink_command
 
 PAGE_EVENTS = 5_000

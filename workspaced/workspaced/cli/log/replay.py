@@ -14,15 +14,17 @@ from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import Until, feed_until, parse_until
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source, open_source
+from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_event
 
 from ...errors import SettingsInvalid
-from ..shared.options import complain_of_blobs, json_option, print_warnings, segment_progress
-from ..workspace.state import print_state
+from ..shared.options import complain_of_blobs, json_option
+from ..shared.output import print_warnings, segment_progress
+from ..shared.state_text import print_state
 from .verify import verify_log
 
 

@@ -12,7 +12,7 @@ from workspaced_events.escaping import shown
 from workspaced_events.replay.position import Until
 from workspaced_events.replay.source import ExportSource, Source
 
-from ..shared.options import print_json, print_warnings, segment_progress
+from ..shared.output import print_json, print_warnings, segment_progress
 
 
 def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
@@ -118,7 +118,7 @@ def _print_call(made: Any) -> None:
 
 
 def _print_prompt(made: Any, source: Source) -> None:
-    from workspaced_tools.prompts.audit.rebuild import manifest_of_prompt, texts_in
+    from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
     prompt, envelope = made.prompt, made.envelope
     of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"

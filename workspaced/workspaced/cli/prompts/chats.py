@@ -10,7 +10,9 @@ from workspaced_events.errors import InvalidArgument
 
 from ...errors import RequestError
 from ...limits import REQUEST_BYTES_MAX
-from ..shared.options import daemon, daemon_options, json_option, print_bytes, print_json, shown, write_lines
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option, shown
+from ..shared.output import print_bytes, print_json, write_lines
 
 _IMPORT_S: Final = 60.0
 """Each text of a chat becomes a file of its own, synced."""

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from workspaced_events.projections.conversations import Conversation
+from workspaced_tools.ports.manifest import LAYERS, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import (
     Accounted,
     account,
@@ -23,18 +24,11 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     manifest_of,
     told,
 )
-from workspaced_tools.prompts.model.types import LAYERS, Block, Envelope, Layer, Manifest, ManifestEntry
+from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ..recording.call_source import call_source
-from ..shared.options import (
-    daemon_options,
-    json_option,
-    print_ndjson,
-    print_table,
-    print_warnings,
-    segment_progress,
-    shown,
-)
+from ..shared.options import daemon_options, json_option, shown
+from ..shared.output import print_ndjson, print_table, print_warnings, segment_progress
 from .chats import export_command, import_command
 
 _STATE_COLOURS = {

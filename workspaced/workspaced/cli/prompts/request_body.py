@@ -9,13 +9,14 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
-from workspaced_tools.prompts.audit.rebuild import texts_in
 from workspaced_tools.prompts.audit.sent_prompts import Again
+from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.requests.rebuild import shaped_again
 from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
 
 from ...daemon.settings import load_settings
-from ..shared.options import print_bytes, print_warnings, shown
+from ..shared.options import shown
+from ..shared.output import print_bytes, print_warnings
 
 SENT: Final = "sent"
 """Names the body that the runtime was given."""

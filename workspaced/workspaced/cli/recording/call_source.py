@@ -10,17 +10,19 @@ from typing import Protocol
 import msgspec
 
 from workspaced_events.projections.workspace_state import StateJson, to_json
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import Source, open_source
+from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
+from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, find, kept_call, latest, listed
-from workspaced_tools.recording.tape import Recording
 
 from ...client.sync_client import SyncClient
 from ...discovery.records import running
 from ...errors import NoDaemon
-from ..shared.options import daemon, print_warnings, segment_progress
+from ..shared.connection import daemon
+from ..shared.output import print_warnings, segment_progress
 
 _ANSWER_S = 60.0
 """A daemon may have to look through a long log for rare calls."""

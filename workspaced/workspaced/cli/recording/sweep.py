@@ -11,7 +11,8 @@ from workspaced_events.errors import InvalidArgument
 
 from ...daemon.settings import load_settings
 from ...discovery.records import running
-from ..shared.options import json_option, print_json, shown
+from ..shared.options import json_option, shown
+from ..shared.output import print_json
 
 
 @click.command()

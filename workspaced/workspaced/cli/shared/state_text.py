@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+import click
 import msgspec
 
 from workspaced_events.escaping import shown
@@ -46,3 +47,11 @@ def state_lines(state: dict[str, Any]) -> list[str]:
     rows += [f"archived     {note}" for note in state["archived"]]
     rows += [f"recent       {each['id']}  {each['at']}" for each in state["recentNotes"][:_RECENTS_SHOWN]]
     return [shown(row) for row in rows]
+
+
+def print_state(state: dict[str, Any]) -> None:
+    """The state for a person."""
+    from ..shared.state_text import state_lines
+
+    for line in state_lines(state):
+        click.echo(line)

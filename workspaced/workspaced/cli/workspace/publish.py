@@ -14,7 +14,9 @@ from workspaced_events.schema.catalogue import CATALOGUE
 
 from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
-from ..shared.options import daemon, daemon_options, json_option, pairs, print_json, vault_option
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option, pairs, vault_option
+from ..shared.output import print_json
 
 
 @click.command()

@@ -4,7 +4,9 @@ from typing import Any
 
 import click
 
-from ..shared.options import daemon, daemon_options, json_option, print_json, shown
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option, shown
+from ..shared.output import print_json
 
 LEVELS = ("all", "names", "none")
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import click
 
-from ..shared.options import at_option, daemon, daemon_options, json_option, print_json, print_warnings, shown
+from ..shared.connection import daemon
+from ..shared.options import at_option, daemon_options, json_option, shown
+from ..shared.output import print_json, print_warnings
+from ..shared.state_text import print_state
 
 
 @click.command()
@@ -26,14 +29,6 @@ def state_command(
         print_json(state)
     else:
         print_state(state)
-
-
-def print_state(state: dict[str, Any]) -> None:
-    """The state for a person."""
-    from ..shared.state_text import state_lines
-
-    for line in state_lines(state):
-        click.echo(line)
 
 
 @click.command()

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from ...errors import SettingsInvalid
-from ..shared.options import at_option, daemon, daemon_options, json_option, pairs, print_json, vault_option
+from ..shared.connection import daemon
+from ..shared.options import at_option, daemon_options, json_option, pairs, vault_option
+from ..shared.output import print_json
 
 
 @click.command()

@@ -1,0 +1,7 @@
+"""The base of everything that crosses a port or the wire: camelCase names."""
+
+import msgspec
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """JSON with camelCase names."""

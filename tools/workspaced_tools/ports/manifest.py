@@ -1,0 +1,56 @@
+"""The manifest of a prompt: what each layer holds, and why."""
+
+from typing import Final, Literal
+
+from workspaced_events.ids import ConversationId, MessageId
+
+from .base import Wire
+
+LayerId = Literal["L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"]
+
+
+LAYERS: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
+
+
+State = Literal["full", "reference", "shortened", "elided", "dropped", "failed", "empty"]
+
+
+class ManifestEntry(Wire, frozen=True):
+    """What became of one thing that is, or might have been, in the prompt."""
+
+    layer: LayerId
+    id: str
+    kind: str
+    state: State
+    why: str
+    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget, strip,
+    pipeline..."""
+    tokens: int = 0
+    bytes: int = 0
+    revision: str | None = None
+    cached: bool = False
+    """Whether it lies in what a provider's prefix cache can serve."""
+    detail: str | None = None
+
+
+class ManifestLayer(Wire, frozen=True, omit_defaults=False):
+    id: LayerId
+    hash: str
+    tokens: int
+    bytes: int
+    stable: bool
+
+
+class Manifest(Wire, frozen=True, omit_defaults=False):
+    """Everything that is in a prompt, and everything that is not, each in exactly one record."""
+
+    conversation: ConversationId
+    message: MessageId
+    layers: tuple[ManifestLayer, ...]
+    entries: tuple[ManifestEntry, ...]
+    estimate: int
+    limit: int
+    tool_tokens: int
+    estimator: str
+    factor: float
+    warnings: tuple[str, ...] = ()

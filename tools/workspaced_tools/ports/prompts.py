@@ -1,0 +1,68 @@
+"""The port to prompts that were assembled."""
+
+from typing import Final, Protocol
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ..errors import NotRecorded
+from .manifest import Manifest
+
+
+class KeptPrompt(msgspec.Struct, frozen=True):
+    """A prompt's manifest, and which notes its entries tell of beside those that their ids name."""
+
+    seq: int
+    manifest: Manifest
+    artifacts: dict[str, NoteId]
+    provided: dict[str, tuple[NoteId, ...]]
+
+
+class PromptSource(Protocol):
+    """Prompts, whoever asks for them."""
+
+    def prompt(self, conversation: str | None, message: str | None) -> KeptPrompt:
+        """As `PromptsPort.manifest`, with all that is kept."""
+        ...
+
+    def look(self, notes: list[NoteId]) -> None:
+        """Looks at the notes' files where that tells which of them are withheld: a note's own flag comes to light
+        only so."""
+        ...
+
+
+class ShownManifest(msgspec.Struct, frozen=True, rename="camel"):
+    """What a prompt of a runtime was made of, as far as a client is shown it."""
+
+    seq: int
+    """Of the prompt."""
+    manifest: Manifest
+    withheld: int = 0
+    """How many entries are left out because they tell of notes that are withheld by now."""
+    sized: bool = True
+    """Whether sizes are told; else they are 0."""
+
+
+class PromptsPort(Protocol):
+    """The prompts that were assembled for runtimes. Safe from any thread; may block."""
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
+        """The manifest of a conversation's last prompt, or of the last one for `message`; with None of the
+        conversation of the current vault that was spoken of last.
+
+        Raises:
+            ArgumentInvalid: there is no such conversation, or no prompt of it for that message.
+            NotRecorded: no prompt was assembled, or its manifest is not kept.
+        """
+        ...
+
+
+NO_PROMPT_HINT: Final = "A runtime asks for one with workspaced/context/assemble."
+
+
+class NoPrompts:
+    """None was assembled."""
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:  # noqa: ARG002
+        raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)

@@ -1,0 +1,62 @@
+"""The inputs of a prompt as the log and its blobs hold them."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from workspaced_events.errors import LogDamaged
+
+from ...errors import NotRecorded
+from ...ports.manifest import Manifest
+from .types import TURN_VERSION, Texts, Turn
+
+_FORGOTTEN: Final = "It may have been forgotten with its note, or the log is an export, which holds no texts."
+
+
+class _Version(msgspec.Struct):
+    version: int = 0
+
+
+def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
+    """What was read for a prompt.
+
+    Raises:
+        NotRecorded: it is not kept, or of a newer version.
+        LogDamaged: what is kept is something else.
+    """
+    content = texts(inputs_sha256)
+    try:
+        if (version := msgspec.json.decode(content, type=_Version).version) > TURN_VERSION:
+            raise NotRecorded(
+                f"The inputs are of version {version}; this program reads up to {TURN_VERSION}",
+                hint="Use a newer workspaced.",
+            )
+        return msgspec.json.decode(content, type=Turn)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {inputs_sha256} holds no inputs of a prompt: {error}.") from None
+
+
+def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
+    """The manifest that was made with a prompt.
+
+    Raises:
+        NotRecorded: it is not kept.
+        LogDamaged: what is kept is something else.
+    """
+    try:
+        return msgspec.json.decode(texts(manifest_sha256), type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {manifest_sha256} holds no manifest: {error}.") from None
+
+
+def texts_in(blob: Callable[[str], bytes | None]) -> Texts:
+    """The texts that a source of blobs holds."""
+
+    def text(name: str) -> str:
+        content = blob(name)
+        if content is None:
+            raise NotRecorded("A text that the log names is not kept", hint=_FORGOTTEN)
+        return content.decode()
+
+    return text

@@ -1,0 +1,129 @@
+"""The form in which a recording is kept: what a call read, question by question."""
+
+from collections.abc import Container, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import VaultState
+from workspaced_events.schema.catalogue import Sharing
+
+from ..notes.note import StatKey
+
+VERSION: Final = 1
+
+
+VERSION_AT: Final = "version"
+"""The question to the past."""
+
+
+VISITS: Final = "visits"
+"""The question to the history: answered with the positions of the notes whose visits were withheld."""
+
+
+class KeptNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
+    """A version of a note whose text is a blob."""
+
+    id: NoteId
+    stat: StatKey
+    birth_ns: int | None
+    sha256: str
+    """Of the file's bytes."""
+    text: str
+    """Names the blob: the sha256 of the text as it was read."""
+    warnings: tuple[str, ...] = ()
+
+
+class KeptName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
+    """A note of which the client is shown the title alone."""
+
+    id: NoteId
+    title: str
+
+
+class KeptFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
+    """A note that could not be read."""
+
+    id: NoteId
+    code: str
+    message: str
+
+
+Kept = KeptNote | KeptName | KeptFailure
+
+
+class KeptVersion(msgspec.Struct, frozen=True):
+    """A `VersionAt`."""
+
+    seq: int
+    at: str
+    note: msgspec.Raw
+    """A `Kept`."""
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """What the View raised instead of answering. `type` is the error's class; others than ours are `Exception`."""
+
+    type: str
+    message: str
+    hint: str = ""
+    details: dict[str, Any] = {}
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One question and its answer, both JSON."""
+
+    ask: str
+    """The port's method, or VISITS."""
+    question: msgspec.Raw
+    """Its arguments as an array; without the state, which the log tells."""
+    answer: msgspec.Raw = msgspec.Raw(b"null")
+    raised: Raised | None = None
+
+
+class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What one call read through its View."""
+
+    version: int
+    refused: Raised | None = None
+    """Why no tool was run; then there is nothing else."""
+    level: Sharing = "all"
+    served: bool = True
+    """Whether the current vault's folder was served."""
+    withheld: int = 0
+    left_out: dict[str, tuple[int, ...]] = {}
+    """Positions in the lists of the vault's state of what the share policy withheld."""
+    asked: tuple[Exchange, ...] = ()
+    also_at: tuple[int, ...] = ()
+
+
+def refused(error: Raised) -> bytes:
+    """The JSON of the `Recording` of a call that no tool was run for."""
+    return msgspec.json.encode(Recording(version=VERSION, refused=error))
+
+
+def question_json(question: Sequence[Any]) -> bytes:
+    """A question as it stands in a recording: two are the same if and only if this is."""
+    return msgspec.json.encode(question)
+
+
+_LISTS: Final = ("pins", "tabs", "recents", "archived", "former")
+
+
+_ONES: Final = ("active", "selection")
+
+
+def _positions(full: dict[NoteId, Any], shown: Container[NoteId]) -> tuple[int, ...]:
+    return tuple(position for position, note in enumerate(full) if note not in shown)
+
+
+def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultState:
+    """`state` as the gate left it: what `Recording.left_out` says is gone."""
+    changed: dict[str, Any] = dict.fromkeys(_ONES & left_out.keys())
+    for name in _LISTS:
+        if gone := set(left_out.get(name, ())):
+            items = getattr(state, name).items()
+            changed[name] = {note: value for at, (note, value) in enumerate(items) if at not in gone}
+    return replace(state, **changed) if changed else state

@@ -1,0 +1,74 @@
+"""Methods about the daemon itself: greeting, status, reconciling, shutting down."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.limits import BATCH_ACTIONS_MAX, BATCH_BYTES_MAX
+
+from ..__about__ import __version__
+from ..ipc.jsonrpc import RequestId
+from ..ipc.params import Params
+from ..limits import ANSWER_BYTES_MAX, CLIENT_NAME_CHARS_MAX, IN_FLIGHT_MAX, REQUEST_BYTES_MAX
+from ..server.connection import Connection
+from ..service.service import Service
+
+CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
+
+
+ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
+
+
+class ClientInfo(msgspec.Struct, frozen=True):
+    name: ClientName = "unknown"
+    version: str = ""
+    pid: int | None = None
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """Unknown fields are ignored: a newer client may say more about itself."""
+
+    client: ClientInfo = ClientInfo()
+
+
+class Nothing(Params, frozen=True):
+    pass
+
+
+def hello(connection: "Connection", _id: RequestId | None, params: Hello) -> Any:
+    connection.client = params.client.name
+    return facts(connection.service)
+
+
+def facts(service: Service) -> dict[str, Any]:
+    """What a client learns of the daemon first."""
+    return {
+        "version": __version__,
+        "instance": service.instance,
+        "workspace": service.workspace,
+        "capabilities": CAPABILITIES,
+        "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
+        "limits": {
+            "requestBytes": REQUEST_BYTES_MAX,
+            "answerBytes": ANSWER_BYTES_MAX,
+            "batchActions": BATCH_ACTIONS_MAX,
+            "batchBytes": BATCH_BYTES_MAX,
+            "inFlight": IN_FLIGHT_MAX,
+        },
+        "clock": service.clock(),
+    }
+
+
+def status(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    return connection.service.status()
+
+
+async def reconcile(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    await connection.service.reconcile()
+    return {"vaults": connection.service.status()["vaults"], "clock": connection.service.clock()}
+
+
+def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
+    connection.service.stop("workspaced/shutdown")
+    return {}

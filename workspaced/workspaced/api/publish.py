@@ -1,0 +1,49 @@
+"""Methods that publish actions and snapshots of views."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.journal.view_diff import Snapshot
+from workspaced_events.journal.writer import Done, Outcome
+from workspaced_events.limits import SOURCE_CHARS_MAX
+
+from ..ipc.jsonrpc import RequestId
+from ..ipc.params import Params
+from ..server.connection import Connection
+from ..service.method import DEFERRED
+
+
+class Publish(Params, frozen=True):
+    actions: list[Any]
+    source: Annotated[str, Meta(min_length=1, max_length=SOURCE_CHARS_MAX)] | None = None
+
+
+def publish(connection: "Connection", request_id: RequestId | None, params: Publish) -> Any:
+    connection.service.publish(
+        params.actions,
+        params.source or connection.client,
+        _receipts_to(connection, request_id),
+        client=connection,
+        line_bytes=connection.line_bytes,
+    )
+    return DEFERRED
+
+
+def snapshot(connection: "Connection", request_id: RequestId | None, params: Snapshot) -> Any:
+    done = _receipts_to(connection, request_id)
+    connection.service.publish_snapshot(params, done, client=connection, line_bytes=connection.line_bytes)
+    return DEFERRED
+
+
+def _receipts_to(connection: "Connection", request_id: RequestId | None) -> Done:
+    def done(outcome: Outcome) -> None:
+        if isinstance(outcome, WorkspacedError):
+            connection.fail(request_id, outcome)
+        else:
+            # HEAD of the log at this answer: it covers at least these events.
+            clock = connection.service.clock()
+            connection.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
+
+    return done

@@ -1,0 +1,48 @@
+"""Methods that read the state and pages of the log."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.limits import READ_EVENTS_MAX
+
+from ..ipc.jsonrpc import RequestId
+from ..ipc.params import Params
+from ..server.connection import Connection
+
+Seq = Annotated[int, Meta(ge=0)]
+
+
+class State(Params, frozen=True):
+    at: Seq | str | None = None
+    """A sequence, or an ISO 8601 time."""
+    min_seq: Seq | None = None
+    vault: str | None = None
+
+
+class Log(Params, frozen=True):
+    from_: Seq = msgspec.field(name="from", default=1)
+    limit: Annotated[int, Meta(ge=1, le=READ_EVENTS_MAX)] = 1_000
+    types: list[str] | None = None
+
+
+async def state(connection: "Connection", _id: RequestId | None, params: State) -> Any:
+    service = connection.service
+    await service.reached(max(params.min_seq or 0, 0))
+    found = await service.state_json(at=params.at, vault=params.vault)
+    return {"state": found, "clock": service.clock()}
+
+
+async def log(connection: "Connection", _id: RequestId | None, params: Log) -> Any:
+    service = connection.service
+    types = frozenset(params.types) if params.types is not None else None
+    events = await service.in_thread(service.log.read, params.from_, params.limit)
+    if types is not None:
+        # A page without any of these types is no answer: an empty list means the tail.
+        wanted = [event for event in events if event.type in types]
+        while events and not wanted:
+            events = await service.in_thread(service.log.read, events[-1].seq + 1, params.limit)
+            wanted = [event for event in events if event.type in types]
+        events = wanted
+    return {"events": events, "clock": service.clock()}

@@ -1,0 +1,22 @@
+"""Calls that ask about a moment of the past."""
+
+from collections.abc import Callable
+from typing import Final
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.replay.past_vault import PastVersions
+
+AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
+
+
+class _Versions:
+    """Implements `PastPort` for the present: goes up to the moment of asking."""
+
+    def __init__(self, settle: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
+        self._settle = settle
+        self._versions = versions
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        self._settle()
+        return self._versions().version(note, since, current)

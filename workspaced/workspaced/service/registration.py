@@ -1,0 +1,94 @@
+"""Which folders the daemon serves, and the ids that the log gives them."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+from workspaced_events.ids import VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+
+from ..errors import VaultUnusable
+
+
+def usable_folder(path: Path) -> Path:
+    """The real path of a vault's folder.
+
+    Raises:
+        VaultUnusable: it does not exist, is no directory or cannot be read.
+    """
+    try:
+        real = path.expanduser().resolve(strict=True)
+    except OSError as error:
+        raise VaultUnusable(
+            f"The vault {path} cannot be opened: {error.strerror or error}.",
+            hint="Give an existing folder with --vault.",
+        ) from None
+    try:
+        str(real).encode()
+    except UnicodeEncodeError:
+        raise VaultUnusable(f"The vault's path {str(real)!r} is not UTF-8.", hint="Rename the folder.") from None
+    if not real.is_dir():
+        raise VaultUnusable(f"The vault {path} is no directory.", hint="Give the folder that holds the notes.")
+    if not os.access(real, os.R_OK | os.X_OK):
+        raise VaultUnusable(f"The vault {path} cannot be read.", hint="Check its permissions.")
+    return real
+
+
+def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) -> None:
+    """Sees to it that nothing of ours is ever written into a vault.
+
+    Raises:
+        VaultUnusable: the data directory, the socket or the cache would lie in one.
+    """
+    places = (
+        ("data directory", data, "--data-dir"),
+        ("socket", socket, "--socket"),
+        ("cache directory", cache, "--cache-dir"),
+    )
+    for folder in folders:
+        for what, path, flag in places:
+            if path.expanduser().resolve().is_relative_to(folder):
+                raise VaultUnusable(
+                    f"The {what} {path} lies in the vault {folder}; nothing is ever written into a vault.",
+                    hint=f"Give another {flag}.",
+                )
+
+
+def registrations(state: WorkspaceState, folders: Iterable[Path]) -> tuple[dict[VaultId, Path], list[Action]]:
+    """The ids of the folders to serve, and the events that make the log know them.
+
+    A path the log knows keeps its id. When the current vault is not among the served ones, the first served one
+    becomes current: a user who names a folder means to work in it.
+    """
+    served: dict[VaultId, Path] = {}
+    actions = []
+    known = {vault.path: vault for vault in state.vaults.values()}
+    taken = {*state.vaults}
+    for folder in folders:
+        path = str(folder)
+        vault = known.get(path)
+        vault_id = vault.id if vault else _free_id(folder.name, taken)
+        if vault_id in served:
+            continue
+        taken.add(vault_id)
+        served[vault_id] = folder
+        if vault is None or not vault.open:
+            actions.append(Action(c.VaultOpened(vault_id, folder.name or path, path)))
+    if served and state.current is not None and state.current not in served:
+        actions.append(Action(c.VaultSwitched(next(iter(served)))))
+    return served, actions
+
+
+def _free_id(name: str, taken: set[VaultId]) -> VaultId:
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    slug = (
+        re.sub(r"[^\w]+", "-", "".join(ch for ch in plain if not unicodedata.combining(ch))).strip("-") or "vault"
+    )
+    number = 1
+    while (candidate := VaultId(slug if number == 1 else f"{slug}-{number}")) in taken:
+        number += 1
+    return candidate
