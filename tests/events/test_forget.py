@@ -20,11 +20,12 @@ from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, Ta
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
+from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
 from workspaced_events.privacy.conversation_erasure import FORGOTTEN, Unsaid
-from workspaced_events.privacy.erasure import DIRECTORY, READY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.privacy.tombstones import Forgetting, Trail
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.visits import visits_of
@@ -340,13 +341,13 @@ class Desk:
     # -- forgetting --
 
     def prepare(self, note: NoteId, vault: VaultId | None = None) -> Prepared:
-        RealDisk(self.root).make_directory(DIRECTORY)
-        aside = RealDisk(self.root / DIRECTORY)
+        RealDisk(self.root).make_directory(ERASURE)
+        aside = RealDisk(self.root / ERASURE)
         return prepare(RealDisk(self.root), aside, note, vault, version="t", now=time_at(9))
 
     def forget(self, note: NoteId, vault: VaultId | None = None) -> Prepared:
         prepared = self.prepare(note, vault)
-        carry_out(RealDisk(self.root), RealDisk(self.root / DIRECTORY), prepared)
+        carry_out(RealDisk(self.root), RealDisk(self.root / ERASURE), prepared)
         finish_forgetting(self.root)
         return prepared
 
@@ -391,9 +392,7 @@ class TestADataDirectory:
         desk.forget(MOVED)
         files = desk.files()
         assert telling(files) == []
-        assert not [
-            name for name in files if name.startswith(("quarantine", "snapshots", DIRECTORY, AFTER_DAMAGE))
-        ]
+        assert not [name for name in files if name.startswith(("quarantine", "snapshots", ERASURE, AFTER_DAMAGE))]
 
     def test_keeps_every_event_of_others_in_its_place(self, desk: Desk) -> None:
         before = desk.events()
@@ -507,7 +506,7 @@ class TestADataDirectory:
 
     def test_is_not_read_while_it_is_half_done(self, desk: Desk) -> None:
         prepared = desk.prepare(MOVED)
-        (desk.root / DIRECTORY / READY).write_bytes(msgspec.json.encode(prepared.ready))
+        (desk.root / ERASURE / ERASURE_READY).write_bytes(msgspec.json.encode(prepared.ready))
         with pytest.raises(LogReadOnly):
             desk.events()
         assert finish_forgetting(desk.root)

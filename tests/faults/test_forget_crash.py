@@ -19,9 +19,10 @@ from workspaced_events.errors import LogError, NotInLog
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
+from workspaced_events.log.data_directory import ERASURE_READY
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.simulated_disk import PowerCut, SimDisk
-from workspaced_events.privacy.erasure import READY, carry_out, finish, prepare
+from workspaced_events.privacy.erasure import carry_out, finish, prepare
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 
@@ -208,10 +209,10 @@ def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_t
             broken.forget()
         survivor = broken.after_a_cut(number)
         try:
-            survivor.aside.size(READY)
+            survivor.aside.size(ERASURE_READY)
         except FileNotFoundError:
             continue
-        survivor.aside.overwrite(READY, content)
+        survivor.aside.overwrite(ERASURE_READY, content)
         warnings: list[str] = []
         outcomes.add(finish(survivor.data, survivor.aside, warnings))
         assert len(warnings) == 1 and "forgetting/ready" in warnings[0]

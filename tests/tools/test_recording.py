@@ -31,9 +31,9 @@ from workspaced_tools.errors import NoteNotFound
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.history import HistoryPort, NoHistory, PastPort, VersionAt
 from workspaced_tools.ports.vault import LinkName, Search, VaultPort
-from workspaced_tools.recording.format import refused, without
+from workspaced_tools.recording.format import raised, refused, without
 from workspaced_tools.recording.reading import read_recording
-from workspaced_tools.recording.tape import Asked, Tape, TapedVault, raised, recorded
+from workspaced_tools.recording.tape import Asked, Tape, TapedVault, recorded
 from workspaced_tools.replay.call_replay import (
     Answers,
     Notes,

@@ -17,9 +17,9 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import Selection, Vault, VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.errors import NotRecorded, ToolError
-from workspaced_tools.recording.format import VERSION, Exchange, Recording, refused
+from workspaced_tools.recording.format import VERSION, Exchange, Recording, raised, refused
 from workspaced_tools.recording.reading import read_recording
-from workspaced_tools.recording.tape import Tape, raised, recorded
+from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.replay.call_replay import Notes, answer_again
 from workspaced_tools.sharing.gate import refusal, shared_view, sharing_off, unsettled
 from workspaced_tools.tools.registry import TOOLS

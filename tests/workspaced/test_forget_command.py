@@ -17,8 +17,9 @@ import pytest
 
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.ids import NoteId
+from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.privacy.erasure import DIRECTORY, READY, prepare
+from workspaced_events.privacy.erasure import prepare
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
@@ -135,7 +136,7 @@ def test_while_the_daemon_runs_it_names_the_pid_and_changes_nothing(seen: Any) -
     assert done.returncode == 3
     assert f"pid {seen.pid}" in done.stderr
     assert "ALREADY_RUNNING" in done.stderr
-    assert not (seen.data / DIRECTORY).exists()
+    assert not (seen.data / ERASURE).exists()
 
 
 @pytest.mark.parametrize("path", ["Geheimplan Falke.md", "private/nie gesehen.md", "note.txt", "../out.md", ""])
@@ -197,12 +198,12 @@ def test_a_person_is_asked_and_may_say_no(seen: Any, said: str, code: int) -> No
 
 def interrupted(daemon: Any) -> None:
     """As a crash leaves it once it is decided, before anything else was done."""
-    RealDisk(daemon.data).make_directory(DIRECTORY)
-    aside = RealDisk(daemon.data / DIRECTORY)
+    RealDisk(daemon.data).make_directory(ERASURE)
+    aside = RealDisk(daemon.data / ERASURE)
     prepared = prepare(
         RealDisk(daemon.data), aside, NoteId(SECRET), version="t", now="2026-01-01T00:00:00.000000Z"
     )
-    (daemon.data / DIRECTORY / READY).write_bytes(msgspec.json.encode(prepared.ready))
+    (daemon.data / ERASURE / ERASURE_READY).write_bytes(msgspec.json.encode(prepared.ready))
     first = daemon.data / "log" / prepared.ready.log[0]
     first.write_bytes(first.read_bytes()[:100])
 
@@ -217,7 +218,7 @@ def test_a_daemon_that_starts_finishes_what_was_interrupted(seen: Any) -> None:
     with seen.connect() as client:
         assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["other.md"]
         assert client.call("workspaced/status")["degraded"] == []
-    assert not (seen.data / DIRECTORY).exists()
+    assert not (seen.data / ERASURE).exists()
 
 
 def test_asked_again_it_finishes_what_was_interrupted(seen: Any) -> None:

@@ -17,7 +17,7 @@ from workspaced.service.calls import ToolAnswer
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_tools.recording.tape import raised
+from workspaced_tools.recording.format import raised
 from workspaced_tools.replay.verify import Outcome
 from workspaced_tools.sharing.gate import sharing_off
 

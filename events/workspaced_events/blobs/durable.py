@@ -15,9 +15,9 @@ from typing import Final, Literal
 import msgspec
 
 from ..errors import LogDamaged
+from ..log.data_directory import BLOBS
 from ..log.disk import Disk, write_whole
 
-DIRECTORY = "blobs"
 _ZLIB = b"z"
 _KNOWN_MAX: Final = 50_000
 
@@ -60,7 +60,7 @@ class BlobStore:
             OSError: it was not kept.
         """
         name = sha256(content).hexdigest()
-        directory = f"{DIRECTORY}/{name[:2]}"
+        directory = f"{BLOBS}/{name[:2]}"
         if not self._has_directory:
             self._make_directory()
         self.disk.make_directory(directory)
@@ -76,7 +76,7 @@ class BlobStore:
         return name
 
     def _make_directory(self) -> None:
-        self.disk.make_directory(DIRECTORY)
+        self.disk.make_directory(BLOBS)
         self._has_directory = True
 
     def has(self, name: str) -> bool:
@@ -85,12 +85,12 @@ class BlobStore:
         Raises:
             OSError: the disk does not say.
         """
-        return name in self.disk.names(f"{DIRECTORY}/{name[:2]}")
+        return name in self.disk.names(f"{BLOBS}/{name[:2]}")
 
     def discard(self, name: str) -> None:
         """Removes a blob that no event names, if it is there and the disk lets us: one that stays harms nobody."""
         with suppress(OSError):
-            self.disk.remove(blob_path(DIRECTORY, name))
+            self.disk.remove(blob_path(BLOBS, name))
 
     def get(self, name: str) -> bytes | None:
         """The content called `name`, or None if it is not kept.
@@ -99,7 +99,7 @@ class BlobStore:
             LogDamaged: the file does not hold what its name says.
             OSError: it cannot be read.
         """
-        return read_blob(self.disk, DIRECTORY, name)
+        return read_blob(self.disk, BLOBS, name)
 
     @property
     def troubles(self) -> list[BlobTrouble]:
@@ -110,18 +110,18 @@ class BlobStore:
         """Reads the blobs of these names and keeps the troubles; `named` has an event's sequence for each."""
         for name, seq in named.items():
             with self._examining:
-                if (problem := problem_of(self.disk, DIRECTORY, name)) is not None:
-                    self._troubles[name] = BlobTrouble(blob_path(DIRECTORY, name), problem, seq)
+                if (problem := problem_of(self.disk, BLOBS, name)) is not None:
+                    self._troubles[name] = BlobTrouble(blob_path(BLOBS, name), problem, seq)
 
     def _is_whole(self, name: str) -> bool:
         """Whether the file is there and holds what its name says."""
         try:
-            size = self.disk.size(blob_path(DIRECTORY, name))
+            size = self.disk.size(blob_path(BLOBS, name))
         except FileNotFoundError:
             return False
         if self._whole.get(name) == size:
             return True
-        if problem_of(self.disk, DIRECTORY, name) is not None:
+        if problem_of(self.disk, BLOBS, name) is not None:
             return False
         self._remember(name, size)
         return True

@@ -23,11 +23,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ..errors import LogDamaged
+from ..log.data_directory import SERVED
 from ..log.disk import read_regular
 from ..log.private_files import make_folder, write_file
 from .durable import blob_path, packed, unpacked
 
-DIRECTORY: Final = "served"
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024
 """So much of the disk is left to the log: what agents were shown is never what fills it."""
 _KNOWN_MAX: Final = 50_000
@@ -75,7 +75,7 @@ class ServedBlobs:
             OSError: it was not kept.
         """
         name = name or sha256(content).hexdigest()
-        path = self._data / blob_path(DIRECTORY, name)
+        path = self._data / blob_path(SERVED, name)
         if not self._is_kept(name, path):
             self._write(name, path, packed(content))
         return name
@@ -114,7 +114,7 @@ class ServedBlobs:
     def get(self, name: str) -> bytes | None:
         """The content called `name`; None if it is not kept, or not whole, or cannot be read."""
         try:
-            content = unpacked(read_regular(self._data / blob_path(DIRECTORY, name)))
+            content = unpacked(read_regular(self._data / blob_path(SERVED, name)))
         except OSError:
             return None
         return content if sha256(content).hexdigest() == name else None
@@ -125,7 +125,7 @@ class ServedBlobs:
         Raises:
             LogDamaged: the file does not hold what its name says, or cannot be read.
         """
-        path = blob_path(DIRECTORY, name)
+        path = blob_path(SERVED, name)
         try:
             content = unpacked((self._data / path).read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -140,7 +140,7 @@ class ServedBlobs:
 
     def remove(self, name: str) -> None:
         """Keeps the blob of that name no longer."""
-        (self._data / blob_path(DIRECTORY, name)).unlink(missing_ok=True)
+        (self._data / blob_path(SERVED, name)).unlink(missing_ok=True)
 
     def sweep(self, bytes_max: int, days_max: float, *, dry_run: bool = False) -> Swept:
         """Removes what was last kept more than `days_max` days ago, then the longest unused until the rest takes
@@ -201,7 +201,7 @@ class ServedBlobs:
 
     def _entries(self) -> "Iterator[os.DirEntry[str]]":
         try:
-            folders = list(os.scandir(self._data / DIRECTORY))
+            folders = list(os.scandir(self._data / SERVED))
         except FileNotFoundError:
             return
         for folder in folders:

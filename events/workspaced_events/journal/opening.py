@@ -14,11 +14,11 @@ from ..blobs.durable import BlobStore
 from ..clock import Clock, Uptime, system_clock
 from ..errors import LogReadOnly
 from ..limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
+from ..log.data_directory import is_erasure_interrupted
 from ..log.disk import Disk, RealDisk
 from ..log.recovery import open_scanned
 from ..log.scan import Scan, Sink, resume_scan, scan_log
 from ..log.segments import SegmentLog
-from ..privacy.erasure import is_interrupted
 from ..projections.note_visibility import VisibilityFold
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
@@ -130,7 +130,7 @@ def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], 
         LogReadOnly: a forgetting was interrupted there: the log is neither the old nor the new one.
         OSError: a file cannot be read.
     """
-    if is_interrupted(directory):
+    if is_erasure_interrupted(directory):
         raise LogReadOnly(
             f"A note was being forgotten in {directory}, and that was interrupted.",
             hint="Start the daemon, or run `workspaced forget` again: either finishes it.",

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from ..ids import EventId
+from ..log.data_directory import SNAPSHOTS
 from ..log.disk import Disk, write_whole
 from ..log.line_format import PREFIX_BYTES, frame_line
 from ..log.scan import Position, Tail
@@ -23,7 +24,6 @@ from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import CATALOGUE_VERSION
 from .idempotency import Seen
 
-DIRECTORY: Final = "snapshots"
 FORMAT_VERSION: Final = 1
 _NAME: Final = re.compile(r"^[0-9]{20}\.wsnap\Z", re.ASCII)
 
@@ -73,24 +73,24 @@ class Snapshots:
             warnings: are told of those that cannot be read, do not verify, or did not fit.
         """
         try:
-            names = [name for name in self._disk.names(DIRECTORY) if _NAME.match(name)]
+            names = [name for name in self._disk.names(SNAPSHOTS) if _NAME.match(name)]
         except OSError as error:
-            warnings.append(f"{DIRECTORY} cannot be read ({error.strerror}); ignored.")
+            warnings.append(f"{SNAPSHOTS} cannot be read ({error.strerror}); ignored.")
             return
         for name in reversed(names):
             try:
-                snapshot = parse(self._disk.read(f"{DIRECTORY}/{name}"))
+                snapshot = parse(self._disk.read(f"{SNAPSHOTS}/{name}"))
             except ValueError as error:
-                warnings.append(f"{DIRECTORY}/{name} is no good snapshot ({error}); ignored.")
+                warnings.append(f"{SNAPSHOTS}/{name} is no good snapshot ({error}); ignored.")
                 continue
             except OSError as error:
-                warnings.append(f"{DIRECTORY}/{name} cannot be read ({error.strerror}); ignored.")
+                warnings.append(f"{SNAPSHOTS}/{name} cannot be read ({error.strerror}); ignored.")
                 continue
             if snapshot is not None:
                 self._kept = name
                 yield snapshot
                 self._kept = ""
-                warnings.append(f"{DIRECTORY}/{name} does not fit the log; ignored.")
+                warnings.append(f"{SNAPSHOTS}/{name} does not fit the log; ignored.")
 
     def put(self, snapshot: Snapshot) -> None:
         """Puts a snapshot in place, durably; of the others only the latest that fits the log is kept.
@@ -98,18 +98,18 @@ class Snapshots:
         Raises:
             OSError: the older ones are as they were.
         """
-        self._disk.make_directory(DIRECTORY)
+        self._disk.make_directory(SNAPSHOTS)
         name = f"{snapshot.tail.seq:020d}.wsnap"
         try:
-            write_whole(self._disk, f"{DIRECTORY}/{name}", encode(snapshot))
+            write_whole(self._disk, f"{SNAPSHOTS}/{name}", encode(snapshot))
         except OSError:
             with contextlib.suppress(OSError):
-                self._disk.remove(f"{DIRECTORY}/{name}.tmp")
+                self._disk.remove(f"{SNAPSHOTS}/{name}.tmp")
             raise
         kept, self._kept = {name, self._kept}, name
-        for each in self._disk.names(DIRECTORY):
+        for each in self._disk.names(SNAPSHOTS):
             if each not in kept and _NAME.match(each.removesuffix(".tmp")):
-                self._disk.remove(f"{DIRECTORY}/{each}")
+                self._disk.remove(f"{SNAPSHOTS}/{each}")
 
 
 def encode(snapshot: Snapshot) -> bytes:

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..blobs.durable import DIRECTORY as BLOBS
 from ..blobs.durable import BlobStore, blob_path
 from ..clock import Clock, LogClock, Uptime, just_after
 from ..errors import ActionError, BatchTooLarge, BlobFailed, DiskFull, LogError, LogFailed, WorkspacedError
@@ -34,6 +33,7 @@ from ..limits import (
     SLOW_SYNC_S,
     SNAPSHOT_EVENTS,
 )
+from ..log.data_directory import BLOBS
 from ..log.segments import NO_SPACE, Batch, SegmentLog
 from ..projections.note_visibility import VisibilityFold
 from ..projections.workspace_fold import apply

@@ -15,9 +15,10 @@ import msgspec
 from ..errors import DiskFull
 from ..limits import SEGMENT_BYTES_MAX
 from ..schema.catalogue import LogRecovered
+from .data_directory import LOG
 from .disk import Disk, write_whole
 from .head import HeadFile
-from .scan import DIRECTORY, Scan, Sink, Tail, Torn, is_unfinished, read_segment, scan_log
+from .scan import Scan, Sink, Tail, Torn, is_unfinished, read_segment, scan_log
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -109,18 +110,18 @@ class _Opening:
             OSError: the disk refused; nothing acknowledged is lost by that.
         """
         disk, scan = self._disk, self._scan
-        disk.make_directory(DIRECTORY)
+        disk.make_directory(LOG)
         disk.make_directory(QUARANTINE)
-        for name in disk.names(DIRECTORY):
+        for name in disk.names(LOG):
             if is_unfinished(name):
-                disk.remove(f"{DIRECTORY}/{name}")
+                disk.remove(f"{LOG}/{name}")
         if scan.torn is not None and self._recovered is None:
             self._recovered = _put_aside(disk, scan, scan.torn)
         tail = scan.tail
         if scan.segments == 0:
             file, tail, content = create_segment(disk, scan.log_id, 0, 0, self._version, self._now())
         else:
-            name = f"{DIRECTORY}/{tail.segment}"
+            name = f"{LOG}/{tail.segment}"
             content = read_segment(disk, tail.segment, 0, tail.offset)
             if scan.torn is not None or not scan.clean:
                 write_whole(disk, name, content)
@@ -138,8 +139,8 @@ def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
     kept = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)
     write_whole(disk, f"{QUARANTINE}/{kept}", content)
     if torn.offset == 0:
-        disk.remove(f"{DIRECTORY}/{torn.segment}")
-        disk.sync_directory(DIRECTORY)
+        disk.remove(f"{LOG}/{torn.segment}")
+        disk.sync_directory(LOG)
     return LogRecovered(
         segment=torn.segment,
         offset=torn.offset,

@@ -16,10 +16,11 @@ import msgspec
 from ..errors import InvalidArgument, LogDamaged
 from ..schema.catalogue import CATALOGUE_VERSION, Event
 from ..schema.codec import decode_batch, encode_batch, encode_event
+from .data_directory import LOG
 from .disk import Disk, write_whole
 from .line_format import PREFIX_BYTES, parse_header, segment_first
 from .recovery import open_log
-from .scan import DIRECTORY, read_segment, scan_log
+from .scan import read_segment, scan_log
 from .segments import Batch
 
 AFTER_DAMAGE: Final = "after-damage.jsonl"
@@ -71,7 +72,7 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
     damage = scan_log(disk, lambda _events: None)
     if damage.damage is None:
         raise InvalidArgument("The log is not damaged.", hint="Copy it whole, or use `workspaced log export`.")
-    if to.names(DIRECTORY) or AFTER_DAMAGE in to.names("."):
+    if to.names(LOG) or AFTER_DAMAGE in to.names("."):
         raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
     blobs = _copy_blobs(disk, to)
     log = open_log(to, lambda _events: None, version=version, now=lambda: now).log
@@ -96,7 +97,7 @@ def _behind(disk: Disk, last: int) -> dict[int, Event]:
     """The events behind sequence `last` whose lines verify, whatever lies between them."""
     found: dict[int, Event] = {}
     catalogue = CATALOGUE_VERSION
-    for name in disk.names(DIRECTORY):
+    for name in disk.names(LOG):
         if segment_first(name) is None:
             continue
         for payload in _standing_lines(read_segment(disk, name)):

@@ -13,6 +13,7 @@ from ..errors import LogDamaged, LogUnreadable
 from ..limits import INDEX_STRIDE_BYTES
 from ..schema.catalogue import Event
 from ..schema.codec import decode_batch
+from .data_directory import LOG
 from .disk import Disk
 from .head import Head, read_head
 from .line_format import (
@@ -30,7 +31,6 @@ from .line_format import (
     verified_lines,
 )
 
-DIRECTORY: Final = "log"
 _ENDS_BYTES: Final = 4_096
 """Holds any header, or any seal."""
 
@@ -164,7 +164,7 @@ def read_segment(disk: Disk, name: str, offset: int = 0, size: int = -1) -> byte
         LogUnreadable: the system does not give them.
     """
     try:
-        return disk.read(f"{DIRECTORY}/{name}", offset, size)
+        return disk.read(f"{LOG}/{name}", offset, size)
     except OSError as error:
         raise LogUnreadable(
             f"log/{name} cannot be read: {error.strerror}.",
@@ -189,7 +189,7 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
         return False
     offset, chain = start.index(b"\n") + 1, int(start[:8], 16)
     scan.positions.append(Position(header.first, name, offset, chain, header.catalogue))
-    end = read_segment(disk, name, max(0, disk.size(f"{DIRECTORY}/{name}") - _ENDS_BYTES))
+    end = read_segment(disk, name, max(0, disk.size(f"{LOG}/{name}") - _ENDS_BYTES))
     last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
     seal = parse_seal(last[PREFIX_BYTES:])
     if not end.endswith(b"\n") or seal is None or seal.last + 1 != segment_first(following):
@@ -203,12 +203,12 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
 
 def _segments(disk: Disk, scan: Scan) -> list[str]:
     try:
-        names = disk.names(DIRECTORY)
+        names = disk.names(LOG)
     except OSError as error:
         raise LogUnreadable(
-            f"{DIRECTORY} cannot be listed: {error.strerror}.",
+            f"{LOG} cannot be listed: {error.strerror}.",
             hint="Check the disk and the directory's permissions; nothing was changed.",
-            file=DIRECTORY,
+            file=LOG,
         ) from error
     stray = [name for name in names if segment_first(name) is None and not _is_ours(name)]
     scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)

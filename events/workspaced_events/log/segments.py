@@ -24,6 +24,7 @@ from ..limits import (
 )
 from ..schema.catalogue import CATALOGUE_VERSION, Event, LogRecovered
 from ..schema.codec import decode_batch
+from .data_directory import LOG
 from .disk import Disk, DiskFile, write_all
 from .head import Head, HeadFile
 from .line_format import (
@@ -38,7 +39,7 @@ from .line_format import (
     segment_name,
     verified_lines,
 )
-from .scan import DIRECTORY, Position, Tail, read_segment
+from .scan import Position, Tail, read_segment
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
@@ -409,12 +410,12 @@ def create_segment(
     name = segment_name(seq + 1)
     header = Header(FORMAT_VERSION, CATALOGUE_VERSION, version, log_id, seq + 1, chain_text(chain), now)
     line, after = frame_line(msgspec.json.encode(header), chain)
-    file = disk.open(f"{DIRECTORY}/{name}", create=True)
+    file = disk.open(f"{LOG}/{name}", create=True)
     try:
         file.truncate(0)
         write_all(file, 0, line)
         file.sync()
-        disk.sync_directory(DIRECTORY)
+        disk.sync_directory(LOG)
     except BaseException:
         file.close()
         raise

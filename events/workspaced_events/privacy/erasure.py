@@ -25,17 +25,14 @@ from urllib.parse import unquote
 import msgspec
 from msgspec.structs import replace
 
-from ..blobs.durable import DIRECTORY as BLOBS
 from ..blobs.durable import read_blob
-from ..blobs.evictable import DIRECTORY as SERVED
 from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
-from ..journal.snapshots import DIRECTORY as SNAPSHOTS
 from ..limits import READ_EVENTS_MAX
+from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS
 from ..log.disk import Disk, RealDisk, write_whole
 from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
-from ..log.scan import DIRECTORY as LOG
 from ..log.scan import scan_log
 from ..log.segments import SegmentLog
 from ..projections.workspace_fold import fold_all
@@ -46,8 +43,6 @@ from ..schema.catalogue import Event, UnknownEvent
 from .conversation_erasure import TALK_TYPES, Unsaid
 from .tombstones import Forgetting, Trail
 
-DIRECTORY: Final = "forgetting"
-READY: Final = "ready"
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _SAYS_POSITIONS: Final = (b'"leftOut"', b'"ask":"visits"')
 """A recording that names entries of the state or the history by where they stood; once one is gone they lie."""
@@ -135,7 +130,7 @@ def carry_out(disk: Disk, aside: Disk, prepared: Prepared) -> None:
     Raises:
         OSError: the disk refused; `finish` goes on with it, or undoes it.
     """
-    write_whole(aside, READY, msgspec.json.encode(prepared.ready))
+    write_whole(aside, ERASURE_READY, msgspec.json.encode(prepared.ready))
     finish(disk, aside)
 
 
@@ -151,7 +146,7 @@ def finish(disk: Disk, aside: Disk, warnings: list[str] | None = None) -> bool:
         OSError: the disk refused; call it again.
     """
     try:
-        ready = msgspec.json.decode(aside.read(READY), type=Ready)
+        ready = msgspec.json.decode(aside.read(ERASURE_READY), type=Ready)
     except FileNotFoundError:
         clear(aside)
         return False
@@ -159,7 +154,7 @@ def finish(disk: Disk, aside: Disk, warnings: list[str] | None = None) -> bool:
         found = _ready_again(disk, aside)
         said = "was finished without it" if found else "had not begun; run `workspaced forget` again"
         if warnings is not None:
-            warnings.append(f"{DIRECTORY}/{READY} cannot be read ({error}): forgetting a note {said}.")
+            warnings.append(f"{ERASURE}/{ERASURE_READY} cannot be read ({error}): forgetting a note {said}.")
         if found is None:
             clear(aside)
             return False
@@ -169,7 +164,7 @@ def finish(disk: Disk, aside: Disk, warnings: list[str] | None = None) -> bool:
     old = [f"{LOG}/{name}" for name in disk.names(LOG) if name not in ready.log]
     _remove(disk, [*old, *ready.remove])
     with suppress(IsADirectoryError, PermissionError):  # what unlinking a folder of that name gives
-        _remove(aside, [READY])
+        _remove(aside, [ERASURE_READY])
     clear(aside)
     return True
 
@@ -191,17 +186,12 @@ def _ready_again(disk: Disk, aside: Disk) -> Ready | None:
 
 def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
     """`finish` for a data directory, whose lock the caller holds."""
-    directory = data / DIRECTORY
+    directory = data / ERASURE
     if not directory.is_dir():
         return False
     finished = finish(RealDisk(data), RealDisk(directory), warnings)
     shutil.rmtree(directory)
     return finished
-
-
-def is_interrupted(data: Path) -> bool:
-    """Whether the log in a data directory is half the old and half the new one, until `finish_forgetting`."""
-    return (data / DIRECTORY / READY).exists()
 
 
 def clear(aside: Disk) -> None:

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from ..blobs.durable import DIRECTORY, BlobTrouble, blob_path, problem_of
-from ..blobs.evictable import DIRECTORY as SERVED
+from ..blobs.durable import BlobTrouble, blob_path, problem_of
 from ..limits import BLOB_CHECK_EVENTS, READ_EVENTS_MAX
+from ..log.data_directory import BLOBS, SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
 from ..privacy.conversation_erasure import FORGOTTEN, TALK_TYPES
@@ -60,7 +60,7 @@ class NamedBlobs:
             OSError: the data directory cannot be read.
         """
         imported = imported_up_to(disk)
-        damaged = list(_troubles(disk, DIRECTORY, self.texts))
+        damaged = list(_troubles(disk, BLOBS, self.texts))
         left_behind = [each for each in damaged if each.problem == "missing" and each.seq <= imported]
         served = list(_troubles(disk, SERVED, self.served))
         swept = sum(each.problem == "missing" for each in served)

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Protocol, Self, runtime_checkable
 
-from ..blobs.durable import DIRECTORY as BLOBS
 from ..blobs.durable import read_blob
 from ..blobs.evictable import ServedBlobs
 from ..errors import InvalidArgument
 from ..journal.opening import read_journal
+from ..log.data_directory import BLOBS, LOG
 from ..log.disk import RealDisk
-from ..log.scan import DIRECTORY
 from ..projections.visits import VisitFold, visits_from
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event
@@ -78,9 +77,9 @@ class DirectorySource:
         Raises:
             InvalidArgument: it holds no log.
         """
-        is_log = directory.name == DIRECTORY and not (directory / DIRECTORY).is_dir()
+        is_log = directory.name == LOG and not (directory / LOG).is_dir()
         self.root = directory.absolute().parent if is_log else directory
-        if not (self.root / DIRECTORY).is_dir():
+        if not (self.root / LOG).is_dir():
             raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
         self.start = EMPTY
         self.log_id = ""

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema.catalogue import Sharing
@@ -127,3 +128,10 @@ def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultSta
             items = getattr(state, name).items()
             changed[name] = {note: value for at, (note, value) in enumerate(items) if at not in gone}
     return replace(state, **changed) if changed else state
+
+
+def raised(error: Exception) -> Raised:
+    """The error as a value: without its traceback, which would keep alive all that the call had in hand."""
+    if not isinstance(error, WorkspacedError):
+        return Raised("Exception", type(error).__name__)
+    return Raised(type(error).__name__, error.message, error.hint, error.details)

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
@@ -54,6 +53,7 @@ from .format import (
     Recording,
     _positions,
     question_json,
+    raised,
 )
 
 R = TypeVar("R")
@@ -264,13 +264,6 @@ def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Ex
         shown = {visit.note for visit in shared} if shared is not every else None
         answer = _positions({visit.note: None for visit in every}, shown) if shown is not None else ()
     return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(answer)))
-
-
-def raised(error: Exception) -> Raised:
-    """The error as a value: without its traceback, which would keep alive all that the call had in hand."""
-    if not isinstance(error, WorkspacedError):
-        return Raised("Exception", type(error).__name__)
-    return Raised(type(error).__name__, error.message, error.hint, error.details)
 
 
 def _kept(found: Note | NoteFailure, keep: Keep) -> bytes:

@@ -24,8 +24,8 @@ from workspaced_tools.errors import ArgumentInvalid, ToolError
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import KeptPrompts
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.format import Raised
-from workspaced_tools.recording.tape import Tape, raised
+from workspaced_tools.recording.format import Raised, raised
+from workspaced_tools.recording.tape import Tape
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings

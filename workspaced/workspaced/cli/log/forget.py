@@ -9,9 +9,10 @@ from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, NotInLog
 from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.log.data_directory import ERASURE
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
-from workspaced_events.privacy.erasure import DIRECTORY, Prepared, carry_out, finish_forgetting, prepare
+from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.vault.index.database import remove_index
@@ -85,8 +86,8 @@ def forget_command(
 
 def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool) -> Prepared:
     disk = RealDisk(data)
-    disk.make_directory(DIRECTORY)
-    aside = RealDisk(data / DIRECTORY)
+    disk.make_directory(ERASURE)
+    aside = RealDisk(data / ERASURE)
     try:
         prepared = prepare(
             disk, aside, note, VaultId(vault) if vault else None, version=__version__, now=system_clock()

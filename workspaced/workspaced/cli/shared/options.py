@@ -1,13 +1,11 @@
 """What the commands share: how to reach the daemon, how to print, how to read `key=value`."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.errors import LogDamaged
 from workspaced_events.escaping import shown as shown
 
 from ...errors import SettingsInvalid
@@ -92,17 +90,6 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
             raise SettingsInvalid(f"Expected key=value, got {text[:200]!r}.")
         found[key] = value
     return found
-
-
-@contextmanager
-def _naming(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InvalidArgument(
-            f"Cannot write {shown(str(output))}: {error.strerror or error}.",
-            hint="Name a file in a folder that is there and that you may write to.",
-        ) from None
 
 
 def complain_of_blobs(damaged: "Sequence[BlobTrouble]") -> None:

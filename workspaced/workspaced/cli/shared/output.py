@@ -13,10 +13,9 @@ import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import shown as shown
 from workspaced_events.log.private_files import FILE_MODE
-
-from .options import _naming
 
 
 @contextmanager
@@ -95,3 +94,14 @@ def print_warnings(warnings: list[str]) -> None:
     """What reading a log warned of."""
     for warning in warnings:
         click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
+
+
+@contextmanager
+def _naming(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidArgument(
+            f"Cannot write {shown(str(output))}: {error.strerror or error}.",
+            hint="Name a file in a folder that is there and that you may write to.",
+        ) from None
