@@ -7,6 +7,7 @@ of a store, and again where its size has changed.
 
 import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -19,7 +20,8 @@ from ..log.data_directory import BLOBS
 from ..log.disk import Disk, write_whole
 
 _ZLIB = b"z"
-_KNOWN_MAX: Final = 50_000
+_KNOWN_MAX: Final = 16_384
+"""Files that are known to be whole; others are read again before they are taken as kept."""
 
 Problem = Literal["damaged", "missing", "unreadable"]
 
@@ -41,8 +43,9 @@ class BlobStore:
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        self._whole: dict[str, int] = {}
-        """Bytes of the files that were seen to be whole, by name; the writer's own."""
+        self._whole: OrderedDict[str, int] = OrderedDict()
+        """Bytes of the files that were seen to be whole, by name, those seen first before the others;
+        the writer's own."""
         self._troubles: dict[str, BlobTrouble] = {}
         """By name."""
         self._examining = threading.Lock()
@@ -127,9 +130,9 @@ class BlobStore:
         return True
 
     def _remember(self, name: str, size: int) -> None:
-        if len(self._whole) >= _KNOWN_MAX:
-            self._whole.clear()
         self._whole[name] = size
+        if len(self._whole) > _KNOWN_MAX:
+            self._whole.popitem(last=False)
 
 
 def problem_of(disk: Disk, directory: str, name: str) -> Problem | None:

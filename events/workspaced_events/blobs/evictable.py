@@ -13,7 +13,7 @@ import errno
 import os
 import re
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
@@ -30,7 +30,8 @@ from .durable import blob_path, packed, unpacked
 
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024
 """So much of the disk is left to the log: what agents were shown is never what fills it."""
-_KNOWN_MAX: Final = 50_000
+_KNOWN_MAX: Final = 16_384
+"""Files that are known to be whole; others are read again before they are taken as kept."""
 _TOUCH_NS: Final = 3_600 * 10**9
 """How exactly the time of a blob's last use is known; and the age of a half-written file that nobody completes."""
 _SLOT_NS: Final = 60 * 10**9
@@ -61,8 +62,8 @@ class ServedBlobs:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._whole: dict[str, int] = {}
-        """Bytes of the files that were seen to be whole, by name."""
+        self._whole: OrderedDict[str, int] = OrderedDict()
+        """Bytes of the files that were seen to be whole, by name; those seen first come first."""
         self.written = 0
         """How many blobs were written,"""
         self.written_bytes = 0
@@ -107,9 +108,9 @@ class ServedBlobs:
         self.written_bytes += len(data)
 
     def _remember(self, name: str, size: int) -> None:
-        if len(self._whole) >= _KNOWN_MAX:
-            self._whole.clear()
         self._whole[name] = size
+        if len(self._whole) > _KNOWN_MAX:
+            self._whole.popitem(last=False)
 
     def get(self, name: str) -> bytes | None:
         """The content called `name`; None if it is not kept, or not whole, or cannot be read."""

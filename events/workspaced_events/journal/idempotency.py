@@ -4,6 +4,7 @@ What was sent with an id is kept as a checksum of its type and data, the same in
 can hold the window. 32 bits will do: the question is only whether two actions *with one id* are the same.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final
@@ -17,6 +18,8 @@ from ..limits import ID_WINDOW_EVENTS
 from ..schema.catalogue import DAEMON_TYPES, ENTRY_OF, Data, Event, UnknownEvent
 
 _DAEMONS_OWN: Final = 0
+_GENERATIONS: Final = 4
+"""Of an id window, beside the one that fills: with more of them less memory comes and goes."""
 _SEEDS: Final = {data: crc32(entry.name.encode()) for data, entry in ENTRY_OF.items()}
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -45,36 +48,43 @@ def seen_in(event: Event) -> Seen:
 class IdWindow:
     """The ids of at least the last `size` events.
 
-    Two generations: when the young one is full it becomes the old one, which is forgotten whole.
+    They are kept in generations: when the youngest is full, the oldest is forgotten whole. A former generation
+    never changes, so a copy shares it.
     """
 
     def __init__(self, size: int = ID_WINDOW_EVENTS) -> None:
         self.size = size
-        self._young: dict[EventId, Seen] = {}
-        self._old: dict[EventId, Seen] = {}
+        self._generation_size = -(-size // _GENERATIONS)
+        self._generations: deque[dict[EventId, Seen]] = deque([{}], maxlen=_GENERATIONS + 1)
+        """The youngest first."""
 
     def get(self, event_id: EventId) -> Seen | None:
         """Where the id was used, as far back as the window reaches."""
-        return self._young.get(event_id) or self._old.get(event_id)
+        for generation in self._generations:
+            if (seen := generation.get(event_id)) is not None:
+                return seen
+        return None
 
     def add(self, seen: Mapping[EventId, Seen]) -> None:
         """Remembers the ids of appended events."""
-        if len(self._young) >= self.size:
-            self._old, self._young = self._young, {}
-        self._young.update(seen)
+        if len(self._generations[0]) >= self._generation_size:
+            self._generations.appendleft({})
+        self._generations[0].update(seen)
 
     def copy(self) -> "IdWindow":
         """The window as it is now; costs far less than `latest`."""
         copied = IdWindow(self.size)
-        copied._young, copied._old = self._young.copy(), self._old  # an old generation never changes
+        copied._generations = self._generations.copy()
+        copied._generations[0] = self._generations[0].copy()
         return copied
 
     def latest(self) -> dict[EventId, Seen]:
         """At least the last `size` ids, oldest first."""
-        wanted = max(0, self.size - len(self._young))
-        latest = dict(islice(self._old.items(), max(0, len(self._old) - wanted), None))
-        latest.update(self._young)
-        return latest
+        latest: dict[EventId, Seen] = {}
+        for generation in reversed(self._generations):
+            latest.update(generation)
+        surplus = max(0, len(latest) - max(self.size, len(self._generations[0])))
+        return dict(islice(latest.items(), surplus, None))
 
 
 def first_seq(seen: Seen, event_id: EventId, data: Data, vault: VaultId | None) -> int:
