@@ -4,7 +4,7 @@ A call is recorded a moment after it was answered. Both wait for that first, so 
 found.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -14,9 +14,7 @@ from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_ca
 
 from ..ipc.jsonrpc import RequestId
 from ..service.service import Service
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
+from ..service.session import Session
 
 CALLS_MAX: Final = 1_000
 _PAGE_EVENTS: Final = 1_000
@@ -34,9 +32,9 @@ class Call(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     seq: Annotated[int, Meta(ge=1)]
 
 
-async def calls(connection: "Connection", _id: RequestId | None, params: Calls) -> Any:
+async def calls(session: Session, _id: RequestId | None, params: Calls) -> Any:
     """The latest calls, newest last."""
-    service = connection.service
+    service = session.service
     await service.in_thread(service.settle)
     end = service.seq + 1 if params.before is None else min(params.before, service.seq + 1)
     wanted = Wanted(params.tool, params.caller)
@@ -63,9 +61,9 @@ def _lines(service: Service, events: list[Event]) -> list[Listed]:
     return [listed(event, service.sweeper.blobs.get) for event in events]
 
 
-async def call(connection: "Connection", _id: RequestId | None, params: Call) -> Any:
+async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
     """One call whole, as far as it is kept. `result` is the answer's JSON as text, exactly as it was served."""
-    service = connection.service
+    service = session.service
     await service.in_thread(service.settle)
     events = await service.in_thread(service.log.read, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)

@@ -11,8 +11,8 @@ from ..__about__ import __version__
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import ANSWER_BYTES_MAX, CLIENT_NAME_CHARS_MAX, IN_FLIGHT_MAX, REQUEST_BYTES_MAX
-from ..server.connection import Connection
 from ..service.service import Service
+from ..service.session import Session
 
 CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
 
@@ -36,9 +36,9 @@ class Nothing(Params, frozen=True):
     pass
 
 
-def hello(connection: "Connection", _id: RequestId | None, params: Hello) -> Any:
-    connection.client = params.client.name
-    return facts(connection.service)
+def hello(session: Session, _id: RequestId | None, params: Hello) -> Any:
+    session.client = params.client.name
+    return facts(session.service)
 
 
 def facts(service: Service) -> dict[str, Any]:
@@ -60,15 +60,15 @@ def facts(service: Service) -> dict[str, Any]:
     }
 
 
-def status(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
-    return connection.service.status()
+def status(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
+    return session.service.status()
 
 
-async def reconcile(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
-    await connection.service.reconcile()
-    return {"vaults": connection.service.status()["vaults"], "clock": connection.service.clock()}
+async def reconcile(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
+    await session.service.reconcile()
+    return {"vaults": session.service.status()["vaults"], "clock": session.service.clock()}
 
 
-def shutdown(connection: "Connection", _id: RequestId | None, _params: Nothing) -> Any:
-    connection.service.stop("workspaced/shutdown")
+def shutdown(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
+    session.service.stop("workspaced/shutdown")
     return {}

@@ -11,8 +11,8 @@ from workspaced_events.limits import SOURCE_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..server.connection import Connection
 from ..service.method import DEFERRED
+from ..service.session import Session
 
 
 class Publish(Params, frozen=True):
@@ -20,30 +20,30 @@ class Publish(Params, frozen=True):
     source: Annotated[str, Meta(min_length=1, max_length=SOURCE_CHARS_MAX)] | None = None
 
 
-def publish(connection: "Connection", request_id: RequestId | None, params: Publish) -> Any:
-    connection.service.publish(
+def publish(session: Session, request_id: RequestId | None, params: Publish) -> Any:
+    session.service.publish(
         params.actions,
-        params.source or connection.client,
-        _receipts_to(connection, request_id),
-        client=connection,
-        line_bytes=connection.line_bytes,
+        params.source or session.client,
+        _receipts_to(session, request_id),
+        client=session,
+        line_bytes=session.line_bytes,
     )
     return DEFERRED
 
 
-def snapshot(connection: "Connection", request_id: RequestId | None, params: Snapshot) -> Any:
-    done = _receipts_to(connection, request_id)
-    connection.service.publish_snapshot(params, done, client=connection, line_bytes=connection.line_bytes)
+def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
+    done = _receipts_to(session, request_id)
+    session.service.publish_snapshot(params, done, client=session, line_bytes=session.line_bytes)
     return DEFERRED
 
 
-def _receipts_to(connection: "Connection", request_id: RequestId | None) -> Done:
+def _receipts_to(session: Session, request_id: RequestId | None) -> Done:
     def done(outcome: Outcome) -> None:
         if isinstance(outcome, WorkspacedError):
-            connection.fail(request_id, outcome)
+            session.fail(request_id, outcome)
         else:
             # HEAD of the log at this answer: it covers at least these events.
-            clock = connection.service.clock()
-            connection.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
+            clock = session.service.clock()
+            session.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
 
     return done

@@ -1,6 +1,6 @@
 """`workspaced/share*`: how much clients are shown, why a note is withheld, and rules that the person accepts."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -16,9 +16,7 @@ from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..service.served_vault import ServedVault
 from ..service.service import Service
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
+from ..service.session import Session
 
 
 class Share(Params, frozen=True):
@@ -36,17 +34,17 @@ class Accept(Params, frozen=True):
     vault: str
 
 
-async def share(connection: "Connection", _id: RequestId | None, params: Share) -> Any:
-    service = connection.service
+async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
+    service = session.service
     if params.level is not None:
         await service.record(setting(params.client, params.level))
     level = service.state.sharing_of(params.client)
     return {"client": client_key(params.client), "level": level, "clock": service.clock()}
 
 
-async def why(connection: "Connection", _id: RequestId | None, params: Why) -> Any:
+async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     """Whether a note is withheld from every agent, and all that withholds it."""
-    service = connection.service
+    service = session.service
     served = _served(service, params.vault)
     path = note_id(params.path)
     now = service.state.of(served.id).current_path(path)
@@ -61,9 +59,9 @@ async def why(connection: "Connection", _id: RequestId | None, params: Why) -> A
     }
 
 
-async def accept(connection: "Connection", _id: RequestId | None, params: Accept) -> Any:
+async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any:
     """From now on the vault's rules count as they are, also where they were lost together with most notes."""
-    service = connection.service
+    service = session.service
     served = _served(service, params.vault)
     served.vault.policy.accept()
     await service.reconcile()

@@ -9,7 +9,7 @@ from workspaced_events.limits import READ_EVENTS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..server.connection import Connection
+from ..service.session import Session
 
 Seq = Annotated[int, Meta(ge=0)]
 
@@ -27,15 +27,15 @@ class Log(Params, frozen=True):
     types: list[str] | None = None
 
 
-async def state(connection: "Connection", _id: RequestId | None, params: State) -> Any:
-    service = connection.service
+async def state(session: Session, _id: RequestId | None, params: State) -> Any:
+    service = session.service
     await service.reached(max(params.min_seq or 0, 0))
     found = await service.state_json(at=params.at, vault=params.vault)
     return {"state": found, "clock": service.clock()}
 
 
-async def log(connection: "Connection", _id: RequestId | None, params: Log) -> Any:
-    service = connection.service
+async def log(session: Session, _id: RequestId | None, params: Log) -> Any:
+    service = session.service
     types = frozenset(params.types) if params.types is not None else None
     events = await service.in_thread(service.log.read, params.from_, params.limit)
     if types is not None:

@@ -8,7 +8,7 @@ from workspaced_events.replay.position import sequence
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import SUBSCRIPTIONS_PER_CONNECTION_MAX
-from ..server.connection import Connection
+from ..service.session import Session
 from ..service.subscriptions import Subscription
 from .state_and_log import Seq
 
@@ -23,19 +23,19 @@ class Unsubscribe(Params, frozen=True):
     subscription: str
 
 
-def subscribe(connection: "Connection", _id: RequestId | None, params: Subscribe) -> Any:
-    service = connection.service
-    if len(connection.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
+def subscribe(session: Session, _id: RequestId | None, params: Subscribe) -> Any:
+    service = session.service
+    if len(session.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
         raise InvalidArgument(
             f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
             hint="Unsubscribe one, or subscribe to several types at once.",
         )
     following, fresh = _following(params.since, service.log.log_id, service.seq)
     types = frozenset(params.types) if params.types is not None else None
-    made = Subscription(service, connection, following, types, coalesce=params.coalesce)
-    connection.subscriptions[made.id] = made
+    made = Subscription(service, session, following, types, coalesce=params.coalesce)
+    session.subscriptions[made.id] = made
     # The answer names the subscription, so it goes out before its first notification.
-    connection.call_later(0, made.tail_moved)
+    session.call_later(0, made.tail_moved)
     return {"subscription": made.id, "clock": service.clock(), "freshInstance": fresh}
 
 
@@ -62,8 +62,8 @@ def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, boo
     return since + 1, False
 
 
-def unsubscribe(connection: "Connection", _id: RequestId | None, params: Unsubscribe) -> Any:
-    found = connection.subscriptions.pop(params.subscription, None)
+def unsubscribe(session: Session, _id: RequestId | None, params: Unsubscribe) -> Any:
+    found = session.subscriptions.pop(params.subscription, None)
     if found is None:
         raise InvalidArgument(f"This connection has no subscription {params.subscription[:100]!r}.")
     found.close()

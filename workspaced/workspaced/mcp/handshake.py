@@ -1,16 +1,14 @@
 """How an MCP client and the daemon get to know each other: `initialize`, `server/discover`, `ping`."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from ..__about__ import __version__
 from ..ipc.jsonrpc import RequestId
 from ..limits import CLIENT_NAME_CHARS_MAX
+from ..service.session import Session
 from .tools import moment
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
 
 MODERN: Final = "2026-07-28"
 HANDSHAKE: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -42,29 +40,29 @@ class Anything(msgspec.Struct, frozen=True):
     """No parameters; what comes is ignored."""
 
 
-def initialize(connection: "Connection", _id: RequestId | None, params: Initialize) -> Any:
+def initialize(session: Session, _id: RequestId | None, params: Initialize) -> Any:
     """Names the client. A version we do not know gets the newest of its era: the client decides."""
-    connection.client = client_name(params.client_info)
+    session.client = client_name(params.client_info)
     known = params.protocol_version in HANDSHAKE
     return {
         "protocolVersion": params.protocol_version if known else HANDSHAKE[0],
         "capabilities": _CAPABILITIES,
         "serverInfo": SERVER,
         "instructions": _INSTRUCTIONS,
-        "_meta": moment(connection.service),
+        "_meta": moment(session.service),
     }
 
 
-def discover(connection: "Connection", _id: RequestId | None, _params: Anything) -> Any:
+def discover(session: Session, _id: RequestId | None, _params: Anything) -> Any:
     return {
         "supportedVersions": SUPPORTED,
         "capabilities": _CAPABILITIES,
         "instructions": _INSTRUCTIONS,
-        "_meta": moment(connection.service),
+        "_meta": moment(session.service),
     }
 
 
-def ping(_connection: "Connection", _id: RequestId | None, _params: Anything) -> Any:
+def ping(_session: Session, _id: RequestId | None, _params: Anything) -> Any:
     return {}
 
 

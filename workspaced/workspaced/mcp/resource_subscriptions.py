@@ -8,7 +8,7 @@ what it says is compared by hash: a note that is kept from agents is never told 
 import hashlib
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,13 +19,10 @@ from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
 from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
 from ..service.calls import ToolAnswer
 from ..service.service import NOTES_MOVED, Service
-from ..service.subscriptions import Outlet
+from ..service.session import Session
 from .errors import ResourceRefused
 from .resources import Resource, Uri, resource
 from .tools import moment
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +47,7 @@ class ResourceWatch:
     def __init__(
         self,
         service: Service,
-        outlet: Outlet,
+        session: Session,
         caller: str,
         uris: Iterable[str],
         farewell: bytes | None = None,
@@ -66,7 +63,7 @@ class ResourceWatch:
         """
         self.farewell = farewell
         self._service = service
-        self._outlet = outlet
+        self._session = session
         self._caller = caller
         self._resources: dict[str, Resource] = {uri: resource(uri) for uri in uris}
         self._digests: dict[str, bytes] = {}
@@ -91,10 +88,10 @@ class ResourceWatch:
 
     def tail_moved(self) -> None:
         """Something may have changed; called on the loop, at every commit and when the client reads again."""
-        if self._busy or self._closed or not self._outlet.writable or not self._concerned():
+        if self._busy or self._closed or not self._session.writable or not self._concerned():
             return
         self._busy = True
-        self._outlet.call_later(COALESCE_S, self._look)
+        self._session.call_later(COALESCE_S, self._look)
 
     def _moved(self) -> None:
         """Files of notes are others, whether the log tells of them or not."""
@@ -113,7 +110,7 @@ class ResourceWatch:
 
     def _look(self) -> None:
         if not self._closed:
-            self._outlet.start_soon(self._compare)
+            self._session.start_soon(self._compare)
 
     async def _compare(self) -> None:
         self._following = self._service.seq + 1
@@ -139,7 +136,7 @@ class ResourceWatch:
 
     def _tell(self, uri: str) -> None:
         params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
-        self._outlet.send(notification("notifications/resources/updated", params))
+        self._session.send(notification("notifications/resources/updated", params))
 
 
 def _digest(answer: ToolAnswer) -> bytes:
@@ -148,7 +145,7 @@ def _digest(answer: ToolAnswer) -> bytes:
     return hashlib.sha256(said).digest()
 
 
-async def listen(connection: "Connection", request_id: RequestId | None, params: Listen) -> Any:
+async def listen(session: Session, request_id: RequestId | None, params: Listen) -> Any:
     """Says what will be told of, then tells, until the client cancels the request or either side ends.
 
     Of URIs that are none of ours nothing is told, and the acknowledgement leaves them out.
@@ -157,61 +154,61 @@ async def listen(connection: "Connection", request_id: RequestId | None, params:
     wanted = dict.fromkeys(params.notifications.resource_subscriptions)
     if len(wanted) > SUBSCRIPTIONS_PER_CONNECTION_MAX:
         raise InvalidArgument(f"At most {SUBSCRIPTIONS_PER_CONNECTION_MAX} resources are watched by one request.")
-    if request_id in connection.subscriptions:
+    if request_id in session.subscriptions:
         raise RequestError("INVALID_REQUEST", "A request of this id is still open.", hint="Give another id.")
     honoured = [uri for uri in wanted if _is_ours(uri)]
     meta = {SUBSCRIPTION: request_id}
     farewell = response(request_id, {"resultType": "complete", "_meta": meta})
-    watch = ResourceWatch(connection.service, connection, connection.client, honoured, farewell, **meta)
+    watch = ResourceWatch(session.service, session, session.client, honoured, farewell, **meta)
 
     def acknowledge() -> None:
         told = {"resourceSubscriptions": honoured} if honoured else {}
-        params = {"notifications": told, "_meta": {**meta, **moment(connection.service)}}
-        connection.send(notification("notifications/subscriptions/acknowledged", params))
+        params = {"notifications": told, "_meta": {**meta, **moment(session.service)}}
+        session.send(notification("notifications/subscriptions/acknowledged", params))
 
-    await _open(connection, request_id, watch, acknowledge)
+    await _open(session, request_id, watch, acknowledge)
     return NO_ANSWER
 
 
-async def subscribe(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
+async def subscribe(session: Session, _id: RequestId | None, params: Uri) -> Any:
     """Tells of changes of one resource from now on; asking again changes nothing.
 
     Raises:
         ResourceRefused: UNKNOWN_RESOURCE.
     """
-    if params.uri not in connection.subscriptions:
-        watch = ResourceWatch(connection.service, connection, connection.client, [params.uri])
-        await _open(connection, params.uri, watch)
+    if params.uri not in session.subscriptions:
+        watch = ResourceWatch(session.service, session, session.client, [params.uri])
+        await _open(session, params.uri, watch)
     return {}
 
 
-def unsubscribe(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
-    found = connection.subscriptions.get(params.uri)
+def unsubscribe(session: Session, _id: RequestId | None, params: Uri) -> Any:
+    found = session.subscriptions.get(params.uri)
     if isinstance(found, ResourceWatch):
         found.close()
-        del connection.subscriptions[params.uri]
+        del session.subscriptions[params.uri]
     return {}
 
 
 async def _open(
-    connection: "Connection", key: RequestId, watch: ResourceWatch, ready: Callable[[], None] = lambda: None
+    session: Session, key: RequestId, watch: ResourceWatch, ready: Callable[[], None] = lambda: None
 ) -> None:
-    """Adds a watch to its connection, once it knows what it watches."""
-    if len(connection.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
+    """Adds a watch to its session, once it knows what it watches."""
+    if len(session.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
         watch.close()
         raise InvalidArgument(
             f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
             hint="End one, or watch several resources by one request.",
         )
-    connection.subscriptions[key] = watch
+    session.subscriptions[key] = watch
     try:
         await watch.begin()
     except BaseException:
         watch.close()
-        connection.subscriptions.pop(key, None)
+        session.subscriptions.pop(key, None)
         raise
     ready()
-    connection.call_later(0, watch.tail_moved)
+    session.call_later(0, watch.tail_moved)
 
 
 def _is_ours(uri: str) -> bool:

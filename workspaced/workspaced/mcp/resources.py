@@ -6,7 +6,7 @@ cannot pass itself off as anything else.
 """
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -18,11 +18,9 @@ from workspaced_tools.tools.tool import Tool
 from ..ipc.jsonrpc import RequestId
 from ..service.calls import ToolAnswer
 from ..service.service import Service
+from ..service.session import Session
 from .errors import ResourceRefused
 from .tools import Page, moment
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
 
 CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"
@@ -133,23 +131,23 @@ def _decoded(text: str) -> str:
         return ""
 
 
-def list_resources(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+def list_resources(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"resources": _RESOURCES, "_meta": moment(connection.service)}
+    return {"resources": _RESOURCES, "_meta": moment(session.service)}
 
 
-def list_templates(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+def list_templates(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"resourceTemplates": _TEMPLATES, "_meta": moment(connection.service)}
+    return {"resourceTemplates": _TEMPLATES, "_meta": moment(session.service)}
 
 
-def read_resource(connection: "Connection", _id: RequestId | None, params: Uri) -> Any:
-    service = connection.service
+def read_resource(session: Session, _id: RequestId | None, params: Uri) -> Any:
+    service = session.service
     found = resource(params.uri)
-    answer = service.call_warm(found.tool, found.arguments, connection.client)
+    answer = service.call_warm(found.tool, found.arguments, session.client)
     if answer is not None:
         return _contents(service, params.uri, answer)
-    return _read_cold(service, params.uri, found, connection.client)
+    return _read_cold(service, params.uri, found, session.client)
 
 
 async def _read_cold(service: Service, uri: str, found: Resource, caller: str) -> Any:

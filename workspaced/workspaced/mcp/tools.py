@@ -1,6 +1,6 @@
 """`tools/list` and `tools/call`, the same on every connection."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -11,9 +11,7 @@ from workspaced_tools.tools.tool import Tool
 from ..ipc.jsonrpc import RequestId
 from ..service.calls import ToolAnswer
 from ..service.service import Service
-
-if TYPE_CHECKING:
-    from ..server.connection import Connection
+from ..service.session import Session
 
 CLOCK: Final = "io.github.workspaced/clock"
 """The key of a result's or notification's `_meta` that names the moment of the log."""
@@ -50,18 +48,18 @@ _TOOLS: Final = msgspec.Raw(
 )
 
 
-def list_tools(connection: "Connection", _id: RequestId | None, params: Page) -> Any:
+def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"tools": _TOOLS, "_meta": moment(connection.service)}
+    return {"tools": _TOOLS, "_meta": moment(session.service)}
 
 
-def call_tool(connection: "Connection", _id: RequestId | None, params: CallTool) -> Any:
-    service = connection.service
+def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
+    service = session.service
     tool = service.tool(params.name)
-    answer = service.call_warm(tool, params.arguments, connection.client)
+    answer = service.call_warm(tool, params.arguments, session.client)
     if answer is not None:
         return _result(service, answer)
-    return _call_cold(service, tool, params.arguments, connection.client)
+    return _call_cold(service, tool, params.arguments, session.client)
 
 
 async def _call_cold(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:

@@ -15,7 +15,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import anyio
 import msgspec
@@ -28,15 +28,11 @@ from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_resp
 from ..ipc.param_hints import choices
 from ..ipc.peer import peer_uid
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
-from ..mcp.resource_subscriptions import ResourceWatch
 from ..service.method import DEFERRED, Method
+from ..service.session import Follower
 from .awake_timer import AwakeTimer
+from .host import Host
 from .protocol import Era, decide
-
-if TYPE_CHECKING:
-    from ..service.service import Service
-    from ..service.subscriptions import Subscription
-    from .listener import Server
 
 logger = logging.getLogger(__name__)
 
@@ -44,15 +40,15 @@ logger = logging.getLogger(__name__)
 class Connection(asyncio.Protocol):
     """Belongs to the loop's thread."""
 
-    def __init__(self, server: "Server") -> None:
-        self.service: Service = server.service
+    def __init__(self, host: Host) -> None:
+        self.service = host.service
         self.client = "unknown"
         """Who asks: the name given by the request that is being handled, or before it."""
         self.line_bytes = 0
         """How long the line is that is being handled, or was before."""
-        self.subscriptions: dict[RequestId, Subscription | ResourceWatch] = {}
-        self._server = server
-        self._loop = server.loop
+        self.subscriptions: dict[RequestId, Follower] = {}
+        self._host = host
+        self._loop = host.loop
         self._transport: asyncio.Transport | None = None
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
@@ -72,12 +68,12 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
         peer: socket.socket = transport.get_extra_info("socket")
-        if not self._server.admits(peer_uid(peer)):
+        if not self._host.admits(peer_uid(peer)):
             transport.abort()
             return
         transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
         self._transport = transport
-        self._server.opened(self)
+        self._host.opened(self)
 
     def connection_lost(self, _error: Exception | None) -> None:
         if self._transport is None:
@@ -91,7 +87,7 @@ class Connection(asyncio.Protocol):
         for subscription in self.subscriptions.values():
             subscription.close()
         self.subscriptions.clear()
-        self._server.closed(self)
+        self._host.closed(self)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -174,9 +170,9 @@ class Connection(asyncio.Protocol):
             self.answer(request_id, era.dressed(method, result))
         elif era.is_mcp and request_id is not None:
             scope = self._running[request_id] = anyio.CancelScope()
-            self._server.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
+            self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
         else:
-            self._server.start_soon(self._finish, request_id, result, era, method)
+            self._host.start_soon(self._finish, request_id, result, era, method)
 
     async def _finish(self, request_id: RequestId | None, result: Any, era: Era, method: Method) -> None:
         try:
@@ -201,9 +197,9 @@ class Connection(asyncio.Protocol):
 
     def cancel(self, request_id: RequestId) -> None:
         """Ends a request of MCP that is still open without an answer, as its client asked."""
-        watch = self.subscriptions.get(request_id)
-        if isinstance(watch, ResourceWatch) and watch.farewell is not None:
-            watch.close()
+        follower = self.subscriptions.get(request_id)
+        if follower is not None and follower.farewell is not None:
+            follower.close()
             del self.subscriptions[request_id]
         if (scope := self._running.get(request_id)) is not None:
             scope.cancel()
@@ -270,7 +266,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"".join(out))
             self._close_at_end()
 
-    # -- subscriptions (the Outlet of subscriptions.py) --
+    # -- what a Session offers besides --
 
     @property
     def writable(self) -> bool:
@@ -279,7 +275,7 @@ class Connection(asyncio.Protocol):
 
     def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
         """Runs a coroutine function in the daemon's task group."""
-        self._server.start_soon(function, *args)
+        self._host.start_soon(function, *args)
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
         """Calls a function on the loop after a while."""
@@ -297,7 +293,7 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Closes after what was written has gone out."""
         for each in self.subscriptions.values():
-            if isinstance(each, ResourceWatch) and each.farewell is not None:
+            if each.farewell is not None:
                 self.send(each.farewell)
         self.flush()
         if self._transport is not None:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
 from ..service.service import COMMITTED, Service
 from .connection import Connection
+from .host import Accepted
 
 
 class Server:
@@ -21,7 +22,7 @@ class Server:
         self.service = service
         self.loop = asyncio.get_running_loop()
         self._tasks = tasks
-        self._connections: set[Connection] = set()
+        self._connections: set[Accepted] = set()
         self._connections_max = _connections_max()
         self._listener: asyncio.Server | None = None
         self.idle_since: float | None = self.loop.time()
@@ -56,13 +57,13 @@ class Server:
         """The names the connected clients gave themselves."""
         return [each.client for each in self._connections]
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: Accepted) -> None:
         """A client is there."""
         self._connections.add(connection)
         self.idle_since = None
         self.service.connections = len(self._connections)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: Accepted) -> None:
         """A client is gone."""
         self._connections.discard(connection)
         if not self._connections:
@@ -72,8 +73,7 @@ class Server:
     def _tail_moved(self) -> None:
         for connection in list(self._connections):
             connection.flush()  # the answers to what was just committed, without waiting for the loop's next turn
-            if connection.subscriptions:
-                connection.tail_moved()
+            connection.tail_moved()
 
 
 def _connections_max() -> int:

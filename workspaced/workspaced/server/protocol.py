@@ -12,7 +12,7 @@ Sources: MCP 2026-07-28, "Versioning and Compatibility" and "Overview"; for the 
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -24,9 +24,7 @@ from ..mcp import handshake, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
-
-if TYPE_CHECKING:
-    from .connection import Connection
+from ..service.session import Session
 
 NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -73,7 +71,7 @@ class Era:
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
 
-    def begin(self, connection: "Connection", request: Request) -> Method | None:  # noqa: ARG002
+    def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
         """The method that the request asks for; None for a notification that needs no more.
 
         Raises:
@@ -98,10 +96,10 @@ class _Mcp(Era):
 
     is_mcp = True
 
-    def begin(self, connection: "Connection", request: Request) -> Method | None:
+    def begin(self, session: Session, request: Request) -> Method | None:
         if request.id is msgspec.UNSET:
             if request.method == "notifications/cancelled":
-                _cancel(connection, request)
+                _cancel(session, request)
             return None
         if request.method.startswith(NATIVE_PREFIX) and request.method not in self.methods:
             raise RequestError(
@@ -109,7 +107,7 @@ class _Mcp(Era):
                 f"{request.method[:100]!r} does not work on an MCP connection.",
                 hint="Open another connection to the daemon's socket and begin it with workspaced/hello.",
             )
-        return super().begin(connection, request)
+        return super().begin(session, request)
 
 
 class _Opening(_Mcp):
@@ -121,7 +119,7 @@ class _Opening(_Mcp):
 class _Modern(_Mcp):
     """MCP 2026-07-28: who asks, and in which version, is said by each request."""
 
-    def begin(self, connection: "Connection", request: Request) -> Method | None:
+    def begin(self, session: Session, request: Request) -> Method | None:
         if request.method == "initialize":
             raise _no_handshake(request)
         if request.id is not msgspec.UNSET and not request.method.startswith(NATIVE_PREFIX):
@@ -133,8 +131,8 @@ class _Modern(_Mcp):
                     supported=SUPPORTED,
                     requested=meta.version[:100],
                 )
-            connection.client = client_name(meta.client)
-        return super().begin(connection, request)
+            session.client = client_name(meta.client)
+        return super().begin(session, request)
 
     def dressed(self, method: Method, result: Any) -> Any:
         if result is not NO_ANSWER:
@@ -177,23 +175,23 @@ def _no_handshake(request: Request) -> UnsupportedVersion:
     )
 
 
-def _cancel(connection: "Connection", request: Request) -> None:
+def _cancel(session: Session, request: Request) -> None:
     """Ends what the client wants no answer of any more; what is not open is none of its business."""
     try:
         wanted = _CANCELLED.decode(request.params).request_id
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return
-    connection.cancel(wanted)
+    session.cancel(wanted)
 
 
-def _greet(connection: "Connection", _id: RequestId | None, _params: Hello) -> Any:
+def _greet(session: Session, _id: RequestId | None, _params: Hello) -> Any:
     """`workspaced/hello` without a new name: MCP has its own place for that."""
-    return facts(connection.service)
+    return facts(session.service)
 
 
-def _status(connection: "Connection", _id: RequestId | None, _params: Any) -> Any:
+def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
     """`workspaced/status` as an agent may see it."""
-    return connection.service.status(named=False)
+    return session.service.status(named=False)
 
 
 _SHARED: Final = {

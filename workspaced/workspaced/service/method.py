@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ..ipc.jsonrpc import RequestId
-from ..server.connection import Connection
+from .session import Session
 
 DEFERRED: Final = object()
 
@@ -17,7 +17,7 @@ class Method:
     """One row of a table of methods."""
 
     params: Any
-    handler: Callable[["Connection", RequestId | None, Any], Any]
+    handler: Callable[[Session, RequestId | None, Any], Any]
     cache: dict[str, Any] | None = None
     """What MCP 2026-07-28 adds to the result: how long, and by whom, it may be kept."""
     decode: Callable[[bytes], Any] = field(init=False)

@@ -7,8 +7,7 @@ stops its own cursor and nobody else.
 
 import itertools
 import logging
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from workspaced_events.errors import LogError
 from workspaced_events.schema.catalogue import Event
@@ -16,6 +15,7 @@ from workspaced_events.schema.catalogue import Event
 from ..ipc.jsonrpc import notification
 from ..limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
 from .service import Service
+from .session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -25,36 +25,17 @@ LATEST_WINS = frozenset({"active_note_set", "active_note_cleared", "selection_ch
 """Of these a coalescing subscriber gets only the last one of each vault in a row."""
 
 
-class Outlet(Protocol):
-    """The connection a subscription writes to."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the client keeps up with reading."""
-        ...
-
-    def send(self, line: bytes) -> None:
-        """Writes one line."""
-        ...
-
-    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
-        """Runs a coroutine function in the daemon's task group."""
-        ...
-
-    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """Calls a function on the loop after a while."""
-        ...
-
-
 class Subscription:
     """One client's cursor."""
 
+    farewell = None
+
     def __init__(
-        self, service: Service, outlet: Outlet, following: int, types: frozenset[str] | None, *, coalesce: bool
+        self, service: Service, session: Session, following: int, types: frozenset[str] | None, *, coalesce: bool
     ) -> None:
         self.id = f"sub-{next(_numbers)}"
         self._service = service
-        self._outlet = outlet
+        self._session = session
         self._following = following
         self._types = types
         self._coalesce = coalesce
@@ -71,7 +52,7 @@ class Subscription:
             return
         if self._coalesce:
             self._busy = True
-            self._outlet.call_later(COALESCE_S, self._coalesced)
+            self._session.call_later(COALESCE_S, self._coalesced)
         else:
             self._pump()
 
@@ -80,14 +61,14 @@ class Subscription:
         self._pump()
 
     def _pump(self) -> None:
-        while not self._closed and self._outlet.writable and self._following <= self._service.seq:
+        while not self._closed and self._session.writable and self._following <= self._service.seq:
             behind = self._service.seq - self._following + 1
             events = self._service.events_from(self._following)
             if events is None and behind > GAP_EVENTS:
                 self._send_gap()
             elif events is None:
                 self._busy = True
-                self._outlet.start_soon(self._catch_up)
+                self._session.start_soon(self._catch_up)
                 return
             elif not events:
                 return
@@ -97,7 +78,7 @@ class Subscription:
     async def _catch_up(self) -> None:
         try:
             async with self._service.catching_up:
-                if self._closed or not self._outlet.writable:
+                if self._closed or not self._session.writable:
                     return  # others have filled the connection meanwhile: `tail_moved` is called once it reads
                 events = await self._service.in_thread(
                     self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
@@ -108,7 +89,7 @@ class Subscription:
             events = []
         finally:
             self._busy = False
-        if self._closed or not self._outlet.writable:
+        if self._closed or not self._session.writable:
             return
         if events:
             self._send(events)
@@ -122,7 +103,7 @@ class Subscription:
         if self._coalesce:
             wanted = coalesced(wanted)
         if wanted:
-            self._outlet.send(
+            self._session.send(
                 notification(
                     "workspaced/event",
                     {"subscription": self.id, "events": wanted, "clock": self._clock_at(self._following - 1)},
@@ -132,7 +113,7 @@ class Subscription:
     def _send_gap(self) -> None:
         first, last = self._following, self._service.seq
         self._following = last + 1
-        self._outlet.send(
+        self._session.send(
             notification(
                 "workspaced/gap",
                 {"subscription": self.id, "from": first, "to": last, "clock": self._clock_at(last)},
