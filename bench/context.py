@@ -23,7 +23,8 @@ from workspaced_events.projections.conversations import (
 )
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Texts, Turn
+from workspaced_tools.prompts.audit.event import prompt_event
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
 from workspaced_tools.prompts.requests.templates import Shaped, shape, template_named
 
 from .daemon import Place, daemon
@@ -261,7 +262,7 @@ def _large() -> _Large:
     first = assemble(events.state.by_id[talk], all_new, blobs.__getitem__)
     for block in first.blocks:
         keep(block)
-    events.add(_recorded(first))
+    events.add(prompt_event(talk, 2, all_new, first, inputs_sha256="", manifest_sha256=""))
     events.add(c.MessageAdded(talk, MessageId("m2"), "assistant", keep("Notes.")))
     events.add(c.MessageAdded(talk, MessageId("m3"), "user", keep("And these?")))
     again = turn("m3", [*range(0, ARTIFACTS, ARTIFACTS // ATTACHED), ARTIFACTS])
@@ -327,21 +328,3 @@ class _Events:
             self.state,
             made(self._seq, EventId(str(self._seq)), "2026-01-01T00:00:00.000000Z", "bench", None, data),
         )
-
-
-def _recorded(made: Assembled) -> c.PromptAssembled:
-    envelope = made.envelope
-    return c.PromptAssembled(
-        conversation=envelope.conversation_id,
-        message=envelope.message_id,
-        as_of_seq=2,
-        inputs_sha256="",
-        manifest_sha256="",
-        layer_hashes=envelope.hashes,
-        combined_hash=envelope.combined_hash,
-        prefix_tokens=made.prefix_tokens,
-        estimate=envelope.estimate,
-        seed_estimate=made.seed_estimate,
-        limit=envelope.manifest.limit,
-        promoted=made.promoted,
-    )

@@ -18,6 +18,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import Assembled, ChatMessage, Turn
 from workspaced_tools.prompts.sources.acquire import acquire
 from workspaced_tools.prompts.sources.search_block import Document, Search
@@ -209,24 +210,14 @@ class Chat:
         if made.rebased is not None:
             rebased = made.rebased
             self.world.append(c.LibraryRebased(conversation=ID, reason=rebased.reason, library=rebased.library))
-        envelope = made.envelope
         self.world.append(
-            c.PromptAssembled(
-                conversation=ID,
-                message=turn.message,
-                as_of_seq=as_of_seq,
+            prompt_event(
+                ID,
+                as_of_seq,
+                turn,
+                made,
                 inputs_sha256=self.keep(msgspec.json.encode(turn)),
-                manifest_sha256=self.keep(msgspec.json.encode(envelope.manifest)),
-                layer_hashes=envelope.hashes,
-                combined_hash=envelope.combined_hash,
-                prefix_tokens=made.prefix_tokens,
-                estimate=envelope.estimate,
-                seed_estimate=made.seed_estimate,
-                limit=envelope.manifest.limit,
-                elided=made.elided,
-                promoted=made.promoted,
-                elided_until=made.elided_until,
-                pipeline=turn.policy.pipeline,
+                manifest_sha256=self.keep(msgspec.json.encode(made.envelope.manifest)),
             )
         )
 

@@ -27,6 +27,7 @@ from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import VisitFold, visits_from
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.bundle import Versions
 from workspaced_events.replay.log_slice import Slice, cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
@@ -57,8 +58,13 @@ def redacted_bundle(data: Path, key: bytes = KEY, last: int = 10_000) -> Iterato
         part = cut(source, last=last)
         made = redact(part, Pseudonyms(key), ServedBlobs(Path(directory)))
         file = io.BytesIO()
-        make_bundle(file, made.part, settings=None, created="2026-03-02T00:00:00.000000Z", redacted=True)
+        make_bundle(
+            file, made.part, versions=MADE_BY, settings={}, created="2026-03-02T00:00:00.000000Z", redacted=True
+        )
         yield file.getvalue(), made, part
+
+
+MADE_BY = Versions("0", "3.11.0", "Linux")
 
 
 def verified(source: Source) -> list[Verified]:
@@ -366,7 +372,7 @@ def test_any_session_replays_from_its_bundle_redacted_or_not(taken: list[Any], k
             session.close()
             with redacted_bundle(session.data, key, last) as (content, made, part):
                 file = io.BytesIO()
-                make_bundle(file, part, settings=None, created="2026-03-02T00:00:00.000000Z")
+                make_bundle(file, part, versions=MADE_BY, settings={}, created="2026-03-02T00:00:00.000000Z")
                 assert all(each.outcome is Outcome.SAME for each in bundle_verified(file.getvalue()))
                 assert made.calls_lost == 0
                 assert all(each.outcome is Outcome.SAME for each in bundle_verified(content))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from workspaced.cli.log.bundle import COUNTED, TOLD, told
 from workspaced.daemon.settings import Settings
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.journal.actions import Action
@@ -16,7 +17,6 @@ from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.replay.bundling import COUNTED, TOLD, told
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 SECRET = "Zanzibarium"

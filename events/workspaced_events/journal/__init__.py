@@ -1,0 +1,3 @@
+"""The single writer: actions are checked, deduplicated, numbered and appended; snapshots; opening a data
+directory.
+"""

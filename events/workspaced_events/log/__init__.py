@@ -1,1 +1,1 @@
-"""The event log: CRC-chained text segments, the only truth (ARCHITECTURE.md, "The log")."""
+"""The storage engine: segments on a disk, appended durably, scanned, recovered, salvaged."""

@@ -14,13 +14,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..ids import ConversationId
-from ..projections.conversations import CONVERSATION_TYPES
+from ..projections.conversations import FORGOTTEN
 from ..schema import catalogue as c
 from ..schema.catalogue import Data
 
-FORGOTTEN: Final = "0" * 64
-"""Names no blob."""
-TALK_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
 _IN_A_NOTE: Final = ("selected_text", "dataview")
 """Kinds whose ids are a note's path, `#`, and something of it."""
 

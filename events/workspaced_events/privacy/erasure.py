@@ -35,12 +35,13 @@ from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
 from ..log.scan import scan_log
 from ..log.segments import SegmentLog
+from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
-from .conversation_erasure import TALK_TYPES, Unsaid
+from .conversation_erasure import Unsaid
 from .tombstones import Forgetting, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -339,7 +340,7 @@ class _Recordings:
                 self.kept.add(kept.data.text_sha256)
             elif type(kept.data) is c.ToolCalled:
                 kept = self._call(kept, has_changed)
-            elif type(kept.data) in TALK_TYPES:
+            elif type(kept.data) in CONVERSATION_EVENT_TYPES:
                 self._keep_said(kept.data)
             yield kept
 

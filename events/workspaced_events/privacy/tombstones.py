@@ -18,11 +18,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..ids import EventId, NoteId, VaultId, uuid7
+from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Event, UnknownEvent
-from .conversation_erasure import TALK_TYPES, Unsaid, notes_named
+from .conversation_erasure import Unsaid, notes_named
 
 _ONE_NOTE: Final = frozenset(data for data in ENTRY_OF if "note" in data.__struct_fields__)
 """Types that tell of one note alone."""
@@ -58,7 +59,7 @@ class Trail:
                 if data.note == self._asked:
                     self.note = self._asked
                 self._named(event.seq, data.note, getattr(data, "title", None))
-            elif type(data) in TALK_TYPES:
+            elif type(data) in CONVERSATION_EVENT_TYPES:
                 for path, title in notes_named(data):
                     self._named(event.seq, NoteId(path), title)
 
@@ -132,7 +133,7 @@ class Forgetting:
         data = event.data
         if type(event) is UnknownEvent or type(data) is c.ToolCalled:
             return _tombstone(event, c.RecordForgotten()) if self._tells(event) else event
-        if type(data) in TALK_TYPES:
+        if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._unsaid(data)
             return _tombstone(event, rest) if rest is not data else event
         if event.vault != self._vault:

@@ -395,3 +395,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ConversationEnded: _ended,
 }
 CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, *_FOLDS})
+CONVERSATION_EVENT_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
+"""The events that the text of a conversation rests on."""
+FORGOTTEN: Final = "0" * 64
+"""Stands in an event for the name of a blob that was erased; names none."""

@@ -15,8 +15,7 @@ from ..limits import BLOB_CHECK_EVENTS, READ_EVENTS_MAX
 from ..log.data_directory import BLOBS, SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
-from ..privacy.conversation_erasure import FORGOTTEN, TALK_TYPES
-from ..projections.conversations import blobs_named
+from ..projections.conversations import CONVERSATION_EVENT_TYPES, FORGOTTEN, blobs_named
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
 
@@ -80,7 +79,7 @@ def texts_named(event: Event) -> Iterator[str]:
     if type(data) is c.SelectionChanged:
         if data.text_sha256 is not None:
             yield data.text_sha256
-    elif type(data) in TALK_TYPES:
+    elif type(data) in CONVERSATION_EVENT_TYPES:
         yield from (name for name in blobs_named(data) if name != FORGOTTEN)
 
 

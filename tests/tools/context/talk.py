@@ -15,6 +15,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import (
     TURN_VERSION,
     Artifact,
@@ -132,30 +133,11 @@ class Talk:
         self.turns[turn.message] = turn
         for block in made.blocks:
             self.keep(block)
-        envelope = made.envelope
         as_of = self.seq
         if made.rebased is not None:
             self.tell(c.LibraryRebased(conversation=ID, reason=made.rebased.reason, library=made.rebased.library))
-        self.tell(
-            c.PromptAssembled(
-                conversation=ID,
-                message=turn.message,
-                as_of_seq=as_of,
-                inputs_sha256="0" * 64,
-                manifest_sha256="0" * 64,
-                layer_hashes=envelope.hashes,
-                combined_hash=envelope.combined_hash,
-                prefix_tokens=made.prefix_tokens,
-                estimate=envelope.estimate,
-                seed_estimate=made.seed_estimate,
-                limit=envelope.manifest.limit,
-                elided=made.elided,
-                promoted=made.promoted,
-                elided_until=made.elided_until,
-                pipeline=turn.policy.pipeline,
-            )
-        )
-        return envelope
+        self.tell(prompt_event(ID, as_of, turn, made, inputs_sha256="0" * 64, manifest_sha256="0" * 64))
+        return made.envelope
 
 
 # -- looking at prompts --

@@ -1,0 +1,1 @@
+"""A note's text and what is read out of it. No files."""

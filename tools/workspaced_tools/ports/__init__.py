@@ -1,0 +1,1 @@
+"""What a tool sees: the view, the ports behind it, and the values that cross them."""

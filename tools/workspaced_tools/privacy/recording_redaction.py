@@ -15,10 +15,14 @@ recording.
 """
 
 import re
-from collections.abc import Callable
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -27,7 +31,7 @@ from msgspec.structs import replace
 from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
 from workspaced_events.privacy.event_redaction import Redactor
-from workspaced_events.privacy.pseudonyms import Pseudonyms
+from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.clock_steps import ClockStep
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import Stay, Visit, VisitFold
@@ -332,3 +336,14 @@ def _is_time(value: Any) -> bool:
     except (ValueError, TypeError):
         return False
     return True
+
+
+@contextmanager
+def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
+    """The part redacted under a key that nobody keeps; good as long as the `with` block lasts.
+
+    Raises:
+        OSError: there is no room for temporary files.
+    """
+    with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
+        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), ServedBlobs(Path(directory)))

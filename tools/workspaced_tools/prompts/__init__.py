@@ -1,0 +1,1 @@
+"""Prompts: what they are made of, how they are assembled, sent and made again."""

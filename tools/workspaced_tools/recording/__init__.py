@@ -1,0 +1,1 @@
+"""What a call read: recorded, written, read back, listed, and summed up."""

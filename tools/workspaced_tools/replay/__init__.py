@@ -1,0 +1,1 @@
+"""Recorded calls made again, and views of the past."""

@@ -1,21 +1,12 @@
 """Making a bundle: a part of a log, what its calls were made from, and what made them."""
 
-import platform
-import secrets
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from workspaced.__about__ import __version__
-from workspaced.daemon.settings import Settings
-from workspaced_events.blobs.evictable import ServedBlobs
 from workspaced_events.errors import LogDamaged
-from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.conversations import blobs_named
 from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.log_slice import Slice
@@ -28,24 +19,9 @@ from workspaced_events.schema.catalogue import (
     ToolCalled,
 )
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.privacy.recording_redaction import Redacted, redact
 from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.recording.format import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
 from workspaced_tools.recording.reading import read_recording
-
-TOLD: Final = (
-    "record",
-    "record_bytes",
-    "record_days",
-    "cache_bytes",
-    "reconcile_s",
-    "watch",
-    "idle_exit_minutes",
-    "log_level",
-)
-"""Settings that a bundle tells as they are: numbers and words of this program."""
-COUNTED: Final = ("vaults", "deny")
-"""Settings of which it tells how many there are. All others hold paths and names: they are left out."""
 
 _READ: Final = msgspec.json.Decoder(list[Kept])
 
@@ -54,14 +30,18 @@ def make_bundle(
     file: IO[bytes],
     part: Slice,
     *,
-    settings: Settings | None,
+    versions: Versions,
+    settings: dict[str, Any],
     created: str,
     redacted: bool = False,
     visibility: bool = False,
 ) -> Manifest:
     """Writes the bundle of `part` with all blobs that it rests on; returns what it says of itself.
 
-    `visibility`: as in `export_lines`.
+    Args:
+        versions: of the programs that make it.
+        settings: in force there, without what is personal.
+        visibility: as in `export_lines`.
 
     Raises:
         InvalidArgument: the part is too large.
@@ -73,31 +53,11 @@ def make_bundle(
         last=part.last,
         created=created,
         redacted=redacted,
-        versions=Versions(
-            __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
-        ),
-        settings=told(settings) if settings is not None else {},
+        versions=versions,
+        settings=settings,
     )
     said = () if redacted else said_in(part)
     return write_bundle(file, part, [*named_blobs(part), *said], manifest, visibility=visibility)
-
-
-@contextmanager
-def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
-    """The part redacted under a key that nobody keeps; good as long as the `with` block lasts.
-
-    Raises:
-        OSError: there is no room for temporary files.
-    """
-    with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
-        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), ServedBlobs(Path(directory)))
-
-
-def told(settings: Settings) -> dict[str, Any]:
-    """The settings without what is secret or personal: paths, names, rules."""
-    return {name: getattr(settings, name) for name in TOLD} | {
-        name: len(getattr(settings, name)) for name in COUNTED
-    }
 
 
 def named_blobs(part: Slice) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The gate: what of a view a client may be shown."""

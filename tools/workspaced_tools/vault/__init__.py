@@ -1,1 +1,1 @@
-"""The vault: opening its files safely, reading notes, caching them, finding them by name and by link."""
+"""One folder of notes as tools see it."""

@@ -1,0 +1,1 @@
+"""The daemon's methods, one module for each capability, and their table."""

@@ -8,6 +8,7 @@ from typing import Any
 from workspaced_events.journal.writer import Plan
 
 from ..ipc.jsonrpc import RequestId
+from ..prompts import assemble as assembling
 from ..prompts import cite as citing
 from ..prompts import commands, transfer
 from ..prompts import params as said
@@ -23,7 +24,7 @@ async def _recorded(session: Session, params: said.Params, plan: Plan, **result:
 
 async def start(session: Session, _id: RequestId | None, params: said.Start) -> Any:
     service = session.service
-    conversation = await service.contexts.start(params, session.client)
+    conversation = await assembling.start(service, params, session.client)
     return {"conversation": conversation, "clock": service.clock()}
 
 
@@ -41,7 +42,7 @@ async def unpin(session: Session, _id: RequestId | None, params: said.Unpin) -> 
 
 
 async def assemble(session: Session, _id: RequestId | None, params: said.Assemble) -> Any:
-    return await session.service.contexts.assemble(params, session.client)
+    return await assembling.assemble(session.service, params, session.client)
 
 
 async def cite(session: Session, _id: RequestId | None, params: said.Cite) -> Any:
@@ -62,7 +63,7 @@ async def import_(session: Session, _id: RequestId | None, params: said.Import) 
 
 async def rebase(session: Session, _id: RequestId | None, params: said.Named) -> Any:
     service = session.service
-    refreshed = await service.contexts.rebase(params, session.client)
+    refreshed = await assembling.rebase(service, params, session.client)
     return {"refreshed": refreshed, "clock": service.clock()}
 
 

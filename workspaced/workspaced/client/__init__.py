@@ -1,0 +1,1 @@
+"""Clients of the daemon in Python, asynchronous and synchronous."""

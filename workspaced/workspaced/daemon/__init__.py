@@ -1,0 +1,1 @@
+"""A daemon's life from start to stop, and its settings."""

@@ -1,0 +1,1 @@
+"""Which daemons run on this machine, for which folders; starting one where none does."""

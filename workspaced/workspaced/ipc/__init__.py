@@ -1,1 +1,1 @@
-"""The socket: one line, one JSON-RPC 2.0 message (ARCHITECTURE.md, "The socket")."""
+"""The wire of our own protocol, without a loop: frames, JSON-RPC, parameters, the peer."""

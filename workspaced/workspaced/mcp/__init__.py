@@ -1,1 +1,1 @@
-"""MCP on the daemon's own socket: both eras, decided per connection by its first request."""
+"""MCP on the daemon's own socket: handlers of both its generations."""

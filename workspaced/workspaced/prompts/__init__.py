@@ -1,0 +1,1 @@
+"""Commands of conversations: parameters in, a prompt or actions to append out."""

@@ -9,7 +9,8 @@ Asked again for what the last prompt was made of, it is that prompt: nothing is 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -23,7 +24,8 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
+from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import Aside
@@ -36,14 +38,11 @@ from workspaced_tools.sharing.gate import unsettled
 from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.calls import FoundPrivate
+from ..service.service import Service
 from . import params as said
 from .commands import action, checked_message, known, started, vault_of
 from .request_body import Wanted, body_of, wanted_shape
 from .visibility import Hidden, look
-
-if TYPE_CHECKING:
-    from ..service.service import Service
-
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
 """Of a prompt's text: it comes three times at most, a character as six bytes at most. A body may hold anything."""
@@ -98,161 +97,153 @@ class _Made(NamedTuple):
         return self.actions
 
 
-class Contexts:
-    """One for each daemon."""
+async def start(service: Service, params: said.Start, caller: str) -> ConversationId:
+    """Begins a conversation, or gives it other settings.
 
-    def __init__(self, service: "Service") -> None:
-        self._service = service
+    Raises:
+        WorkspacedError: of the parameters; SharingOff where the environment may not be told.
+    """
+    conversation = ConversationId(params.conversation or uuid7())
+    before = service.state.conversations.by_id.get(conversation)
+    told = ""
+    if params.environment:
+        vault = vault_of(service.state, before)
+        told = await service.look(lambda view, _withheld: environment(view), caller, vault)
+    await service.record(started(params, conversation, told), caller, size_bytes=said.bytes_of(params))
+    return conversation
 
-    async def start(self, params: said.Start, caller: str) -> ConversationId:
-        """Begins a conversation, or gives it other settings.
 
-        Raises:
-            WorkspacedError: of the parameters; SharingOff where the environment may not be told.
-        """
-        service = self._service
-        conversation = ConversationId(params.conversation or uuid7())
-        before = service.state.conversations.by_id.get(conversation)
-        told = ""
-        if params.environment:
-            vault = vault_of(service.state, before)
-            told = await service.look(lambda view, _withheld: environment(view), caller, vault)
-        await service.record(started(params, conversation, told), caller, size_bytes=said.bytes_of(params))
-        return conversation
+async def assemble(service: Service, params: said.Assemble, caller: str) -> Prompted:
+    """The prompt up to a message, recorded.
 
-    async def assemble(self, params: said.Assemble, caller: str) -> Prompted:
-        """The prompt up to a message, recorded.
+    Raises:
+        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict where the
+            conversation moved all the time; UnknownShape, TemplateFailed, BodyInvalid.
+    """
+    wanted = None
+    if params.shape is not None or params.cached_content is not None:
+        wanted = await service.in_thread(wanted_shape, params, service.templates)
+    make = partial(_prompt, service, params, wanted)
+    made, seq = await _recorded(service, params.conversation, make, caller)
+    assert made.envelope is not None
+    if seq is None:
+        last = made.conversation.last_prompt(params.pipeline)
+        assert last is not None, "it is that one"
+        seq = last.seq
+    return _answer(made.envelope, made.shaped, params, seq, service.clock())
 
-        Raises:
-            WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict where the
-                conversation moved all the time; UnknownShape, TemplateFailed, BodyInvalid.
-        """
-        shape = None
-        if params.shape is not None or params.cached_content is not None:
-            shape = await self._service.in_thread(wanted_shape, params, self._service.templates)
 
-        def make(conversation: Conversation, view: View, hidden: Hidden) -> _Made:
-            return self._prompt(conversation, params, shape, view, hidden)
+async def rebase(service: Service, params: said.Named, caller: str) -> int:
+    """Gives the library what its notes are now, and says how many entries are others.
 
-        made, seq = await self._recorded(params.conversation, make, caller)
-        assert made.envelope is not None
-        if seq is None:
-            last = made.conversation.last_prompt(params.pipeline)
-            assert last is not None, "it is that one"
-            seq = last.seq
-        return _answer(made.envelope, made.shaped, params, seq, self._service.clock())
+    Raises:
+        WorkspacedError: as `assemble`.
+    """
+    made, _seq = await _recorded(service, params.conversation, partial(_refreshed, service), caller)
+    data = made.actions[-1].data if made.actions else None
+    if not isinstance(data, c.LibraryRebased):
+        return 0
+    return len(set(made.conversation.library) - set(data.library))
 
-    async def rebase(self, params: said.Named, caller: str) -> int:
-        """Gives the library what its notes are now, and says how many entries are others.
 
-        Raises:
-            WorkspacedError: as `assemble`.
-        """
-        made, _seq = await self._recorded(params.conversation, self._refreshed, caller)
-        data = made.actions[-1].data if made.actions else None
-        if not isinstance(data, c.LibraryRebased):
-            return 0
-        return len(set(made.conversation.library) - set(data.library))
+async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
+    """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
+    moved: Moved | None = None
+    for _ in range(ASSEMBLE_ATTEMPTS_MAX):
+        made = await look(service, known(service.state, name), partial(_made_of, name, make), caller)
+        if not made.actions:
+            return made, None
+        try:
+            receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
+        except Moved as error:
+            moved = error
+            continue
+        if not made.look_again:
+            return made, receipts[-1].seq
+    raise moved or unsettled()
 
-    async def _recorded(self, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
-        """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
 
-        service = self._service
+# -- on a worker thread --
 
-        def made_of(view: View, hidden: Hidden) -> _Made:
-            conversation = known(view.state, name)
-            hidden.learn(conversation.library)
-            if (library := hidden.cleared(conversation.library)) != conversation.library:
-                data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
-                return _Made(conversation, [action(data, conversation)], look_again=True)
-            made = make(conversation, view, hidden)
-            if hidden.cleared(library) != library:
-                raise FoundPrivate
-            return made
 
-        moved: Moved | None = None
-        for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-            made = await look(service, known(service.state, name), made_of, caller)
-            if not made.actions:
-                return made, None
-            try:
-                receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
-            except Moved as error:
-                moved = error
-                continue
-            if not made.look_again:
-                return made, receipts[-1].seq
-        raise moved or unsettled()
+def _made_of(name: str, make: "_Make", view: View, hidden: Hidden) -> _Made:
+    """Clears the library of what is withheld, if there is any; else what `make` makes of the conversation."""
+    conversation = known(view.state, name)
+    hidden.learn(conversation.library)
+    if (library := hidden.cleared(conversation.library)) != conversation.library:
+        data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
+        return _Made(conversation, [action(data, conversation)], look_again=True)
+    made = make(conversation, view, hidden)
+    if hidden.cleared(library) != library:
+        raise FoundPrivate
+    return made
 
-    # -- on a worker thread --
 
-    def _prompt(
-        self, conversation: Conversation, params: said.Assemble, wanted: Wanted | None, view: View, hidden: Hidden
-    ) -> _Made:
-        message = last_message(conversation, params.message, params.pipeline)
-        aside = Aside(self._service.texts)
-        turn, made = assembled(
-            conversation, message, view, hidden, aside, pipeline=params.pipeline, rebase=params.rebase
-        )
-        envelope, settings = made.envelope, conversation.settings
-        body = None
-        if wanted is not None:
-            body = body_of(envelope, settings, wanted, aside, self._service.blobs.get)
-        shaped, shape = body if body is not None else (None, None)
-        if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
-            _check_size(_answer(envelope, shaped, params, 0, ""))
-        last = conversation.last_prompt(params.pipeline)
-        inputs = aside.keep(msgspec.json.encode(turn))
-        if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
-            return _Made(conversation, [], envelope, shaped)
-        kept = self._kept(last, conversation)
-        actions = _sources(conversation, turn, made, aside, kept)
-        manifest = aside.keep(msgspec.json.encode(envelope.manifest))
-        prompt = c.PromptAssembled(
-            conversation=conversation.id,
-            message=turn.message,
-            as_of_seq=conversation.seq,
-            inputs_sha256=inputs,
-            manifest_sha256=manifest,
-            layer_hashes=envelope.hashes,
-            combined_hash=envelope.combined_hash,
-            prefix_tokens=made.prefix_tokens,
-            estimate=envelope.estimate,
-            seed_estimate=made.seed_estimate,
-            limit=envelope.manifest.limit,
-            elided=made.elided,
-            promoted=made.promoted,
-            elided_until=made.elided_until,
-            pipeline=params.pipeline,
-            shape=shape,
-        )
-        read = [name for name in _read_for(turn, shape) if name not in kept.texts]
-        blocks = map(aside.text, made.blocks)
-        actions.append(action(prompt, conversation, _some(aside, [*read, *blocks, inputs, manifest])))
-        return _Made(conversation, actions, envelope, shaped)
+def _prompt(
+    service: Service,
+    params: said.Assemble,
+    wanted: Wanted | None,
+    conversation: Conversation,
+    view: View,
+    hidden: Hidden,
+) -> _Made:
+    message = last_message(conversation, params.message, params.pipeline)
+    aside = Aside(service.texts)
+    turn, made = assembled(
+        conversation, message, view, hidden, aside, pipeline=params.pipeline, rebase=params.rebase
+    )
+    envelope, settings = made.envelope, conversation.settings
+    body = None
+    if wanted is not None:
+        body = body_of(envelope, settings, wanted, aside, service.blobs.get)
+    shaped, shape = body if body is not None else (None, None)
+    if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
+        _check_size(_answer(envelope, shaped, params, 0, ""))
+    last = conversation.last_prompt(params.pipeline)
+    inputs = aside.keep(msgspec.json.encode(turn))
+    if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
+        return _Made(conversation, [], envelope, shaped)
+    kept = _kept(service, last, conversation)
+    actions = _sources(conversation, turn, made, aside, kept)
+    manifest = aside.keep(msgspec.json.encode(envelope.manifest))
+    prompt = prompt_event(
+        conversation.id,
+        conversation.seq,
+        turn,
+        made,
+        inputs_sha256=inputs,
+        manifest_sha256=manifest,
+        shape=shape,
+    )
+    read = [name for name in _read_for(turn, shape) if name not in kept.texts]
+    blocks = map(aside.text, made.blocks)
+    actions.append(action(prompt, conversation, _some(aside, [*read, *blocks, inputs, manifest])))
+    return _Made(conversation, actions, envelope, shaped)
 
-    def _refreshed(self, conversation: Conversation, view: View, hidden: Hidden) -> _Made:
-        """What would become of the library if a message had attached all its notes."""
-        notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
-        asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
-        asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
-        aside = Aside(self._service.texts)
-        turn, made = assembled(asked, asking.id, view, hidden, aside, rebase=True)
-        if made.rebased is None:
-            return _Made(conversation, [])
-        kept = self._kept(conversation.last_prompt(), conversation)
-        return _Made(conversation, _sources(conversation, turn, made, aside, kept))
 
-    def _kept(self, last: Prompt | None, conversation: Conversation) -> "_Kept":
-        """What is durable of the library and of what was read for the last prompt: not to be written again."""
-        revisions = {(entry.id, entry.revision) for entry in conversation.library}
-        texts: set[str] = set()
-        with suppress(NotRecorded):  # it told of a note that was forgotten
-            if last is not None:
-                turn = inputs_of(last.inputs_sha256, self._service.texts)
-                revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
-                texts |= set(_read_for(turn, last.shape))
-        return _Kept(revisions, texts)
+def _refreshed(service: Service, conversation: Conversation, view: View, hidden: Hidden) -> _Made:
+    """What would become of the library if a message had attached all its notes."""
+    notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
+    asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
+    asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
+    aside = Aside(service.texts)
+    turn, made = assembled(asked, asking.id, view, hidden, aside, rebase=True)
+    if made.rebased is None:
+        return _Made(conversation, [])
+    kept = _kept(service, conversation.last_prompt(), conversation)
+    return _Made(conversation, _sources(conversation, turn, made, aside, kept))
+
+
+def _kept(service: Service, last: Prompt | None, conversation: Conversation) -> "_Kept":
+    """What is durable of the library and of what was read for the last prompt: not to be written again."""
+    revisions = {(entry.id, entry.revision) for entry in conversation.library}
+    texts: set[str] = set()
+    with suppress(NotRecorded):  # it told of a note that was forgotten
+        if last is not None:
+            turn = inputs_of(last.inputs_sha256, service.texts)
+            revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
+            texts |= set(_read_for(turn, last.shape))
+    return _Kept(revisions, texts)
 
 
 def _answer(envelope: Envelope, shaped: Shaped | None, params: said.Assemble, seq: int, clock: str) -> Prompted:
@@ -318,7 +309,7 @@ def assembled(
     """
     calibration = view.state.conversations.calibration(conversation.settings)
     turn = acquire(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
-    made = assemble(conversation, turn, aside)
+    made = assemble_prompt(conversation, turn, aside)
     if hidden.any(_notes_of(turn)):
         raise FoundPrivate
     return turn, made

@@ -1,7 +1,7 @@
 """What a client that asks about a conversation may not be shown at present."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Conversation
@@ -10,10 +10,8 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
 from workspaced_tools.sharing.gate import Withheld
 
+from ..service.service import Service
 from .commands import vault_of
-
-if TYPE_CHECKING:
-    from ..service.service import Service
 
 R = TypeVar("R")
 
@@ -60,9 +58,7 @@ class Hidden:
         return frozenset(address for address, each in names.items() if not self.hides(each))
 
 
-async def look(
-    service: "Service", conversation: Conversation, make: Callable[[View, Hidden], R], caller: str
-) -> R:
+async def look(service: Service, conversation: Conversation, make: Callable[[View, Hidden], R], caller: str) -> R:
     """What `make` makes of the conversation's vault as `caller` may see it, told what is hidden (`Service.look`).
 
     Raises:

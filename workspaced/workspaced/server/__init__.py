@@ -1,0 +1,1 @@
+"""The listening socket, its connections, and which protocol each one speaks."""

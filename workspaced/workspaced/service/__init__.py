@@ -1,0 +1,1 @@
+"""What a daemon can do, without any socket."""

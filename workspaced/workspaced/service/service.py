@@ -63,7 +63,6 @@ from ..limits import (
     WARM_CALL_S,
     WARM_PAUSE_S,
 )
-from ..prompts.assemble import Contexts
 from .call_recorder import Call, Scribe
 from .calls import Calls, MustCompare, ToolAnswer
 from .served_vault import ServedVault, notes_attached, notes_attached_in, notes_published, notes_published_in
@@ -138,7 +137,6 @@ class Service:
         self._loop = loop
         # What an answer starts belongs to anyio, which looks in the context for the loop that it runs on.
         self._context = copy_context()
-        self.contexts = Contexts(self)
 
     # -- recording --
 

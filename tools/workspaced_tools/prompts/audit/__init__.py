@@ -1,0 +1,1 @@
+"""Prompts after the fact: their events, made again, and what became of the provider's cache."""

@@ -1,0 +1,1 @@
+"""The sources of an answer, and where it cites them."""

@@ -1,0 +1,1 @@
+"""The values that prompts are made of."""

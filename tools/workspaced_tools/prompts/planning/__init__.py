@@ -1,0 +1,1 @@
+"""What a plan of tool calls would read and cost."""

@@ -1,0 +1,1 @@
+"""What is read for a prompt, through a view."""

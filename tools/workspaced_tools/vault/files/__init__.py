@@ -1,0 +1,1 @@
+"""The vault's files: opened safely, walked, kept in memory, and withheld by rules."""

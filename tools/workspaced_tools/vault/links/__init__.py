@@ -1,0 +1,1 @@
+"""What links mean: the resolver, link targets, backlinks."""

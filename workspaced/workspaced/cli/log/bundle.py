@@ -1,23 +1,26 @@
 """`workspaced bundle`."""
 
+import platform
 import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from workspaced_events.clock import system_clock
-from workspaced_events.replay.bundle import Manifest
+from workspaced_events.replay.bundle import Manifest, Versions
 from workspaced_events.replay.log_slice import LAST_EVENTS, Slice, cut
 from workspaced_events.replay.position import parse_until
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_tools.replay.bundling import make_bundle, under_pseudonyms
+from workspaced_tools.privacy.recording_redaction import under_pseudonyms
+from workspaced_tools.replay.bundling import make_bundle
 
+from ...__about__ import __version__
 from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
-from ..recording.call_source import call_source
+from ..shared.call_source import call_source
 from ..shared.options import check_visibility, daemon_options, shown, visibility_option
 from ..shared.output import print_warnings, segment_progress, write_lines
 
@@ -88,7 +91,13 @@ def bundle_command(
             part, lost = made.part, made.calls_lost
         settings = _settings(workspace)
         manifest = make_bundle(
-            draft, part, settings=settings, created=system_clock(), redacted=redact, visibility=with_visibility
+            draft,
+            part,
+            versions=_versions(),
+            settings=settings,
+            created=system_clock(),
+            redacted=redact,
+            visibility=with_visibility,
         )
         size = draft.tell()
         draft.seek(0)
@@ -96,13 +105,17 @@ def bundle_command(
     _report(output, size, part, manifest, lost)
 
 
-def _settings(workspace: str | None) -> Settings | None:
+def _versions() -> Versions:
+    return Versions(__version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip())
+
+
+def _settings(workspace: str | None) -> dict[str, Any]:
     """Those in force here. One that is wrong must not keep anybody from reporting what it leads to."""
     try:
-        return load_settings(workspace=workspace)
+        return told(load_settings(workspace=workspace))
     except SettingsInvalid as error:
         click.echo(f"the bundle tells no settings: {error}", err=True)
-        return None
+        return {}
 
 
 def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> None:
@@ -118,3 +131,27 @@ def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int)
     elif manifest.missing:
         say(f"{len(manifest.missing)} blobs that they name are not kept any more; those calls cannot be replayed.")
     say(_REDACTED if manifest.redacted else _UNREDACTED)
+
+
+TOLD: Final = (
+    "record",
+    "record_bytes",
+    "record_days",
+    "cache_bytes",
+    "reconcile_s",
+    "watch",
+    "idle_exit_minutes",
+    "log_level",
+)
+"""Settings that a bundle tells as they are: numbers and words of this program."""
+
+
+COUNTED: Final = ("vaults", "deny")
+"""Settings of which it tells how many there are. All others hold paths and names: they are left out."""
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """The settings without what is secret or personal: paths, names, rules."""
+    return {name: getattr(settings, name) for name in TOLD} | {
+        name: len(getattr(settings, name)) for name in COUNTED
+    }

@@ -26,7 +26,7 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 )
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
-from ..recording.call_source import call_source
+from ..shared.call_source import call_source
 from ..shared.options import daemon_options, json_option, shown
 from ..shared.output import print_ndjson, print_table, print_warnings, segment_progress
 from .chats import export_command, import_command

@@ -1,0 +1,1 @@
+"""Commands about what agents asked and were shown."""

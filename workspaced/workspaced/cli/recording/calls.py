@@ -14,9 +14,9 @@ from workspaced_tools.recording.call_diff import compared
 from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, made_from, texts_of
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
+from ..shared.call_source import call_reader, call_source
 from ..shared.options import daemon_options, json_option, shown
 from ..shared.output import print_bytes, print_ndjson, print_table, print_warnings, segment_progress
-from .call_source import call_reader, call_source
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60

@@ -1,0 +1,1 @@
+"""What commands have in common: options, the connection, what they print."""

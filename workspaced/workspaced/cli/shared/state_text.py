@@ -51,7 +51,7 @@ def state_lines(state: dict[str, Any]) -> list[str]:
 
 def print_state(state: dict[str, Any]) -> None:
     """The state for a person."""
-    from ..shared.state_text import state_lines
+    from .state_text import state_lines
 
     for line in state_lines(state):
         click.echo(line)

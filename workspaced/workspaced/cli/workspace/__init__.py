@@ -1,0 +1,1 @@
+"""Commands about the workspace: publish, state, tools, sharing."""

@@ -21,8 +21,8 @@ from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, 
 from ...client.sync_client import SyncClient
 from ...discovery.records import running
 from ...errors import NoDaemon
-from ..shared.connection import daemon
-from ..shared.output import print_warnings, segment_progress
+from .connection import daemon
+from .output import print_warnings, segment_progress
 
 _ANSWER_S = 60.0
 """A daemon may have to look through a long log for rare calls."""
