@@ -208,13 +208,14 @@ class Soak:
                 self.edit(chance, f"fill-{number}")
                 if number % 20 == 0:
                     client.call("workspaced/reconcile")
-            for _ in range(self.load.fill_past):
-                client.call("tools/call", chance.choice(asked_of_the_past(chance)))
         ways = [threading.Thread(target=self._fill_caches, args=(each,)) for each in range(CALLERS)]
         for each in ways:
             each.start()
         for each in ways:
             each.join()
+        with contextlib.closing(self.connect()) as client:
+            for _ in range(self.load.fill_past):  # last: it reads what the calls before it recorded
+                client.call("tools/call", chance.choice(asked_of_the_past(chance)))
 
     def _fill_caches(self, number: int) -> None:
         """Every thread of the daemon has an index's connection with a cache of its own: several ask at once."""
@@ -222,6 +223,8 @@ class Soak:
         with contextlib.closing(self.connect()) as client:
             for _ in range(self.load.fill_edits):
                 client.call("tools/call", chance.choice(seldom_called(chance)))
+                for _ in range(OFTEN // 2):
+                    client.call("tools/call", chance.choice(often_called(chance)))
 
     # -- each minute --
 

@@ -12,7 +12,7 @@ import workspaced_tools
 
 FLOORS = (workspaced_events, workspaced_tools, workspaced)
 LOOSE = {
-    "workspaced_events": {"clock", "errors", "escaping", "ids", "limits"},
+    "workspaced_events": {"clock", "errors", "escaping", "ids", "limits", "private_files"},
     "workspaced_tools": {"errors", "limits"},
     "workspaced": {"__about__", "__main__", "errors", "limits", "replay"},
 }

@@ -14,6 +14,7 @@ import pytest
 
 from workspaced import Client
 from workspaced.prompts import params
+from workspaced.prompts.assemble import start
 from workspaced.prompts.commands import spoken
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
@@ -90,7 +91,7 @@ def looking(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 
 def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     settings = msgspec.structs.replace(SETTINGS, conversation=f"talk-{number}")
-    made: Coroutine[Any, Any, Any] = session.service.contexts.start(settings, "agent")
+    made: Coroutine[Any, Any, Any] = start(session.service, settings, "agent")
     return made
 
 
@@ -149,7 +150,7 @@ def folded(session: Any) -> list[Any]:
 def test_row_22_cancelled_at_any_await_the_event_is_there_or_not_and_a_retry_makes_it_one(
     session: Any, publish: Any, written: bool
 ) -> None:
-    session.run(session.service.contexts.start(SETTINGS, "agent"))
+    session.run(start(session.service, SETTINGS, "agent"))
     writer = Writer(session)
     cancelled, last, outcomes = True, 0, []
     while cancelled:

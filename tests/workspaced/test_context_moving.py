@@ -10,7 +10,7 @@ import pytest
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
-from workspaced.prompts.assemble import Contexts, Moved
+from workspaced.prompts.assemble import Moved, Prompted, assemble
 from workspaced.prompts.commands import ended, spoken, started
 from workspaced.service.calls import Calls, FoundPrivate
 from workspaced_events.clock import system_clock
@@ -80,11 +80,9 @@ def log() -> Log:
     return made
 
 
-def contexts(log: Log) -> Contexts:
-    return Contexts(log)  # type: ignore[arg-type]  # a part of a service, all that is used
-
-
-ASKED = params.Assemble(conversation=CHAT)
+async def asked(log: Log) -> Prompted:
+    service: Any = log  # a part of one, all that is used
+    return await assemble(service, params.Assemble(conversation=CHAT), "agent")
 
 
 async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> None:
@@ -93,7 +91,7 @@ async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> No
         log.say("Two.")
 
     log.between = move
-    prompt = await contexts(log).assemble(ASKED, "agent")
+    prompt = await asked(log)
     assert log.looks == 2 and prompt.seq == log.seq
     assert [message.content[0].text for message in prompt.messages] == ["One.", "Two."]
     (recorded,) = log.state.conversations.by_id[CHAT].prompts
@@ -103,7 +101,7 @@ async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> No
 async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(log: Log) -> None:
     log.between = lambda: log.say("More.")
     with pytest.raises(Moved) as raised:
-        await contexts(log).assemble(ASKED, "agent")
+        await asked(log)
     assert raised.value.code == "CONFLICT" and log.looks == ASSEMBLE_ATTEMPTS_MAX
     assert log.state.conversations.by_id[CHAT].prompts == ()
 
@@ -111,14 +109,14 @@ async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(l
 async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
     other = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
     log.between = lambda: log.append(started(other, ConversationId("other"), ""))
-    await contexts(log).assemble(ASKED, "agent")
+    await asked(log)
     assert log.looks == 1
 
 
 async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
     log.between = lambda: log.append(ended(params.Named(conversation=CHAT)))
     with pytest.raises(UnknownConversation):
-        await contexts(log).assemble(ASKED, "agent")
+        await asked(log)
 
 
 # -- what turns private meanwhile --
@@ -139,7 +137,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     log.look = look  # type: ignore[method-assign]
     try:
         with pytest.raises(FoundPrivate):
-            await contexts(log).assemble(ASKED, "agent")
+            await asked(log)
     finally:
         vault.close()
     assert log.state.conversations.by_id[CHAT].prompts == ()

@@ -19,6 +19,7 @@ import pytest
 
 from workspaced.prompts import commands
 from workspaced.prompts import params as said
+from workspaced.prompts.assemble import assemble, start
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.model.types import Envelope
 
@@ -83,7 +84,7 @@ class Runtime:
             "memory": "Nothing yet.",
             "tools": [{"name": "find"}],
         }
-        self.session.run(self.session.service.contexts.start(self.told(said.Start, {**params, **more}), CALLER))
+        self.session.run(start(self.session.service, self.told(said.Start, {**params, **more}), CALLER))
 
     def say(self, **message: Any) -> str:
         ids, plan = commands.spoken(self.told(said.Messages, {"messages": [message]}))
@@ -93,7 +94,7 @@ class Runtime:
     def prompt(self, **more: Any) -> bool:
         params = self.told(said.Assemble, {"layers": True, **more})
         try:
-            made = self.session.run(self.session.service.contexts.assemble(params, CALLER))
+            made = self.session.run(assemble(self.session.service, params, CALLER))
         except BudgetExceeded:
             self.refused += 1
             return False

@@ -25,7 +25,7 @@ import msgspec
 from ..errors import LogDamaged
 from ..log.data_directory import SERVED
 from ..log.disk import read_regular
-from ..log.private_files import make_folder, write_file
+from ..private_files import make_folder, write_file
 from .durable import blob_path, packed, unpacked
 
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024

@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from ..private_files import make_folder
 from . import system_calls
-from .private_files import make_folder
 
 
 class DiskFile(Protocol):

@@ -35,7 +35,6 @@ def open_source(place: Path | IO[bytes]) -> Source:
 
 
 def _of_file(file: IO[bytes], name: str) -> Source:
-
     try:
         begin = file.read(len(MAGIC))
         file.seek(0)

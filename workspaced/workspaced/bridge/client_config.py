@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from workspaced_events.log.private_files import make_folder
+from workspaced_events.private_files import make_folder
 
 from ..errors import SettingsInvalid
 

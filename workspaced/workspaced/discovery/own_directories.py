@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from workspaced_events.log.private_files import FILE_MODE, FOLDER_MODE, make_folder
+from workspaced_events.private_files import FILE_MODE, FOLDER_MODE, make_folder
 
 from ..errors import FolderUnsafe, SettingsInvalid
 

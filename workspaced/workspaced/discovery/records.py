@@ -105,7 +105,7 @@ def make_state_directory() -> str:
 
 
 def _make_folder(path: str) -> None:
-    """As `make_folder` of workspaced_events.log.private_files, which the bridge does not import."""
+    """As `make_folder` of workspaced_events.private_files, which the bridge does not import."""
     if not path or os.path.isdir(path):
         return
     _make_folder(os.path.dirname(path))

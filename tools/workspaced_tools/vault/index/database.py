@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.log.disk import read_regular
-from workspaced_events.log.private_files import make_folder, touch_file, write_file
+from workspaced_events.private_files import make_folder, touch_file, write_file
 
 INDEX_VERSION: Final = 3
 """Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import platformdirs
 
 from ...client.sync_client import SyncClient, connect, socket_from_environment
-from ...daemon.settings import load_settings
 from ...discovery.autostart import reach_or_start
 from ...discovery.records import running, serving
 from ...errors import NoDaemon
@@ -68,6 +66,7 @@ def _preferred() -> Path:
     """Where the default daemon listens, as the settings file or the workspace's name say."""
     if not _has_config_file():
         return socket_from_environment()
+    from ...daemon.settings import load_settings
 
     return load_settings().socket_path
 
@@ -82,5 +81,6 @@ def _here() -> list[str]:
 def _has_config_file() -> bool:
     if given := os.environ.get("WORKSPACED_CONFIG"):
         return Path(given).exists()
+    import platformdirs
 
     return (platformdirs.user_config_path("workspaced") / "config.toml").exists()

@@ -10,12 +10,10 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import Progress
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import shown as shown
-from workspaced_events.log.private_files import FILE_MODE
+from workspaced_events.private_files import FILE_MODE
 
 
 @contextmanager
@@ -24,6 +22,8 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
