@@ -10,7 +10,7 @@ from typing import Final
 from workspaced_events.ids import EventId, NoteId, VaultId, uuid7
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Committed, Outcome, Recorder, deliver_here
+from workspaced_events.journal.writer import Committed, LogWriter, Outcome, deliver_here
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.schema import catalogue as c
 
@@ -40,7 +40,7 @@ class _Bench:
         self.data = at.new("append")
         self.deliver = deliver_here
         journal = open_journal(RealDisk(self.data), version="bench", deliver=lambda done: self.deliver(done))
-        self.recorder: Recorder = journal.recorder
+        self.recorder: LogWriter = journal.recorder
         self.recorder.start()
         self.append(Action(c.VaultOpened(VaultId("bench"), "bench", "/bench")))
 

@@ -20,7 +20,7 @@ from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import Assembled, ChatMessage, Turn
-from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.prompts.sources.search_block import Document, Search
 
 _SPEC = importlib.util.spec_from_file_location("past_world", Path(__file__).with_name("past_world.py"))
@@ -191,7 +191,7 @@ class Chat:
         of = MessageId(message) if message is not None else next(reversed(self.now.messages))
         calibration = self.world.state.conversations.calibration(self.now.settings)
         view = self.world.live_view(self.world.tick())
-        return acquire(self.now, of, view, self.texts, self.keep, calibration, rebase=rebase, pipeline=pipeline)
+        return gather(self.now, of, view, self.texts, self.keep, calibration, rebase=rebase, pipeline=pipeline)
 
     def prompt(
         self, message: str | None = None, *, rebase: bool = False, pipeline: c.Pipeline = "chat"

@@ -22,7 +22,7 @@ from workspaced_events.projections.visits import Visit, visits_of
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay.log_cursor import Moment, moment_of
-from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, ToolCalled
 from workspaced_tools.notes.note import Note, NoteFailure
@@ -60,7 +60,7 @@ class Events:
         return iter(self.all[seq:])
 
     def moment(self, at: int | str) -> Moment:
-        place = parse_until(at) if isinstance(at, str) else at
+        place = parse_position(at) if isinstance(at, str) else at
         if isinstance(place, str):
             return Moment(bisect_right(self.all, place, key=lambda event: event.time), place)
         if not 1 <= place <= self.tail:

@@ -24,7 +24,7 @@ from workspaced.service.registration import registrations
 from workspaced.service.served_vault import ServedVault
 from workspaced.service.service import OWN_SOURCE, Service
 from workspaced.service.sweeper import Sweeper
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
 from workspaced_events.journal.actions import Action
@@ -104,11 +104,11 @@ class Session:
             segment_bytes_max=SEGMENT_BYTES,
             snapshot_events=SNAPSHOT_EVENTS,
         )
-        sweeper = Sweeper(ServedBlobs(self.data), 2**30, 90.0)
+        sweeper = Sweeper(EvictableBlobStore(self.data), 2**30, 90.0)
         record = record and journal.log.damage is None
         self.service = Service(journal, workspace="test", loop=self.loop, sweeper=sweeper, record=record)
         self.service.recorder.start()
-        self.service.scribe.start()
+        self.service.call_recorder.start()
         self.is_open = True
         self.run(self._register([self.vaults[name] for name in vaults or self.vaults]))
         return self
@@ -129,7 +129,7 @@ class Session:
         if not self.is_open:
             return
         self.is_open = False
-        self.service.scribe.close()
+        self.service.call_recorder.close()
         self.run(self.service.note([Action(c.DaemonStopped("test"))]))
         for served in self.service.served.values():
             served.vault.close()
@@ -192,7 +192,7 @@ class Session:
         """Calls made together; those that are not warm run side by side."""
 
         async def one(tool: str, arguments: dict[str, Any], caller: str) -> ToolAnswer:
-            made = self.service.call_warm(TOOLS[tool], arguments, caller)
+            made = self.service.call_nonblocking(TOOLS[tool], arguments, caller)
             return made or await self.service.call_tool(TOOLS[tool], arguments, caller)
 
         async def every() -> list[ToolAnswer]:

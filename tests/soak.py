@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
-from workspaced.limits import SCRIBE_WAITING_MAX
+from workspaced.limits import CALL_RECORDER_WAITING_MAX
 from workspaced_events.limits import BATCH_ACTIONS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, ID_WINDOW_EVENTS
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
@@ -201,7 +201,7 @@ class Soak:
             for number in range(0, self.load.fill_events, BATCH_ACTIONS_MAX):
                 self.publish_batch(client, chance, f"fill-{number}", BATCH_ACTIONS_MAX)
             for number in range(self.load.fill_calls):
-                if number % (SCRIBE_WAITING_MAX // 4) == 0:
+                if number % (CALL_RECORDER_WAITING_MAX // 4) == 0:
                     client.call("workspaced/calls", {"limit": 1})  # all so far is recorded
                 client.tool("get_note_by_reference", {"reference": f"nothing of that name {number}"})
             for number in range(self.load.fill_edits):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.blobs.durable import BlobStore, packed
+from workspaced_events.blobs.durable import DurableBlobStore, packed
 from workspaced_events.errors import LogDamaged
 from workspaced_events.log.disk import Disk, RealDisk, write_all
 from workspaced_events.log.simulated_disk import PowerCut, SimDisk
@@ -25,14 +25,14 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
 
 
 def test_gives_back_what_was_put_under_its_sha256(disk: Disk) -> None:
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     assert store.put(TEXT) == NAME
     assert store.get(NAME) == TEXT
-    assert BlobStore(disk).get(NAME) == TEXT
+    assert DurableBlobStore(disk).get(NAME) == TEXT
 
 
 def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     for _ in range(3):
         store.put(TEXT)
     assert disk.names(f"blobs/{NAME[:2]}") == [NAME]
@@ -42,7 +42,7 @@ def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
 
 
 def test_has_nothing_under_other_names(disk: Disk) -> None:
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     store.put(TEXT)
     assert store.get(sha256(b"").hexdigest()) is None
 
@@ -50,13 +50,13 @@ def test_has_nothing_under_other_names(disk: Disk) -> None:
 @given(st.binary(max_size=3_000))
 @settings(max_examples=100, deadline=None)
 def test_takes_any_bytes(content: bytes) -> None:
-    store = BlobStore(SimDisk())
+    store = DurableBlobStore(SimDisk())
     assert store.get(store.put(content)) == content
 
 
 def test_never_gives_what_does_not_fit_its_name() -> None:
     disk = SimDisk()
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     store.put(TEXT)
     kept = disk.read(PATH)
     for bit in range(len(kept) * 8):
@@ -77,34 +77,34 @@ def test_never_gives_what_does_not_fit_its_name() -> None:
 
 def test_is_durable_once_put_returns_and_whole_or_absent_before() -> None:
     whole = SimDisk()
-    BlobStore(whole).put(TEXT)
+    DurableBlobStore(whole).put(TEXT)
     for crash_at in range(1, whole.operations + 2):
         disk = SimDisk()
         disk.crash_at = crash_at
         put = False
         try:
-            BlobStore(disk).put(TEXT)
+            DurableBlobStore(disk).put(TEXT)
             put = True
         except PowerCut:
             pass
         for seed in range(8):
             survivor = disk.crash(seed)
-            assert BlobStore(survivor).get(NAME) in ((TEXT,) if put else (TEXT, None))
-            assert BlobStore(survivor).put(TEXT) == NAME
-            assert BlobStore(survivor.crash(seed)).get(NAME) == TEXT
+            assert DurableBlobStore(survivor).get(NAME) in ((TEXT,) if put else (TEXT, None))
+            assert DurableBlobStore(survivor).put(TEXT) == NAME
+            assert DurableBlobStore(survivor.crash(seed)).get(NAME) == TEXT
 
 
 @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory", "truncate"])
 def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
     """A name that only the page cache knows must not pass for a kept one."""
     disk = SimDisk()
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     disk.faults = lambda asked, _name: OSError(errno.EIO, "no") if asked == operation else None
     with pytest.raises(OSError, match="no"):
         store.put(TEXT)
     disk.faults = lambda _operation, _name: None
     store.put(TEXT)
-    assert [BlobStore(disk.crash(seed)).get(NAME) for seed in range(16)] == [TEXT] * 16
+    assert [DurableBlobStore(disk.crash(seed)).get(NAME) for seed in range(16)] == [TEXT] * 16
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
 def test_what_lies_under_the_name_is_compared_at_the_first_touch_and_written_anew(
     disk: Disk, damaged: bytes
 ) -> None:
-    BlobStore(disk).put(TEXT)
+    DurableBlobStore(disk).put(TEXT)
     overwrite(disk, PATH, damaged)
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     assert store.put(TEXT) == NAME
-    assert store.get(NAME) == BlobStore(disk).get(NAME) == TEXT
+    assert store.get(NAME) == DurableBlobStore(disk).get(NAME) == TEXT
 
 
 def test_another_size_is_noticed_whenever_the_same_text_is_put(disk: Disk) -> None:
-    store = BlobStore(disk)
+    store = DurableBlobStore(disk)
     store.put(TEXT)
     overwrite(disk, PATH, packed(TEXT)[:-8])
     store.put(TEXT)
@@ -132,8 +132,8 @@ def test_another_size_is_noticed_whenever_the_same_text_is_put(disk: Disk) -> No
 
 def test_a_text_is_read_once_however_often_it_is_put() -> None:
     disk = SimDisk()
-    BlobStore(disk).put(TEXT)
-    store = BlobStore(disk)
+    DurableBlobStore(disk).put(TEXT)
+    store = DurableBlobStore(disk)
     store.put(TEXT)
     overwrite(disk, PATH, bytes(disk.size(PATH)))
     store.put(TEXT)  # of the same size, so not looked into again

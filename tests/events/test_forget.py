@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workspaced_events.blobs.durable import unpacked
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
@@ -24,7 +24,7 @@ from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
-from workspaced_events.privacy.conversation_erasure import Unsaid
+from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.privacy.tombstones import Forgetting, Trail
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
@@ -61,7 +61,9 @@ def trail_of(events: list[Event], note: NoteId, vault: VaultId = V) -> Trail:
 
 
 def without(events: list[Event], note: NoteId) -> list[Event]:
-    forgetting = Forgetting(V, trail_of(events, note), lambda _event: False, Unsaid(lambda _said: False))
+    forgetting = Forgetting(
+        V, trail_of(events, note), lambda _event: False, ConversationEraser(lambda _said: False)
+    )
     return [forgetting(event) for event in events]
 
 
@@ -279,7 +281,7 @@ class Desk:
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir()
-        self.served = ServedBlobs(root)
+        self.served = EvictableBlobStore(root)
         ticks = itertools.count()
         self.clock = lambda: f"2026-03-01T12:00:00.{next(ticks):06}Z"
 

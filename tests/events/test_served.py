@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.blobs.durable import BlobStore
-from workspaced_events.blobs.evictable import ServedBlobs, Swept
+from workspaced_events.blobs.durable import DurableBlobStore
+from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 from workspaced_events.log.disk import RealDisk
 
 HOUR_NS = 3_600 * 10**9
@@ -43,20 +43,20 @@ def names(data: Path) -> set[str]:
 @given(content=st.binary(max_size=3_000))
 def test_any_bytes_come_back_under_their_sha256(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     data = tmp_path_factory.mktemp("served")
-    name = ServedBlobs(data).keep(content)
+    name = EvictableBlobStore(data).keep(content)
     assert name == sha256(content).hexdigest()
-    assert ServedBlobs(data).get(name) == content
+    assert EvictableBlobStore(data).get(name) == content
 
 
 def test_equal_contents_are_one_file(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     assert {blobs.keep(b"same") for _ in range(3)} == names(tmp_path)
     assert (blobs.written, blobs.written_bytes) == (1, place(tmp_path, blobs.keep(b"same")).stat().st_size)
 
 
 def test_what_was_never_kept_is_none(tmp_path: Path) -> None:
-    assert ServedBlobs(tmp_path).get("0" * 64) is None
-    assert ServedBlobs(tmp_path).sweep(0, 0) == Swept(0, 0, 0, 0)
+    assert EvictableBlobStore(tmp_path).get("0" * 64) is None
+    assert EvictableBlobStore(tmp_path).sweep(0, 0) == Swept(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -72,25 +72,25 @@ def test_what_was_never_kept_is_none(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_not_whole_is_none_and_is_written_again(tmp_path: Path, found: bytes) -> None:
     """Nothing is synced: after the power was lost a file may be anything."""
-    name = ServedBlobs(tmp_path).keep(b"told")
+    name = EvictableBlobStore(tmp_path).keep(b"told")
     place(tmp_path, name).write_bytes(found)
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     assert blobs.get(name) is None
     assert blobs.keep(b"told") == name
     assert blobs.get(name) == b"told" and names(tmp_path) == {name}
 
 
 def test_what_another_process_swept_is_written_again(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
-    assert ServedBlobs(tmp_path).sweep(0, 1).removed == 1
+    assert EvictableBlobStore(tmp_path).sweep(0, 1).removed == 1
     assert blobs.get(name) is None
     blobs.keep(b"told")
     assert blobs.get(name) == b"told"
 
 
 def test_what_was_cut_short_meanwhile_is_written_again(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
     os.truncate(place(tmp_path, name), 3)
     blobs.keep(b"told")
@@ -98,9 +98,9 @@ def test_what_was_cut_short_meanwhile_is_written_again(tmp_path: Path) -> None:
 
 
 def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
-    for store in (blobs, ServedBlobs(tmp_path)):
+    for store in (blobs, EvictableBlobStore(tmp_path)):
         age(tmp_path, name, HOUR_NS // 2)
         store.keep(b"told")
         assert age_of(tmp_path, name) >= HOUR_NS // 2
@@ -113,7 +113,7 @@ def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
 
 
 def test_the_age_is_bounded(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     old, young = blobs.keep(b"old"), blobs.keep(b"young")
     age(tmp_path, old, 91 * DAY_NS)
     age(tmp_path, young, 89 * DAY_NS)
@@ -131,7 +131,7 @@ def test_of_many_the_last_used_stay_and_fit(
     ages_s: list[int], room: int, lengths: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data = tmp_path_factory.mktemp("served")
-    blobs = ServedBlobs(data)
+    blobs = EvictableBlobStore(data)
     kept = [blobs.keep(os.urandom(lengths.draw(st.integers(1, 200)))) for _ in ages_s]
     for name, seconds in zip(kept, ages_s, strict=True):
         age(data, name, seconds * 10**9)
@@ -153,7 +153,7 @@ def test_of_many_the_last_used_stay_and_fit(
 
 
 def test_half_written_files_go_after_an_hour(tmp_path: Path) -> None:
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
     old, young = (place(tmp_path, name).with_name(f"{char * 64}.tmp") for char in "ab")
     for path in (old, young):
@@ -169,9 +169,9 @@ def test_half_written_files_go_after_an_hour(tmp_path: Path) -> None:
 def test_nothing_but_served_blobs_is_ever_removed(tmp_path: Path) -> None:
     """Not what the log consists of, not a stranger's file, nothing behind a symlink."""
     disk = RealDisk(tmp_path / "data")
-    text = BlobStore(disk).put(b"a long selection")
+    text = DurableBlobStore(disk).put(b"a long selection")
     data = tmp_path / "data"
-    name = ServedBlobs(data).keep(b"told")
+    name = EvictableBlobStore(data).keep(b"told")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / ("c" * 64)).write_bytes(b"mine")
@@ -180,8 +180,8 @@ def test_nothing_but_served_blobs_is_ever_removed(tmp_path: Path) -> None:
     for path in strangers:
         path.write_text("mine")
     place(data, name).with_name("d" * 64).mkdir()
-    assert ServedBlobs(data).sweep(0, 0).removed == 1
-    assert BlobStore(disk).get(text) == b"a long selection"
+    assert EvictableBlobStore(data).sweep(0, 0).removed == 1
+    assert DurableBlobStore(disk).get(text) == b"a long selection"
     assert all(path.exists() for path in (*strangers, elsewhere / ("c" * 64)))
 
 
@@ -191,7 +191,7 @@ def test_sweeping_beside_a_writer_never_disturbs_it(tmp_path: Path) -> None:
     failures: list[BaseException] = []
 
     def sweep() -> None:
-        store = ServedBlobs(tmp_path)
+        store = EvictableBlobStore(tmp_path)
         try:
             while not done.is_set():
                 store.sweep(2_000, 1)
@@ -201,7 +201,7 @@ def test_sweeping_beside_a_writer_never_disturbs_it(tmp_path: Path) -> None:
     sweepers = [threading.Thread(target=sweep) for _ in range(2)]
     for each in sweepers:
         each.start()
-    blobs = ServedBlobs(tmp_path)
+    blobs = EvictableBlobStore(tmp_path)
     contents = [bytes([number]) * 300 + os.urandom(100) for number in range(40)]
     try:
         for _ in range(25):

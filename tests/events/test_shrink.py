@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression, Predicate
-from workspaced_events.debugging.reduced_log import Candidate
-from workspaced_events.debugging.seed_events import prelude
+from workspaced_events.debugging.reduced_log import ReducedLog
+from workspaced_events.debugging.seed_events import seed_events
 from workspaced_events.debugging.shrink import Shrinking, minimise
 from workspaced_events.errors import ActionError, AlreadyTrue, CannotTell, InvalidArgument, NeverTrue
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
@@ -220,7 +220,7 @@ class TestWhatIsLeft:
             c.TemporaryTabsExpired((TabId("tab-5"), TabId("tab-3"))),
             c.ActiveNoteSet(D),
         )
-        everything = Candidate(events, lambda _state: True)
+        everything = ReducedLog(events, lambda _state: True)
         assert everything.events == events
         assert everything.without(1, 2)
         tabs = [TabId(f"tab-{number}") for number in range(6)]
@@ -306,7 +306,7 @@ class TestACandidate:
     @settings(max_examples=60, deadline=None)
     @given(some_logs)
     def test_of_a_whole_log_is_that_log(self, events: list[Event]) -> None:
-        assert Candidate(events, lambda _state: True).events == events
+        assert ReducedLog(events, lambda _state: True).events == events
 
     @settings(max_examples=60, deadline=None)
     @given(some_logs, st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30), st.booleans()), max_size=12))
@@ -320,7 +320,7 @@ class TestACandidate:
             states.append(state)
             return answer
 
-        candidate = Candidate(events, shows)
+        candidate = ReducedLog(events, shows)
         for at, size, answer in cuts:
             before = candidate.events
             start = min(len(before) - 1, at * len(events) // 100)
@@ -347,7 +347,7 @@ class TestACandidate:
         events = logs.recorded(*logs.opened(V), *actions)
         monkeypatch.setattr("workspaced_events.debugging.reduced_log.apply", counted)
         monkeypatch.setattr("workspaced_events.projections.workspace_fold.apply", counted)
-        candidate = Candidate(events, lambda state: len(state.of(V).pins) >= 10)
+        candidate = ReducedLog(events, lambda state: len(state.of(V).pins) >= 10)
         minimise(lambda: len(candidate), candidate.without)
         assert len(candidate) == 11
         assert folded < 25 * len(events)
@@ -456,8 +456,8 @@ class TestAPartOfALog:
     @given(some_logs, st.integers(1, 100))
     def test_begins_with_events_that_lead_to_its_state(self, events: list[Event], share: int) -> None:
         state = fold_all(events[: max(1, len(events) * share // 100)], EMPTY)
-        told = prelude(state)
-        again = Candidate(told, lambda _state: True)
+        told = seed_events(state)
+        again = ReducedLog(told, lambda _state: True)
         assert len(again) == len(told)
         assert [each.time for each in told] == sorted(each.time for each in told)
         assert len({each.seq for each in told}) == len({each.id for each in told}) == len(told)

@@ -30,7 +30,7 @@ from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome, Receipt, Recorder, deliver_here
+from workspaced_events.journal.writer import LogWriter, Outcome, Receipt, deliver_here
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log import recovery, scan, segments
 from workspaced_events.log.disk import Disk, write_all
@@ -479,24 +479,24 @@ def without_copy(patch: pytest.MonkeyPatch) -> None:
 
 def fold_first(patch: pytest.MonkeyPatch) -> None:
     """The state moves before the log has taken the events."""
-    honest = Recorder._append
+    honest = LogWriter._append
 
-    def append(self: Recorder, draft: Any) -> None:
+    def append(self: LogWriter, draft: Any) -> None:
         self.state = draft.state
         honest(self, draft)
 
-    patch.setattr(Recorder, "_append", append)
+    patch.setattr(LogWriter, "_append", append)
 
 
 def ids_first(patch: pytest.MonkeyPatch) -> None:
     """Ids are remembered before the log has taken their events: a retry is told of an event that is not there."""
-    honest = Recorder._append
+    honest = LogWriter._append
 
-    def append(self: Recorder, draft: Any) -> None:
+    def append(self: LogWriter, draft: Any) -> None:
         self._window.add(draft.added)
         honest(self, draft)
 
-    patch.setattr(Recorder, "_append", append)
+    patch.setattr(LogWriter, "_append", append)
 
 
 def blob_after(patch: pytest.MonkeyPatch) -> None:

@@ -229,7 +229,7 @@ def test_a_visit_whose_beginning_was_dropped_is_read_again_rather_than_told_wron
     source = Log(events_of(SET_A, SET_A, SET_B, SET_A, SET_B, SET_A, SET_B))
     log = VisitLog(source, Bounds(events=1_000, visits=3, slack=2))
     assert [visit.seq for visit in log.visits(V1, 7)] == [5, 6, 7]
-    assert log.warm_visits(V1, 4) is None
+    assert log.visits_nonblocking(V1, 4) is None
     assert [visit.seq for visit in log.visits(V1, 4)] == [1, 3, 4]
 
 
@@ -256,7 +256,7 @@ def test_a_visit_that_never_ends_moves_on_with_the_window() -> None:
     for seq in range(1, 40):
         source.events.append(event(seq, SET_A))
         log.feed(source.events[-1:])
-        assert log.warm_visits(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
+        assert log.visits_nonblocking(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
 
 
 def test_of_a_vault_that_only_forgotten_events_tell_of_the_log_is_asked() -> None:
@@ -274,9 +274,9 @@ def test_nothing_is_read_before_somebody_asks() -> None:
     log = VisitLog(source)
     log.feed(source.events)
     assert source.reads == 0
-    assert log.warm_visits(V1, 1) is None
+    assert log.visits_nonblocking(V1, 1) is None
     assert len(log.visits(V1, 1)) == 1
-    assert log.warm_visits(V1, 1) == log.visits(V1, 1)
+    assert log.visits_nonblocking(V1, 1) == log.visits(V1, 1)
 
 
 def test_what_is_fed_need_not_be_read() -> None:
@@ -285,9 +285,9 @@ def test_what_is_fed_need_not_be_read() -> None:
     log.visits(V1, 1)
     reads = source.reads
     source.events.append(event(2, SET_B))
-    assert log.warm_visits(V1, 2) is None
+    assert log.visits_nonblocking(V1, 2) is None
     log.feed(source.events[1:])
-    assert log.warm_visits(V1, 2) == [Visit(A, 1, time_at(1), time_at(2)), Visit(B, 2, time_at(2), None)]
+    assert log.visits_nonblocking(V1, 2) == [Visit(A, 1, time_at(1), time_at(2)), Visit(B, 2, time_at(2), None)]
     assert source.reads == reads
 
 
@@ -297,7 +297,7 @@ def test_a_gap_is_read_and_what_is_fed_twice_counts_once() -> None:
     log.visits(V1, 2)
     source.events += [event(3, SET_A), event(4, SET_B), event(5, SET_A)]
     log.feed(source.events[4:])
-    assert log.warm_visits(V1, 5) is None
+    assert log.visits_nonblocking(V1, 5) is None
     assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
     log.feed(source.events[1:])
     log.feed([])
@@ -309,7 +309,7 @@ def test_a_sequence_that_has_just_passed_is_answered_without_reading() -> None:
     log = VisitLog(source)
     log.visits(V1, 5)
     for until in range(6):
-        assert log.warm_visits(V1, until) == visits_of(source.events[:until], V1)
+        assert log.visits_nonblocking(V1, until) == visits_of(source.events[:until], V1)
 
 
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
@@ -319,8 +319,8 @@ def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None
     for _ in range(30):
         reads, tail = source.reads, len(source.events)
         for until in range(tail - 5, tail + 1):
-            assert log.warm_visits(V1, until) == visits_of(source.events[until - 10 : until], V1)
-        assert log.warm_visits(VaultId("v3"), tail - 5) == []
+            assert log.visits_nonblocking(V1, until) == visits_of(source.events[until - 10 : until], V1)
+        assert log.visits_nonblocking(VaultId("v3"), tail - 5) == []
         assert source.reads == reads
         source.events.append(event(tail + 1, SET_A if tail % 3 else SET_B))
         log.feed(source.events[-1:])
@@ -335,8 +335,8 @@ def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: 
     for seq in range(len(source.events) + 1, 100):
         source.events.append(event(seq, TOOL))
         log.feed(source.events[-1:])
-    assert log.warm_visits(V1, 40) == visits_of(changes[30:], V1)
-    assert log.warm_visits(V1, 99) == []
+    assert log.visits_nonblocking(V1, 40) == visits_of(changes[30:], V1)
+    assert log.visits_nonblocking(V1, 99) == []
 
 
 def test_a_question_about_the_distant_past_does_not_make_it_read_everything() -> None:
@@ -350,7 +350,7 @@ def test_before_a_rename_notes_have_their_former_names() -> None:
     source = Log(events_of(SET_A, c.NoteRenamed(A, B)))
     log = VisitLog(source)
     assert [visit.note for visit in log.visits(V1, 2)] == [B]
-    assert log.warm_visits(V1, 1) is None
+    assert log.visits_nonblocking(V1, 1) is None
     assert [visit.note for visit in log.visits(V1, 1)] == [A]
 
 
@@ -378,7 +378,7 @@ def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     log.visits(V1, 2)
     source.events.append(event(len(source.events) + 1, CLEARED))
     log.feed(source.events[-1:])
-    assert log.warm_visits(V1, len(source.events)) == visits_of(source.events, V1)
+    assert log.visits_nonblocking(V1, len(source.events)) == visits_of(source.events, V1)
 
 
 def test_threads_that_ask_at_once_get_the_same_answer() -> None:
@@ -509,7 +509,7 @@ def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
         window = source.events[max(0, until - bounds.events) : until]
         for vault in (V1, V2):
             expected = visits_of(window, vault, bounds)
-            warm = log.warm_visits(vault, until)
+            warm = log.visits_nonblocking(vault, until)
             assert warm is None or warm == expected
             if data.draw(st.booleans()):
                 assert log.visits(vault, until) == expected
@@ -523,4 +523,4 @@ def test_a_log_read_once_is_warm_wherever_memory_reaches(events: list[Event]) ->
     log.visits(V1, len(events))
     last_rename = max((each.seq for each in events if isinstance(each.data, c.NoteRenamed)), default=0)
     for until in range(last_rename, len(events) + 1):
-        assert log.warm_visits(V1, until) == visits_of(events[:until], V1)
+        assert log.visits_nonblocking(V1, until) == visits_of(events[:until], V1)

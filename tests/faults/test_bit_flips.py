@@ -243,7 +243,7 @@ def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon:
 
 
 def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
-    """Drawn over all segments and texts of a log with snapshots: what is read is right, or is refused."""
+    """RenderedBlock over all segments and texts of a log with snapshots: what is read is right, or is refused."""
     data = tmp_path / "data"
     events = make_past(data)
     chance = random.Random(9)

@@ -15,7 +15,7 @@ import pytest
 from workspaced import Client
 from workspaced.prompts import params
 from workspaced.prompts.assemble import start
-from workspaced.prompts.commands import spoken
+from workspaced.prompts.commands import add_messages
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json
@@ -97,7 +97,7 @@ def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 
 def saying(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     message = params.Message(id=f"said-{number}", role="user", text=f"words {number}")
-    _messages, plan = spoken(params.Messages(conversation="talk", messages=[message]))
+    _messages, plan = add_messages(params.Messages(conversation="talk", messages=[message]))
     made: Coroutine[Any, Any, Any] = session.service.record(plan, "agent")
     return made
 
@@ -137,7 +137,7 @@ class Writer:
 
 def folded(session: Any) -> list[Any]:
     """The log's events; the state is their fold."""
-    session.run(session.service.in_thread(session.service.settle))
+    session.run(session.service.in_thread(session.service.wait_until_recorded))
     events: list[Any] = []
     result = replay(session.data, each=events.extend)
     assert msgspec.json.encode(to_json(session.service.state)) == msgspec.json.encode(to_json(result.state))

@@ -19,7 +19,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.ports.vault import LinkName, Overview, Search
 from workspaced_tools.vault.index import database
-from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
+from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000
@@ -178,8 +178,8 @@ def test_a_failed_file_is_seen_as_building_then_ready(
         assert vault.overview(5) == Overview(0, 0, (), ())
         assert vault.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
         assert vault.resolve("Title 7", EMPTY_VAULT).note is None
-        with pytest.raises(NotWarm):
-            WarmVault(vault).resolve("Title 7", EMPTY_VAULT)
+        with pytest.raises(WouldBlock):
+            NonBlockingVault(vault).resolve("Title 7", EMPTY_VAULT)
         assert vault.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
             vault.resolve("d1/n1.md", EMPTY_VAULT).note,
             None,

@@ -132,10 +132,10 @@ def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(ses
             session.reconcile()  # what was withheld is shown again only once that is known
         for tool, arguments in CALLS:
             session.call(tool, arguments)
-        session.service.scribe.flush()
+        session.service.call_recorder.flush()
         for tool, arguments in CALLS:
             session.call(tool, {**arguments, "at": moment})
-        session.service.scribe.flush()
+        session.service.call_recorder.flush()
         if text == b"":
             shown = {path for path in (session.data / "served").rglob("*") if path.is_file()}
     session.check()

@@ -16,7 +16,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.tape import Tape, recorded
@@ -25,7 +25,7 @@ from workspaced_tools.sharing.gate import is_current, shared_view
 from workspaced_tools.sharing.manifests import SharedPrompts
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
-from workspaced_tools.vault.nonblocking import NotWarm, WarmPrompts
+from workspaced_tools.vault.nonblocking import NonBlockingPrompts, WouldBlock
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[1] / "chat_world.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -59,7 +59,7 @@ class Held:
     def view(self, level: Sharing = "all", state: WorkspaceState | None = None, vault: Any = "served") -> View:
         state = state or self.world.state
         texts, look = texts_in(self.world.blobs.get), self.world.vault.names
-        prompts = KeptPrompts(state.conversations, state.current, texts, look)
+        prompts = ManifestStore(state.conversations, state.current, texts, look)
         port = self.world.vault if vault == "served" else vault
         return shared_view(
             state, w.past_world.event_time(0), port, prompts=prompts, level=level, withheld=self.is_private
@@ -198,7 +198,7 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
 def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> None:
     held.world.write(DIARY, "---\nworkspaced: private\n---\n# Diary\n", told=False)
     state, texts = held.world.state, texts_in(held.world.blobs.get)
-    prompts = KeptPrompts(state.conversations, state.current, texts, held.world.vault.names)
+    prompts = ManifestStore(state.conversations, state.current, texts, held.world.vault.names)
     view = shared_view(
         state,
         w.past_world.event_time(0),
@@ -219,7 +219,7 @@ def test_a_note_that_becomes_private_while_it_is_told_of_makes_the_view_stale(he
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:
     state = held.world.state
-    prompts = KeptPrompts(state.conversations, state.current, texts_in(held.world.blobs.get))
+    prompts = ManifestStore(state.conversations, state.current, texts_in(held.world.blobs.get))
     view = shared_view(state, "", None, prompts=prompts, level="all", withheld=lambda _note: True)
     told = payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
     assert '"success":true' in told and ".md" not in told
@@ -268,6 +268,8 @@ def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -
 
 
 def test_what_must_not_block_does_not_read_a_manifest(held: Held) -> None:
-    prompts = SharedPrompts(WarmPrompts(), {}, level="all", withheld=held.is_private, withdrew=held.is_private)
-    with pytest.raises(NotWarm):
+    prompts = SharedPrompts(
+        NonBlockingPrompts(), {}, level="all", withheld=held.is_private, withdrew=held.is_private
+    )
+    with pytest.raises(WouldBlock):
         prompts.manifest(None, None)

@@ -16,7 +16,7 @@ from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.ports.vault import Members, NoteRef
 from workspaced_tools.sharing.gate import NamesOnly, shared_view
 from workspaced_tools.vault.index.queries import members
-from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
+from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 MakeVault = Callable[..., Vault]
@@ -142,8 +142,8 @@ def test_a_client_with_names_is_told_of_folders_and_not_of_tags(vault: Vault) ->
 
 
 def test_a_call_that_must_not_block_does_not_ask(vault: Vault) -> None:
-    with pytest.raises(NotWarm):
-        WarmVault(vault).members("work", None, 9)
+    with pytest.raises(WouldBlock):
+        NonBlockingVault(vault).members("work", None, 9)
 
 
 def test_without_an_index_file_there_is_nothing(make_vault: MakeVault) -> None:

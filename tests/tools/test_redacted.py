@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
@@ -38,7 +38,7 @@ from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, S
 from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
 from workspaced_tools.privacy.rephrased_answers import Rephrased
-from workspaced_tools.recording.format import Exchange, KeptNote
+from workspaced_tools.recording.format import Exchange, RecordedNote
 from workspaced_tools.replay.bundling import make_bundle
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes
 from workspaced_tools.replay.verify import Outcome, Verified, verify
@@ -56,7 +56,7 @@ def redacted_bundle(data: Path, key: bytes = KEY, last: int = 10_000) -> Iterato
     """A redacted bundle of a data directory, what it was made of, and the part that was redacted."""
     with DirectorySource(data) as source, tempfile.TemporaryDirectory() as directory:
         part = cut(source, last=last)
-        made = redact(part, Pseudonyms(key), ServedBlobs(Path(directory)))
+        made = redact(part, Pseudonyms(key), EvictableBlobStore(Path(directory)))
         file = io.BytesIO()
         make_bundle(
             file, made.part, versions=MADE_BY, settings={}, created="2026-03-02T00:00:00.000000Z", redacted=True
@@ -476,7 +476,7 @@ def test_what_was_asked_then_is_a_recording_of_it() -> None:
 
 def redaction() -> Any:
     part = Slice("log", EMPTY, msgspec.json.encode(visits_from(0)), [], {NOTE_SHA: NOTE_TEXT}.get)
-    store = ServedBlobs(Path(tempfile.mkdtemp()))
+    store = EvictableBlobStore(Path(tempfile.mkdtemp()))
     return recording_redaction._Redaction(part, Pseudonyms(KEY), store)
 
 
@@ -508,7 +508,7 @@ def sample(kind: Any, *, plain: bool = False) -> Any:
         case info.LiteralType():
             return kind.values[0]
         case info.RawType():
-            return sample(info.type_info(KeptNote))
+            return sample(info.type_info(RecordedNote))
         case info.StrType():
             return "path" if plain else "0" * 64 if kind.pattern else "Canaryword"
     return _SCALARS[type(kind)]
@@ -517,7 +517,7 @@ def sample(kind: Any, *, plain: bool = False) -> Any:
 def sample_struct(kind: Any, *, plain: bool) -> dict[str, Any]:
     hidden = recording_redaction._PLAIN.get(kind.cls, frozenset())
     made = {each.encode_name: sample(each.type, plain=plain or each.name in hidden) for each in kind.fields}
-    if kind.cls is KeptNote:
+    if kind.cls is RecordedNote:
         made |= {"text": NOTE_SHA, "sha256": "Canaryword"}
     return made if kind.tag_field is None else {kind.tag_field: kind.tag, **made}
 
@@ -533,7 +533,7 @@ def test_every_text_of_every_answer_is_hidden_unless_it_is_listed(kind: Any) -> 
 
 
 def test_where_a_file_lay_on_its_disk_is_hidden() -> None:
-    note = KeptNote(Note.__struct_fields__[0], StatKey(17, 18, 19, 20, 21), 22, "s", NOTE_SHA)  # type: ignore[arg-type]
+    note = RecordedNote(Note.__struct_fields__[0], StatKey(17, 18, 19, 20, 21), 22, "s", NOTE_SHA)  # type: ignore[arg-type]
     assert redaction().value(note).stat == StatKey(0, 0, 19, 20, 21)
 
 
@@ -558,4 +558,4 @@ def test_a_damaged_recording_counts_as_none(session: Any) -> None:
     with DirectorySource(session.data) as source, tempfile.TemporaryDirectory() as directory:
         part = cut(source)
         part.blob = damaged
-        assert redact(part, Pseudonyms(KEY), ServedBlobs(Path(directory))).calls_lost == 1
+        assert redact(part, Pseudonyms(KEY), EvictableBlobStore(Path(directory))).calls_lost == 1

@@ -21,10 +21,10 @@ from workspaced_tools.recording.format import VERSION, Exchange, Recording, rais
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.replay.call_replay import Notes, answer_again
-from workspaced_tools.sharing.gate import refusal, shared_view, sharing_off, unsettled
+from workspaced_tools.sharing.gate import policy_kept_changing, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
-from workspaced_tools.vault.nonblocking import WarmVault
+from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault as Folder
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -95,7 +95,7 @@ class World:
     ) -> tuple[bytes, ToolCalled, bytes]:
         """The answer, the event and the recording."""
         withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
-        port = WarmVault(self.vault) if warm else self.vault
+        port = NonBlockingVault(self.vault) if warm else self.vault
         view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
         tape = Tape(view, self.state)
         payload = payload_of(run(TOOLS[tool], tape.view, arguments))
@@ -158,7 +158,7 @@ def test_whether_the_files_were_cached_leaves_no_trace(world: World, make_state:
     world.state = msgspec.structs.replace(world.state, by_vault={V: make_state("a.md", pins=("b.md", "huge.md"))})
     for tool, arguments in (CALLS[0], CALLS[1], CALLS[4], CALLS[5]):
         cold = world.call(tool, arguments)
-        assert world.call(tool, arguments, warm=True) == cold
+        assert world.call(tool, arguments, nonblocking=True) == cold
 
 
 def test_nothing_of_a_withheld_note_is_in_what_was_kept(world: World) -> None:
@@ -213,7 +213,7 @@ def test_a_tool_that_failed_unexpectedly_fails_again(world: World, monkeypatch: 
     assert world.again(called, recording) == payload
 
 
-@pytest.mark.parametrize("error", [sharing_off("a 'quoted' \x1b name"), unsettled()])
+@pytest.mark.parametrize("error", [sharing_off("a 'quoted' \x1b name"), policy_kept_changing()])
 def test_a_call_that_no_tool_was_run_for_is_refused_again(world: World, error: ToolError) -> None:
     payload = payload_of(refusal(error, 7))
     assert world.again(called_of("get_current_note", {}, payload), refused(raised(error))) == payload

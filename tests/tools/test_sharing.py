@@ -36,7 +36,7 @@ from workspaced_tools.sharing.gate import KnownLists, is_current, refusal, share
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
-from workspaced_tools.vault.nonblocking import NotWarm, WarmVault
+from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -126,7 +126,7 @@ class World:
 
     def ask(self, name: str, arguments: dict[str, Any], level: Sharing = "all", *, warm: bool = False) -> str:
         """The answer's JSON, without the count of what is withheld."""
-        port = WarmVault(self.vault) if warm else self.vault
+        port = NonBlockingVault(self.vault) if warm else self.vault
         withheld = WithheldNames(self.vault, self.state.of(V).former, port.withholds)
         for _ in range(ATTEMPTS):
             if self.vault.policy.refresh():
@@ -259,8 +259,8 @@ def test_calls_from_the_cache_alone_tell_no_more(make_vault: MakeVault, absent: 
     warm = 0
     for name, arguments in CALLS:
         try:
-            answer = world.ask(name, arguments, warm=True)
-        except NotWarm:
+            answer = world.ask(name, arguments, nonblocking=True)
+        except WouldBlock:
             continue
         warm += 1
         assert answer == absent.ask(name, arguments), (name, arguments)

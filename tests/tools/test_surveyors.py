@@ -19,7 +19,7 @@ from workspaced_tools.ports.vault import Search
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import crawl, indexer
 from workspaced_tools.vault.index.crawl import Batch, Bounds
-from workspaced_tools.vault.index.crawl_workers import Surveyors
+from workspaced_tools.vault.index.crawl_workers import CrawlWorkers
 from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.vault import Vault
 
@@ -58,8 +58,8 @@ def nothing_is_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterat
     assert "Traceback" not in capfd.readouterr().err
 
 
-class Watched(Surveyors):
-    """Surveyors that tell what comes from them."""
+class Watched(CrawlWorkers):
+    """CrawlWorkers that tell what comes from them."""
 
     started = 0
     meet: Callable[["Watched", Batch], object] = staticmethod(lambda *_: None)
@@ -81,7 +81,7 @@ class Watched(Surveyors):
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
     monkeypatch.setattr(Watched, "started", 0)
-    monkeypatch.setattr(indexer, "Surveyors", Watched)
+    monkeypatch.setattr(indexer, "CrawlWorkers", Watched)
     return Watched
 
 
@@ -276,10 +276,10 @@ def test_a_folder_that_goes_away_under_the_workers_loses_no_names(
     vault = make()
     vault.reconcile()
     away = vault.root.path.with_name("away")
-    monkeypatch.setattr(indexer, "Surveyors", Late)
+    monkeypatch.setattr(indexer, "CrawlWorkers", Late)
     with pytest.raises(ReadFailed):
         vault.reconcile()
-    monkeypatch.setattr(indexer, "Surveyors", Watched)
+    monkeypatch.setattr(indexer, "CrawlWorkers", Watched)
     assert vault.index.count() == 154
     away.rename(vault.root.path)
     vault.reconcile()
@@ -305,7 +305,7 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
             reached.set()
             go_on.wait(CLOSE_S)
 
-    monkeypatch.setattr(indexer, "Surveyors", Held)
+    monkeypatch.setattr(indexer, "CrawlWorkers", Held)
     monkeypatch.setattr(workers, "meet", staticmethod(hold))
     vault = make()
     vault.start()
@@ -389,7 +389,7 @@ def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_a
         (folder / f"n{number}.md").write_text(f"# Title {number}\n\n{links}")
     index = Index()
     index.open()
-    surveyors = Surveyors(folder, (), index.file.path, 1)
+    surveyors = CrawlWorkers(folder, (), index.file.path, 1)
     done = threading.Event()
 
     def interrupt() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, VisitStream, visits_of
@@ -118,7 +118,7 @@ def test_no_flipped_bit_of_a_blob_goes_unnoticed(data: Path, which: str) -> None
     for at in range(0, len(whole), max(1, len(whole) // 40)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
         again = next(found for found in verified(data) if found.seq == each.seq)
-        if ServedBlobs(data).get(name) is not None:  # the bit only fills the last byte up
+        if EvictableBlobStore(data).get(name) is not None:  # the bit only fills the last byte up
             assert again == each
         else:
             assert again.outcome is Outcome.DAMAGED and file.name in again.why
@@ -244,7 +244,7 @@ def test_calls_recorded_long_after_their_moment_are_made_again_at_last(
 ) -> None:
     if kept is not None:
         monkeypatch.setattr("workspaced_tools.replay.verify._STATES_KEPT", kept)
-    with session.service.scribe._writing:  # the scribe gets to nothing
+    with session.service.call_recorder._writing:  # the call_recorder gets to nothing
         session.call("get_workspace_context")
         session.call("get_navigation_history")
         states_pass(session, batches, size)
@@ -281,9 +281,9 @@ def test_a_call_whose_moment_is_not_in_the_log_is_not_recorded(session: Any, mon
 
 
 def too_long_ago(*_args: Any) -> Any:
-    from workspaced_tools.replay.verify import TooLongAgo
+    from workspaced_tools.replay.verify import StateNotRetained
 
-    raise TooLongAgo
+    raise StateNotRetained
 
 
 def made(seq: int, data: c.Data, vault: str = "one") -> Event:
@@ -345,7 +345,7 @@ def test_a_note_saved_again_with_the_same_bytes(session: Any) -> None:
         os.utime(file, (0, 1_700_000_000 + len(modified)))
         answer = json.loads(session.call("get_current_note").payload)
         modified.add(answer["data"]["metadata"]["lastModified"])
-        session.service.scribe.flush()
+        session.service.call_recorder.flush()
     assert len(modified) == 3
     session.check()
 

@@ -10,9 +10,9 @@ import pytest
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
-from workspaced.prompts.assemble import Moved, Prompted, assemble
-from workspaced.prompts.commands import ended, spoken, started
-from workspaced.service.calls import Calls, FoundPrivate
+from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
+from workspaced.prompts.commands import add_messages, end, start_plan
+from workspaced.service.calls import Calls, WithheldDuringRead
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.text_store import Aside, KeptTexts
+from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault
 
@@ -40,13 +40,13 @@ class Log:
         self.between: Callable[[], object] = lambda: None
         self.looks = 0
         settings = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
-        self.append(started(settings, CHAT, ""))
+        self.append(start_plan(settings, CHAT, ""))
 
     def append(self, plan: Plan) -> list[Receipt]:
         return [self._append(action) for action in plan(self.state, self.seq)]
 
     def _append(self, action: Action) -> Receipt:
-        keep = Aside()
+        keep = BlobStaging()
         self.blobs.update({keep.keep(blob): blob for blob in action.blobs})
         self.apply(action.data)
         return Receipt(self.seq, EventId(str(self.seq)), False)
@@ -58,12 +58,12 @@ class Log:
 
     def say(self, text: str) -> None:
         message = params.Message(role="user", text=text)
-        self.append(spoken(params.Messages(conversation=CHAT, messages=[message]))[1])
+        self.append(add_messages(params.Messages(conversation=CHAT, messages=[message]))[1])
 
     def clock(self) -> str:
         return f"log:{self.seq}"
 
-    async def look(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_view(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
         self.looks += 1
         view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
         return make(view, AllWithheld())
@@ -100,7 +100,7 @@ async def test_a_conversation_that_moved_once_is_looked_at_again(log: Log) -> No
 
 async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(log: Log) -> None:
     log.between = lambda: log.say("More.")
-    with pytest.raises(Moved) as raised:
+    with pytest.raises(ConversationChanged) as raised:
         await asked(log)
     assert raised.value.code == "CONFLICT" and log.looks == ASSEMBLE_ATTEMPTS_MAX
     assert log.state.conversations.by_id[CHAT].prompts == ()
@@ -108,13 +108,13 @@ async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(l
 
 async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
     other = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
-    log.between = lambda: log.append(started(other, ConversationId("other"), ""))
+    log.between = lambda: log.append(start_plan(other, ConversationId("other"), ""))
     await asked(log)
     assert log.looks == 1
 
 
 async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
-    log.between = lambda: log.append(ended(params.Named(conversation=CHAT)))
+    log.between = lambda: log.append(end(params.Named(conversation=CHAT)))
     with pytest.raises(UnknownConversation):
         await asked(log)
 
@@ -126,17 +126,17 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     (tmp_path / "a.md").write_text("# Alpha")
     vault = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10_000_000_000)
     message = params.Message(role="user", attachments=[params.Attached("note", "a.md")])
-    log.append(spoken(params.Messages(conversation=CHAT, messages=[message]))[1])
+    log.append(add_messages(params.Messages(conversation=CHAT, messages=[message]))[1])
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 
-    async def look(make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_view(make: Any, _caller: str, _vault: VaultId | None) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
         return make(view, Alone("a.md"))
 
-    log.look = look  # type: ignore[method-assign]
+    log.with_view = with_view  # type: ignore[method-assign]
     try:
-        with pytest.raises(FoundPrivate):
+        with pytest.raises(WithheldDuringRead):
             await asked(log)
     finally:
         vault.close()
@@ -179,7 +179,7 @@ def looked(*made: object, moving: int) -> object:
     served: Any = Served()
     unused: Any = None
     calls = Calls(unused, unused, unused, unused, lambda: None, lambda: "now")
-    calls.compared(served, "rules")
+    calls.policy_enforced(served, "rules")
     found = iter(made)
 
     def make(_view: object, _withheld: object) -> object:
@@ -191,7 +191,7 @@ def looked(*made: object, moving: int) -> object:
             raise each
         return each
 
-    return calls.look(make, "agent", EMPTY, 0, served)
+    return calls.with_view(make, "agent", EMPTY, 0, served)
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def looked(*made: object, moving: int) -> object:
         (("one",), 0, "one"),
         (("one", "two"), 1, "two"),
         (("one", "two", "two"), 9, "two"),
-        ((FoundPrivate, "two"), 0, "two"),
-        (("one", FoundPrivate, "two"), 1, "two"),
+        ((WithheldDuringRead, "two"), 0, "two"),
+        (("one", WithheldDuringRead, "two"), 1, "two"),
     ],
 )
 def test_what_was_looked_at_is_made_again_until_it_stands(
@@ -210,7 +210,7 @@ def test_what_was_looked_at_is_made_again_until_it_stands(
     assert looked(*made, moving=moving) == result
 
 
-@pytest.mark.parametrize("made", [range(9), (FoundPrivate,) * 9])
+@pytest.mark.parametrize("made", [range(9), (WithheldDuringRead,) * 9])
 def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
     with pytest.raises(ReadFailed):
         looked(*made, moving=9)
@@ -219,16 +219,16 @@ def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
 # -- texts --
 
 
-def kept(aside: Aside, asked: list[str]) -> KeptTexts:
+def kept(aside: BlobStaging, asked: list[str]) -> TextCache:
     def give(name: str) -> str:
         asked.append(name)
         return aside(name)
 
-    return KeptTexts(give, chars_max=20)
+    return TextCache(give, chars_max=20)
 
 
 def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
-    aside, asked = Aside(), list[str]()
+    aside, asked = BlobStaging(), list[str]()
     one, two, three = (aside.text(letter * 10) for letter in "abc")
     texts = kept(aside, asked)
     for name in (one, two, one, three, one, two):
@@ -237,7 +237,7 @@ def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
 
 
 def test_a_text_that_is_longer_than_all_may_be_is_given_and_not_kept() -> None:
-    aside, asked = Aside(), list[str]()
+    aside, asked = BlobStaging(), list[str]()
     small, large = aside.text("small"), aside.text("large" * 10)
     texts = kept(aside, asked)
     assert [len(texts(name)) for name in (small, large, large, small)] == [5, 50, 50, 5]
@@ -245,5 +245,5 @@ def test_a_text_that_is_longer_than_all_may_be_is_given_and_not_kept() -> None:
 
 
 def test_texts_on_their_way_are_read_before_those_that_are_kept() -> None:
-    aside = Aside(lambda name: f"kept {name}")
+    aside = BlobStaging(lambda name: f"kept {name}")
     assert aside(aside.text("new")) == "new" and aside("old") == "kept old"

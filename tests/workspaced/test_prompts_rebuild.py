@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from workspaced.prompts import commands
-from workspaced.prompts import params as said
+from workspaced.prompts import params as p
 from workspaced.prompts.assemble import assemble, start
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.model.types import Envelope
@@ -84,15 +84,15 @@ class Runtime:
             "memory": "Nothing yet.",
             "tools": [{"name": "find"}],
         }
-        self.session.run(start(self.session.service, self.told(said.Start, {**params, **more}), CALLER))
+        self.session.run(start(self.session.service, self.told(p.Start, {**params, **more}), CALLER))
 
     def say(self, **message: Any) -> str:
-        ids, plan = commands.spoken(self.told(said.Messages, {"messages": [message]}))
+        ids, plan = commands.add_messages(self.told(p.Messages, {"messages": [message]}))
         self.record(plan)
         return str(ids[0])
 
     def prompt(self, **more: Any) -> bool:
-        params = self.told(said.Assemble, {"layers": True, **more})
+        params = self.told(p.Assemble, {"layers": True, **more})
         try:
             made = self.session.run(assemble(self.session.service, params, CALLER))
         except BudgetExceeded:
@@ -134,13 +134,13 @@ class Runtime:
         last = self.say(role="assistant", text=f"Answer {number}. " * self.dice.choice((1, 40)))
         if answered and self.dice.random() < 0.3:
             usage = {"inputTokens": self.dice.randrange(400, 4_000), "cachedTokens": self.dice.randrange(400)}
-            self.record(commands.counted(self.told(said.Usage, usage)))
+            self.record(commands.report_usage(self.told(p.Usage, usage)))
         if self.dice.random() < 0.05:
             self.say(role="user", text="Asked otherwise.", attachments=attached, replaces=asked)
             self.prompt(message=asked)
         if self.dice.random() < 0.05:
             remove = {"message": self.dice.choice((asked, last)), "following": True}
-            self.record(commands.spoken(self.told(said.Messages, {"remove": remove}))[1])
+            self.record(commands.add_messages(self.told(p.Messages, {"remove": remove}))[1])
 
     def meanwhile(self, number: int) -> None:
         """The user looks and writes elsewhere, or the runtime keeps house."""
@@ -156,10 +156,10 @@ class Runtime:
                 self.session.look_at(self.dice.choice(NOTES))
             case 5:
                 pin = {"id": f"pin {self.dice.randrange(3)}", **self.dice.choice(PINS)}
-                self.record(commands.pinned(self.told(said.Pin, pin)))
+                self.record(commands.pin(self.told(p.Pin, pin)))
             case 6:
                 pin = {"id": f"pin {self.dice.randrange(3)}"}
-                self.record(commands.unpinned(self.told(said.Unpin, pin)))
+                self.record(commands.unpin(self.told(p.Unpin, pin)))
             case _:
                 self.keep_house(number)
 
@@ -171,7 +171,7 @@ class Runtime:
         if len(state.messages) > 10:
             up_to = list(state.messages)[-8]
             summary = {"text": f"Up to {number} nothing much.", "upTo": up_to}
-            self.record(commands.summarised(self.told(said.Summarise, summary)))
+            self.record(commands.set_summary(self.told(p.Summarise, summary)))
 
 
 def rebuilt(data: Path, seed: str) -> list[list[Any]]:

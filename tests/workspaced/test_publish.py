@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workspaced_events.blobs.durable import BlobStore
+from workspaced_events.blobs.durable import DurableBlobStore
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.replay import replay
 
@@ -202,7 +202,7 @@ def test_a_long_selection_is_kept_as_a_blob(shared: Any, client: Any) -> None:
     )
     digest = client.state()["selection"]["textSha256"]
     assert digest == hashlib.sha256(text.encode()).hexdigest()
-    assert BlobStore(RealDisk(shared.data)).get(digest) == text.encode()
+    assert DurableBlobStore(RealDisk(shared.data)).get(digest) == text.encode()
 
 
 def test_an_event_for_another_vault_changes_only_that_one(daemon: Any) -> None:

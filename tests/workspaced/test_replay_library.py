@@ -47,7 +47,7 @@ NAMED = st.sampled_from(("a.md", "b.md"))
 
 def settle(session: Any) -> None:
     """Waits until all calls are in the log, so that it has a tail to speak of."""
-    session.run(session.service.in_thread(session.service.settle))
+    session.run(session.service.in_thread(session.service.wait_until_recorded))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The scribe: calls are recorded aside, in their order, and nothing that goes wrong there reaches an answer."""
+"""Calls are recorded in their order by another thread, and nothing that goes wrong there reaches an answer."""
 
 import importlib.util
 import json
@@ -12,9 +12,9 @@ import pytest
 
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
 from workspaced.service import call_recorder as scribe_module
-from workspaced.service.call_recorder import Call, Scribe
+from workspaced.service.call_recorder import Call, CallRecorder
 from workspaced.service.calls import ToolAnswer
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording.format import raised
@@ -35,7 +35,7 @@ def call(number: int, **arguments: Any) -> Call:
     return Call(f"tool-{number}", "agent", arguments, answer, 5)
 
 
-class Blobs(ServedBlobs):
+class Blobs(EvictableBlobStore):
     """The real ones, which tell on which thread they were used."""
 
     def __init__(self, data: Path) -> None:
@@ -81,10 +81,10 @@ def session(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_events_come_in_the_order_of_the_calls_and_name_what_is_kept(blobs: Blobs, log: Log) -> None:
-    scribe = Scribe(blobs, log.submit)
+    call_recorder = CallRecorder(blobs, log.submit)
     for number in range(5):
-        scribe.take(call(number, limit=number))
-    scribe.flush()
+        call_recorder.record(call(number, limit=number))
+    call_recorder.flush()
     assert [each.tool for each in log.events] == [f"tool-{number}" for number in range(5)]
     event = log.events[3]
     assert (event.caller, event.arguments, event.as_of_seq, event.tail_seq) == ("agent", {"limit": 3}, 3, 4)
@@ -100,26 +100,26 @@ def test_what_an_event_names_is_kept_before_it_is_submitted(blobs: Blobs) -> Non
         names = (called.result_sha256, called.inputs_sha256, called.arguments_sha256)
         missing.extend(name for name in names if name is None or blobs.get(name) is None)
 
-    scribe = Scribe(blobs, submit)
-    scribe.take(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
-    scribe.flush()
+    call_recorder = CallRecorder(blobs, submit)
+    call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
+    call_recorder.flush()
     assert missing == []
 
 
 def test_calls_that_repeat_each_other_are_kept_once(blobs: Blobs, log: Log, tmp_path: Path) -> None:
-    scribe = Scribe(blobs, log.submit)
+    call_recorder = CallRecorder(blobs, log.submit)
     for _ in range(20):
-        scribe.take(call(1))
-    scribe.flush()
+        call_recorder.record(call(1))
+    call_recorder.flush()
     assert len(log.events) == 20
     assert sum(path.is_file() for path in (tmp_path / "served").rglob("*")) == 2
 
 
 def test_where_nothing_is_kept_the_event_says_so(log: Log) -> None:
-    scribe = Scribe(None, log.submit)
-    scribe.take(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
-    scribe.take(call(2, query="short"))
-    scribe.flush()
+    call_recorder = CallRecorder(None, log.submit)
+    call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
+    call_recorder.record(call(2, query="short"))
+    call_recorder.flush()
     assert [each.inputs_sha256 for each in log.events] == [None, None]
     assert log.events[0].arguments == {} and log.events[0].arguments_sha256 is not None
     assert log.events[1].arguments == {"query": "short"} and log.events[1].arguments_sha256 is None
@@ -128,9 +128,9 @@ def test_where_nothing_is_kept_the_event_says_so(log: Log) -> None:
 @pytest.mark.parametrize("more", [0, 1])
 def test_long_arguments_are_kept_beside_the_log(blobs: Blobs, log: Log, more: int) -> None:
     arguments = {"q": "x" * (ARGUMENTS_INLINE_BYTES_MAX - len('{"q":""}') + more)}
-    scribe = Scribe(blobs, log.submit)
-    scribe.take(call(1, **arguments))
-    scribe.flush()
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.record(call(1, **arguments))
+    call_recorder.flush()
     [event] = log.events
     if not more:
         assert event.arguments == arguments and event.arguments_sha256 is None
@@ -152,12 +152,12 @@ def test_nothing_but_taking_it_is_done_on_the_thread_of_the_caller(
         return sha256(content)
 
     monkeypatch.setattr(scribe_module.hashlib, "sha256", sha)
-    scribe = Scribe(blobs, log.submit)
-    scribe.start()
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
     for number in range(50):
-        scribe.take(call(number))
-    scribe._thread.join(0)
-    closing = threading.Thread(target=scribe.close)
+        call_recorder.record(call(number))
+    call_recorder._thread.join(0)
+    closing = threading.Thread(target=call_recorder.close)
     closing.start()
     closing.join()
     assert len(log.events) == 50
@@ -166,25 +166,25 @@ def test_nothing_but_taking_it_is_done_on_the_thread_of_the_caller(
 
 def test_closing_submits_what_waits(blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scribe_module, "SCRIBE_DELAY_S", 60.0)
-    scribe = Scribe(blobs, log.submit)
-    scribe.start()
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
     for number in range(3):
-        scribe.take(call(number))
-    scribe.close()
-    assert len(log.events) == 3 and not scribe._thread.is_alive()
+        call_recorder.record(call(number))
+    call_recorder.close()
+    assert len(log.events) == 3 and not call_recorder._thread.is_alive()
 
 
 def test_flushing_from_many_threads_loses_and_doubles_nothing(blobs: Blobs, log: Log) -> None:
-    scribe = Scribe(blobs, log.submit)
-    scribe.start()
-    flushing = [threading.Thread(target=lambda: [scribe.flush() for _ in range(50)]) for _ in range(3)]
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
+    flushing = [threading.Thread(target=lambda: [call_recorder.flush() for _ in range(50)]) for _ in range(3)]
     for thread in flushing:
         thread.start()
     for number in range(300):
-        scribe.take(call(number))
+        call_recorder.record(call(number))
     for thread in flushing:
         thread.join()
-    scribe.close()
+    call_recorder.close()
     assert [each.tool for each in log.events] == [f"tool-{number}" for number in range(300)]
 
 
@@ -194,18 +194,18 @@ def test_flushing_from_many_threads_loses_and_doubles_nothing(blobs: Blobs, log:
 def test_above_its_bounds_calls_are_recorded_without_what_they_read(
     blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scribe_module, "SCRIBE_WAITING_MAX", 3)
-    scribe = Scribe(blobs, log.submit)
+    monkeypatch.setattr(scribe_module, "CALL_RECORDER_WAITING_MAX", 3)
+    call_recorder = CallRecorder(blobs, log.submit)
     for number in range(5):
-        scribe.take(call(number))
-    assert scribe.skipped == 2
+        call_recorder.record(call(number))
+    assert call_recorder.skipped == 2
     assert [(each.tool, each.inputs_sha256) for each in log.events] == [("tool-3", None), ("tool-4", None)]
-    scribe.flush()
+    call_recorder.flush()
     assert [each.tool for each in log.events[2:]] == ["tool-0", "tool-1", "tool-2"]
     assert all(each.inputs_sha256 for each in log.events[2:])
-    scribe.take(call(5))
-    scribe.flush()
-    assert log.events[-1].inputs_sha256 is not None and scribe.skipped == 2
+    call_recorder.record(call(5))
+    call_recorder.flush()
+    assert log.events[-1].inputs_sha256 is not None and call_recorder.skipped == 2
 
 
 @pytest.mark.parametrize("large", ["answer", "arguments"])
@@ -213,17 +213,17 @@ def test_what_waits_is_bounded_in_bytes_too(
     blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch, large: str
 ) -> None:
     monkeypatch.setattr(scribe_module, "SCRIBE_WAITING_BYTES_MAX", 100_000)
-    scribe = Scribe(blobs, log.submit)
+    call_recorder = CallRecorder(blobs, log.submit)
     for _ in range(4):
         answer = ToolAnswer(
             b"x" * 60_000 if large == "answer" else b"{}", True, 1, 1, NOW, raised(sharing_off("x"))
         )
         arguments = {"query": "x" * 60_000} if large == "arguments" else {}
-        scribe.take(Call("tool", "agent", arguments, answer, 5))
-    assert scribe.skipped == 2
-    scribe.flush()
-    scribe.take(call(1))
-    assert scribe.skipped == 2
+        call_recorder.record(Call("tool", "agent", arguments, answer, 5))
+    assert call_recorder.skipped == 2
+    call_recorder.flush()
+    call_recorder.record(call(1))
+    assert call_recorder.skipped == 2
 
 
 def test_texts_that_wait_count_once_however_often_they_are_read(
@@ -233,14 +233,14 @@ def test_texts_that_wait_count_once_however_often_they_are_read(
     for number in range(8):
         sessions.write(session.vaults["one"], f"n{number}.md", f"# N{number}\n\n{'words ' * 15_000}".encode())
     session.open()
-    scribe = session.service.scribe
-    with scribe._writing:
+    call_recorder = session.service.call_recorder
+    with call_recorder._writing:
         for _ in range(20):
             session.call("get_note_by_reference", {"reference": "n0.md", "maxContentLength": 100})
-        assert scribe.skipped == 0
+        assert call_recorder.skipped == 0
         for number in range(1, 8):
             session.call("get_note_by_reference", {"reference": f"n{number}.md", "maxContentLength": 100})
-        assert scribe.skipped == 4
+        assert call_recorder.skipped == 4
     found = session.verified()
     assert [each.outcome for each in found].count(Outcome.SAME) == 23
 
@@ -249,23 +249,23 @@ def test_a_store_that_cannot_be_written_is_a_problem_until_it_can(
     blobs: Blobs, log: Log, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "served").write_text("in the way")
-    scribe = Scribe(blobs, log.submit)
+    call_recorder = CallRecorder(blobs, log.submit)
     for number in range(3):
-        scribe.take(call(number))
-    scribe.flush()
+        call_recorder.record(call(number))
+    call_recorder.flush()
     assert [each.inputs_sha256 for each in log.events] == [None] * 3
-    assert scribe.problem is not None and len(caplog.records) == 1
+    assert call_recorder.problem is not None and len(caplog.records) == 1
     (tmp_path / "served").unlink()
-    scribe.take(call(3))
-    scribe.flush()
-    assert scribe.problem is None and log.events[-1].inputs_sha256 is not None
+    call_recorder.record(call(3))
+    call_recorder.flush()
+    assert call_recorder.problem is None and log.events[-1].inputs_sha256 is not None
 
 
 def test_answers_are_not_affected_by_a_store_that_cannot_be_written(session: Any) -> None:
     session.open()
     (session.data / "served").write_text("in the way")
     before = session.call("get_note_by_reference", {"reference": "a"})
-    session.service.scribe.flush()
+    session.service.call_recorder.flush()
     assert session.service.status()["recording"]["problem"] is not None
     assert session.call("get_note_by_reference", {"reference": "a"}).payload == before.payload
     found = session.verified()
@@ -278,8 +278,8 @@ def test_a_log_that_takes_nothing_stops_neither_scribe_nor_answers(session: Any,
     session.service.log.poison("The disk failed.")
     for _ in range(3):
         assert json.loads(session.call("get_workspace_context").payload)["success"]
-    session.service.scribe.flush()
-    assert session.service.scribe._thread.is_alive()
+    session.service.call_recorder.flush()
+    assert session.service.call_recorder._thread.is_alive()
     assert answer.ok
 
 
@@ -292,6 +292,6 @@ def test_a_submission_that_is_refused_does_not_end_the_scribe(session: Any, monk
     with monkeypatch.context() as patched:
         patched.setattr(session.service.recorder, "submit", refuse)
         session.call("get_workspace_context")
-        session.service.scribe.flush()
+        session.service.call_recorder.flush()
     session.call("get_workspace_summary")
     assert [each.called.tool for each in session.verified()] == ["get_workspace_summary"]

@@ -18,7 +18,7 @@ from workspaced.daemon.settings import load_settings
 from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.service.sweeper import Sweeper
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
 
@@ -108,7 +108,7 @@ def test_after_any_sweep_a_call_is_the_same_or_not_recorded(
     for path in data.draw(st.lists(st.sampled_from(files), max_size=2, unique=True)):
         os.truncate(path, data.draw(st.integers(0, path.stat().st_size - 1)))
     for _ in range(data.draw(st.integers(0, 2))):
-        store = ServedBlobs(place)
+        store = EvictableBlobStore(place)
         store.sweep(data.draw(st.integers(0, total)), data.draw(st.floats(0.5, 11)))
     found = outcomes(place)
     assert found[Outcome.DIFFERENT] == 0 and found.total() == 2 * len(TOOLS)
@@ -119,7 +119,7 @@ def test_after_any_sweep_a_call_is_the_same_or_not_recorded(
 def test_a_daemon_keeps_again_what_was_swept_beside_it(daemon: Any) -> None:
     running = daemon()
     talk(running)
-    ServedBlobs(running.data).sweep(0, 1)
+    EvictableBlobStore(running.data).sweep(0, 1)
     assert blobs(running.data) == []
     talk(running)
     running.stop()
@@ -136,7 +136,7 @@ def test_sweeping_while_calls_are_recorded_disturbs_neither(daemon: Any) -> None
     def sweep() -> None:
         nonlocal sweeps
         while not done.is_set():
-            ServedBlobs(running.data).sweep(2_000 * (sweeps % 4), 1)
+            EvictableBlobStore(running.data).sweep(2_000 * (sweeps % 4), 1)
             sweeps += 1
 
     sweeper = threading.Thread(target=sweep)
@@ -193,7 +193,7 @@ def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
 ) -> None:
     now = time.monotonic()
     monkeypatch.setattr("workspaced.service.sweeper.time.monotonic", lambda: now)
-    store = ServedBlobs(tmp_path)
+    store = EvictableBlobStore(tmp_path)
     sweeper = Sweeper(store, bytes_max=8_000, days_max=1)
     sweeper.turn()
     old = tmp_path / "served" / store.keep(b"old")[:2]
@@ -213,7 +213,7 @@ def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
 
 def test_a_sweep_that_fails_is_a_problem_and_no_end(daemon: Any, tmp_path: Path) -> None:
     (tmp_path / "served").write_text("no directory")
-    sweeper = Sweeper(ServedBlobs(tmp_path), 1, 1)
+    sweeper = Sweeper(EvictableBlobStore(tmp_path), 1, 1)
     sweeper.turn()
     assert sweeper.problem is not None and str(tmp_path) not in sweeper.problem
     running = daemon(start=False)
@@ -296,6 +296,6 @@ def test_a_wrong_argument_is_a_usage_error(daemon: Any, options: tuple[str, ...]
 
 
 def test_where_no_log_is_nothing_is_swept(daemon: Any, tmp_path: Path) -> None:
-    name = ServedBlobs(tmp_path).keep(b"whose?")
+    name = EvictableBlobStore(tmp_path).keep(b"whose?")
     done = daemon(start=False).cli("sweep", "--data-dir", str(tmp_path), "--bytes", "0")
-    assert done.returncode == 2 and ServedBlobs(tmp_path).get(name) == b"whose?"
+    assert done.returncode == 2 and EvictableBlobStore(tmp_path).get(name) == b"whose?"

@@ -46,9 +46,9 @@ ROOM_CHECK_S: Final = 1.0
 COMPARES_PER_CALL_MAX: Final = 3
 """So often a call has its vault compared because notes are missing; then they stay withheld for a while."""
 TOOL_THREADS: Final = 4
-WARM_CALL_S: Final = 0.05
+NONBLOCKING_CALL_S: Final = 0.05
 """A call made on the event loop that took longer than this sends the vault's calls to threads,"""
-WARM_PAUSE_S: Final = 60.0
+NONBLOCKING_PAUSE_S: Final = 60.0
 """for this long."""
 LATENCY_SAMPLES: Final = 1_024
 
@@ -75,7 +75,7 @@ SCRIBE_SLICE_S: Final = 0.002
 SCRIBE_PAUSE_S: Final = 0.03
 SCRIBE_HURRY: Final = 500
 """With so many waiting it pauses no more."""
-SCRIBE_WAITING_MAX: Final = 2_000
+CALL_RECORDER_WAITING_MAX: Final = 2_000
 SCRIBE_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
 ARGUMENTS_INLINE_BYTES_MAX: Final = 4_096
 """Of the JSON of a call's arguments; longer ones are kept beside the log, like what was answered."""

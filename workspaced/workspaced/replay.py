@@ -32,12 +32,12 @@ from workspaced_events.projections.workspace_state import WorkspaceState, to_jso
 from workspaced_events.replay import log_cursor
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import not_held, parse_until
+from workspaced_events.replay.position import not_held, parse_position
 from workspaced_events.replay.source import Source, feed_in_chunks
 from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import kept_call
@@ -45,7 +45,15 @@ from workspaced_tools.replay.call_replay import Notes
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
-from workspaced_tools.replay.verify import Moments, Outcome, Rebuilt, TooLongAgo, Verified, make_again, verify
+from workspaced_tools.replay.verify import (
+    Moments,
+    Outcome,
+    Rebuilt,
+    StateNotRetained,
+    Verified,
+    make_again,
+    verify,
+)
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
@@ -185,7 +193,7 @@ class Moment:
 
     def _view(self) -> View:
         vault = self.state.current
-        prompts = KeptPrompts(self.state.conversations, vault, self._texts)
+        prompts = ManifestStore(self.state.conversations, vault, self._texts)
         also = tuple(self._events.state_at(seq).seq for seq in self._place.also)
         if vault is None:
             view = shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
@@ -259,7 +267,7 @@ class Call:
             then.take(event)
         try:
             return make_again(self._part.blob, Notes(self._part.blob), then, self.seq, called)
-        except TooLongAgo:
+        except StateNotRetained:
             return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
 
 
@@ -293,7 +301,7 @@ class _Events:
         return (self._events[at] for at in range(_count(self._events, seq), len(self._events)))
 
     def moment(self, at: int | str) -> log_cursor.Moment:
-        place = parse_until(at) if isinstance(at, str) else at
+        place = parse_position(at) if isinstance(at, str) else at
         if isinstance(place, str):
             return self._moment_at_time(place)
         if type(place) is not int or not self._before <= place <= self.tail:

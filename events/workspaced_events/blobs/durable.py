@@ -38,7 +38,7 @@ class BlobTrouble(msgspec.Struct, frozen=True):
         return f"{self.file}, which event {self.seq} names, is {self.problem}"
 
 
-class BlobStore:
+class DurableBlobStore:
     """The blobs of one data directory. `put` belongs to the writer thread; everything else to any."""
 
     def __init__(self, disk: Disk) -> None:

@@ -57,7 +57,7 @@ class _File(NamedTuple):
     size: int
 
 
-class ServedBlobs:
+class EvictableBlobStore:
     """The served blobs of one data directory. `keep` belongs to one thread; everything else to any."""
 
     def __init__(self, data: Path) -> None:

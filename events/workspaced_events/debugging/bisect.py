@@ -14,7 +14,7 @@ from ..errors import AlreadyTrue, CannotTell, InvalidArgument, NeverTrue, Worksp
 from ..escaping import shown
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
-from ..replay.position import Until, feed_until, not_held, place_until
+from ..replay.position import Position, feed_until, not_held, place_until
 from ..replay.source import Progress, Source
 from ..schema.catalogue import Event
 from .predicate import Expression, Predicate
@@ -112,8 +112,8 @@ class _Point(msgspec.Struct, frozen=True):
 def find_between(
     source: Source,
     predicate: Predicate,
-    after: Until | None = None,
-    upto: Until | None = None,
+    after: Position | None = None,
+    upto: Position | None = None,
     *,
     told: Told | None = None,
 ) -> Found:
@@ -157,7 +157,7 @@ def find_between(
         low, high = points[at], points[to]
 
 
-def _ends(source: Source, after: Until | None, upto: Until | None) -> tuple[_Point, _Point]:
+def _ends(source: Source, after: Position | None, upto: Position | None) -> tuple[_Point, _Point]:
     """The two places, which exist and are in order."""
     if isinstance(after, int) and isinstance(upto, int) and after >= upto:
         raise InvalidArgument(f"Expected the earlier event first, got {after} and {upto}.")

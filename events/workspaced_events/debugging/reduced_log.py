@@ -25,7 +25,7 @@ from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 _TAB: Final = "tab-"
 
 
-class Candidate:
+class ReducedLog:
     """The smallest log found so far, of those whose last state shows what is looked for.
 
     It keeps states along the log. As long as cuts are tried from the back to the front, each folds from its first

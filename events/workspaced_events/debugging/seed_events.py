@@ -27,7 +27,7 @@ class _Step(msgspec.Struct, frozen=True):
     """Where others name the event by it."""
 
 
-def prelude(state: WorkspaceState) -> list[Event]:
+def seed_events(state: WorkspaceState) -> list[Event]:
     """Events, not numbered in a row, that lead to `state` when they are published in this order.
 
     An event that makes a tab has the number that is in the tab's id; the other numbers are negative. Times never

@@ -16,14 +16,14 @@ from ..ids import NoteId
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..replay.json_lines import export_lines, read_export
-from ..replay.position import Until, feed_until
+from ..replay.position import Position, feed_until
 from ..replay.source import Progress, Source
 from ..schema import catalogue as c
 from ..schema.catalogue import STATE_TYPES, Data, Event
 from .bisect import already_true, follow, never_true
 from .predicate import Expression, Predicate
-from .reduced_log import Candidate
-from .seed_events import prelude
+from .reduced_log import ReducedLog
+from .seed_events import seed_events
 
 Told = Callable[[int, int], None]
 """Told how many events are left, and how many times the predicate was asked."""
@@ -42,7 +42,7 @@ class Shrinking:
         source: Source,
         predicate: Predicate,
         *,
-        until: Until | None = None,
+        until: Position | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Reads the log up to the first event after which an expression is true; for a command up to `until`.
@@ -62,10 +62,10 @@ class Shrinking:
         self._told: Told | None = None
         given = _leading(source, predicate, until, progress)
         self.given = len(given)
-        self._candidate = Candidate([each for each in given if type(each.data) in STATE_TYPES], self._shows)
+        self._candidate = ReducedLog([each for each in given if type(each.data) in STATE_TYPES], self._shows)
         if not self._candidate.is_shown():
             # Numbers of tabs are told by all events before them, so those may have to stay.
-            self._candidate = Candidate(given, self._shows)
+            self._candidate = ReducedLog(given, self._shows)
             if not self._candidate.is_shown():
                 raise InvalidArgument(
                     "When its actions are published anew the log does not show it.",
@@ -161,11 +161,13 @@ def minimise(length: Callable[[], int], cut: Callable[[int, int], bool]) -> None
         size = max(1, min(size, length()) // 2)
 
 
-def _leading(source: Source, predicate: Predicate, until: Until | None, progress: Progress | None) -> list[Event]:
+def _leading(
+    source: Source, predicate: Predicate, until: Position | None, progress: Progress | None
+) -> list[Event]:
     """The events that lead from nothing to what is shown."""
     if predicate(EMPTY):
         raise already_true(EMPTY.seq)
-    events = prelude(source.start)
+    events = seed_events(source.start)
     if isinstance(predicate, Expression):
         if source.start != EMPTY and predicate(source.start):
             return events

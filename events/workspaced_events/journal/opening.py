@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..blobs.durable import BlobStore
+from ..blobs.durable import DurableBlobStore
 from ..clock import Clock, Uptime, system_clock
 from ..errors import LogReadOnly
 from ..limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
@@ -25,15 +25,15 @@ from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, LogRecovered
 from .idempotency import IdWindow, seen_in
 from .snapshots import Snapshot, Snapshots
-from .writer import Committed, Recorder
+from .writer import Committed, LogWriter
 
 
 class Journal(msgspec.Struct, frozen=True):
     """An open data directory."""
 
-    recorder: Recorder
+    recorder: LogWriter
     log: SegmentLog
-    blobs: BlobStore
+    blobs: DurableBlobStore
     recovered: LogRecovered | None
     warnings: list[str]
 
@@ -90,8 +90,8 @@ def open_journal(
     snapshots = Snapshots(disk)
     scan, folding, snapshot_seq = _fold(disk, snapshots)
     opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
-    blobs = BlobStore(disk)
-    recorder = Recorder(
+    blobs = DurableBlobStore(disk)
+    recorder = LogWriter(
         opened.log,
         folding.state,
         folding.id_window(),

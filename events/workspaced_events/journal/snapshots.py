@@ -17,7 +17,7 @@ from ..ids import EventId
 from ..log.data_directory import SNAPSHOTS
 from ..log.disk import Disk, write_whole
 from ..log.line_format import PREFIX_BYTES, frame_line
-from ..log.scan import Position, Tail
+from ..log.scan import LogOffset, Tail
 from ..projections.note_visibility import VisibilityFold
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
@@ -42,7 +42,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     made: Made = Made()
     log: str
     tail: Tail
-    positions: list[Position]
+    positions: list[LogOffset]
     """Of the tail's segment."""
     last_time: str
     state: WorkspaceState

@@ -1,4 +1,4 @@
-"""`Recorder`: the one place where actions become events.
+"""`LogWriter`: the one place where actions become events.
 
 Any thread submits; one writer thread takes what waits, gives it sequence, time and id against the state of that
 very moment, appends it all as one line, folds it, and only then tells the submitters. A failed append therefore
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..blobs.durable import BlobStore, blob_path
+from ..blobs.durable import DurableBlobStore, blob_path
 from ..clock import Clock, LogClock, Uptime, just_after
 from ..errors import ActionError, BatchTooLarge, BlobFailed, DiskFull, LogError, LogFailed, WorkspacedError
 from ..ids import EventId, uuid7
@@ -100,7 +100,7 @@ class _Draft:
         self.bytes = 2
 
 
-class Recorder:
+class LogWriter:
     """Owns the log's writing end.
 
     Attributes:
@@ -115,7 +115,7 @@ class Recorder:
         state: WorkspaceState,
         window: IdWindow,
         visibility: VisibilityFold,
-        blobs: BlobStore,
+        blobs: DurableBlobStore,
         *,
         clock: Clock,
         uptime: Uptime | None = None,

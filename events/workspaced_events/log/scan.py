@@ -37,7 +37,7 @@ _ENDS_BYTES: Final = 4_096
 Sink = Callable[[list[Event]], None]
 
 
-class Position(msgspec.Struct, frozen=True):
+class LogOffset(msgspec.Struct, frozen=True):
     """A place in the log where reading may start: the line that begins with `seq`."""
 
     seq: int
@@ -76,7 +76,7 @@ class Scan(msgspec.Struct):
 
     log_id: str = ""
     tail: Tail = Tail()
-    positions: list[Position] = []
+    positions: list[LogOffset] = []
     damage: LogDamaged | None = None
     torn: Torn | None = None
     head: Head | None = None
@@ -115,7 +115,7 @@ def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | N
     return scan
 
 
-def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list[Position]) -> Scan | None:
+def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list[LogOffset]) -> Scan | None:
     """Like `scan_log`, but verifies and hands out only what is behind `tail`, where the log once ended.
 
     Of the segment it is in only the chain is verified, of those before it only header and end are looked at;
@@ -188,7 +188,7 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
     if header is None or header.format > FORMAT_VERSION:
         return False
     offset, chain = start.index(b"\n") + 1, int(start[:8], 16)
-    scan.positions.append(Position(header.first, name, offset, chain, header.catalogue))
+    scan.positions.append(LogOffset(header.first, name, offset, chain, header.catalogue))
     end = read_segment(disk, name, max(0, disk.size(f"{LOG}/{name}") - _ENDS_BYTES))
     last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
     seal = parse_seal(last[PREFIX_BYTES:])
@@ -285,7 +285,7 @@ def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> s
                 problem = f"expected an array of events from sequence {seq + 1} on"
                 break
             if offset - indexed >= INDEX_STRIDE_BYTES:
-                scan.positions.append(Position(seq + 1, tail.segment, offset, chain, tail.catalogue))
+                scan.positions.append(LogOffset(seq + 1, tail.segment, offset, chain, tail.catalogue))
                 indexed = offset
             sink(batch)
             seq, events = seq + len(batch), events + len(batch)

@@ -39,7 +39,7 @@ from .line_format import (
     segment_name,
     verified_lines,
 )
-from .scan import Position, Tail, read_segment
+from .scan import LogOffset, Tail, read_segment
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
@@ -87,7 +87,7 @@ class SegmentLog:
         disk: Disk,
         log_id: str,
         tail: Tail,
-        positions: list[Position],
+        positions: list[LogOffset],
         *,
         writable: Writable | None,
         damage: LogDamaged | None = None,
@@ -167,7 +167,7 @@ class SegmentLog:
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
         if not self._positions or self._is_stride(tail):
-            self._positions.append(Position(batch.first, tail.segment, tail.offset, tail.chain, tail.catalogue))
+            self._positions.append(LogOffset(batch.first, tail.segment, tail.offset, tail.chain, tail.catalogue))
         self.tail = msgspec.structs.replace(
             tail,
             seq=batch.last,
@@ -253,7 +253,7 @@ class SegmentLog:
             self._write_head(self._writable, sync=True)
         return self.failure
 
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[LogOffset]:
         """Where reading of the open segment may start; belongs to the appending thread."""
         segment = self.tail.segment
         first = bisect_left(self._positions, segment, key=lambda position: position.segment)
@@ -371,7 +371,7 @@ class SegmentLog:
                 return
             index = bisect_right(self._positions, position.segment, key=lambda each: each.segment)
 
-    def _lines(self, position: Position, end: int | None) -> Iterator[Line]:
+    def _lines(self, position: LogOffset, end: int | None) -> Iterator[Line]:
         offset, chain, chunk = position.offset, position.chain, _CHUNK_BYTES
         while end is None or offset < end:
             size = chunk if end is None else min(chunk, end - offset)

@@ -22,7 +22,7 @@ _IN_A_NOTE: Final = ("selected_text", "dataview")
 """Kinds whose ids are a note's path, `#`, and something of it."""
 
 
-class Unsaid:
+class ConversationEraser:
     """Data of conversations' events with a note taken out, one after the other from the first on."""
 
     def __init__(self, tells: Callable[[Any], bool]) -> None:

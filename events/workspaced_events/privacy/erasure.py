@@ -41,7 +41,7 @@ from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
-from .conversation_erasure import Unsaid
+from .conversation_erasure import ConversationEraser
 from .tombstones import Forgetting, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -109,7 +109,7 @@ def prepare(
         raise NotInLog(f"The note that was {note!r} last is {trail.note!r} now.", hint="Forget it by that path.")
     try:
         recordings = _Recordings(disk, _pattern(note, trail))
-        forgetting = Forgetting(vault, trail, recordings.tells, Unsaid(recordings.tells_of))
+        forgetting = Forgetting(vault, trail, recordings.tells, ConversationEraser(recordings.tells_of))
         import_events(aside, recordings.kept_of(_events(log), forgetting), version=version, now=now)
         if not forgetting.changed:
             raise NotInLog(

@@ -23,7 +23,7 @@ from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Event, UnknownEvent
-from .conversation_erasure import Unsaid, notes_named
+from .conversation_erasure import ConversationEraser, notes_named
 
 _ONE_NOTE: Final = frozenset(data for data in ENTRY_OF if "note" in data.__struct_fields__)
 """Types that tell of one note alone."""
@@ -109,7 +109,9 @@ class Forgetting:
         changed: how many events were changed or replaced.
     """
 
-    def __init__(self, vault: VaultId, trail: Trail, tells: Callable[[Event], bool], unsaid: Unsaid) -> None:
+    def __init__(
+        self, vault: VaultId, trail: Trail, tells: Callable[[Event], bool], unsaid: ConversationEraser
+    ) -> None:
         """`tells` says whether the call of a tool, or an event of an unknown type, tells of the note."""
         self._vault = vault
         self._trail = trail

@@ -387,15 +387,15 @@ class VisitLog:
         Raises:
             LogDamaged: what lies on the disk no longer verifies.
         """
-        if (found := self.warm_visits(vault, until_seq)) is not None:
+        if (found := self.visits_nonblocking(vault, until_seq)) is not None:
             return found
         with self._reading:
             self._catch_up(until_seq)
-            if (found := self.warm_visits(vault, until_seq)) is not None:
+            if (found := self.visits_nonblocking(vault, until_seq)) is not None:
                 return found
         return self._from_scratch(vault, until_seq)
 
-    def warm_visits(self, vault: VaultId, until_seq: int) -> Sequence[Visit] | None:
+    def visits_nonblocking(self, vault: VaultId, until_seq: int) -> Sequence[Visit] | None:
         """As `visits`, if nothing has to be read; else None."""
         after = max(0, until_seq - self._bounds.events)
         with self._folding:

@@ -13,7 +13,7 @@ from ..projections.clock_steps import ClockStep, Stretch, naming, stretches
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, ToolCalled
-from .position import parse_until
+from .position import parse_position
 
 _PAGE_EVENTS: Final = 256
 """The first page that is read; each further one is twice as large,"""
@@ -146,7 +146,7 @@ class LogMoments:
         """
         tail = self.tail
         if isinstance(at, str):
-            at = parse_until(at)
+            at = parse_position(at)
         if isinstance(at, str):
             return self._moment_at_time(at, tail)
         if not 0 <= at <= tail:

@@ -16,7 +16,7 @@ from ..projections.visits import VisitFold, VisitStream
 from ..projections.workspace_fold import apply, fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event, PromptAssembled, ToolCalled
-from .position import Until, feed_until, place_of
+from .position import Position, feed_until, place_of
 from .source import Progress, Sink, Source, feed_in_chunks
 
 LAST_EVENTS: Final = 200
@@ -73,8 +73,8 @@ def cut(
     source: Source,
     *,
     last: int = LAST_EVENTS,
-    since: Until | None = None,
-    until: Until | None = None,
+    since: Position | None = None,
+    until: Position | None = None,
     progress: Progress | None = None,
 ) -> Slice:
     """The part of `source` up to `until` (default: its end) from `since` on, else its `last` events.
@@ -103,7 +103,7 @@ def cut(
 class _Window:
     """A sink that keeps what is wanted and LEAD_EVENTS_MAX before it, and folds what came earlier."""
 
-    def __init__(self, source: Source, last: int, since: Until | None, first_seq: int | None = None) -> None:
+    def __init__(self, source: Source, last: int, since: Position | None, first_seq: int | None = None) -> None:
         """`first_seq`: where the time `since` is."""
         self.state = source.start
         self.visits = VisitStream(start=source.start_visits())

@@ -12,7 +12,7 @@ from ..projections.clock_steps import Stretch, naming
 from ..schema.catalogue import ClockStepped, Event
 from .source import Progress, Sink, Source
 
-Until = int | str
+Position = int | str
 """The last event meant: its sequence, or the latest time it may have, in an event's form (clock.py)."""
 
 _ECHO_CHARS_MAX: Final = 100
@@ -26,7 +26,7 @@ def sequence(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _SEQUENCE_DIGITS_MAX else None
 
 
-def parse_until(text: str) -> Until:
+def parse_position(text: str) -> Position:
     """The place that a person names: a sequence, or an ISO 8601 time (of UTC unless it says otherwise).
 
     Raises:
@@ -49,7 +49,7 @@ class _Reached(Exception):
     """The source need not be read further."""
 
 
-def feed_until(source: Source, until: Until | None, sink: Sink, progress: Progress | None = None) -> list[str]:
+def feed_until(source: Source, until: Position | None, sink: Sink, progress: Progress | None = None) -> list[str]:
     """`source.feed` up to the last event at or before `until`; of the place before the first that is none.
 
     Raises:
@@ -85,16 +85,16 @@ def feed_until(source: Source, until: Until | None, sink: Sink, progress: Progre
     return warnings
 
 
-def is_past(event: Event, until: Until) -> bool:
+def is_after(event: Event, until: Position) -> bool:
     """Whether `event` comes after the place."""
     return event.seq > until if isinstance(until, int) else event.time > until
 
 
-def not_held(until: Until, first: Event | None, last: Event | None) -> InvalidArgument:
+def not_held(until: Position, first: Event | None, last: Event | None) -> InvalidArgument:
     """The error that a log does not hold the place; `first` and `last` of its events, as far as known."""
     if first is None:
         return InvalidArgument(f"There is nothing up to {until}: the log holds no event.")
-    if is_past(first, until):
+    if is_after(first, until):
         return InvalidArgument(
             f"There is nothing up to {until}: the log begins with event {first.seq} at {first.time}."
         )

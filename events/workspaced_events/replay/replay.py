@@ -10,7 +10,7 @@ from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
 from .open import open_source
-from .position import Until, feed_until
+from .position import Position, feed_until
 from .source import Progress, Source
 
 
@@ -27,7 +27,7 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay(
     source: Source | Path | IO[bytes],
     *,
-    until: Until | None = None,
+    until: Position | None = None,
     each: Callable[[list[Event]], None] | None = None,
     progress: Progress | None = None,
 ) -> Replayed:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol, Self, runtime_checkable
 
 from ..blobs.durable import read_blob
-from ..blobs.evictable import ServedBlobs
+from ..blobs.evictable import EvictableBlobStore
 from ..errors import InvalidArgument
 from ..journal.opening import read_journal
 from ..log.data_directory import BLOBS, LOG
@@ -107,7 +107,7 @@ class DirectorySource:
 
     def blob(self, name: str) -> bytes | None:
         kept = read_blob(RealDisk(self.root), BLOBS, name)
-        return kept if kept is not None else ServedBlobs(self.root).whole(name)
+        return kept if kept is not None else EvictableBlobStore(self.root).whole(name)
 
 
 class ExportSource:

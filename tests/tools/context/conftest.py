@@ -17,7 +17,7 @@ from workspaced_events.schema.catalogue import Attachment, AttachmentKind, Layer
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.prompts.sources.acquire import acquire
+from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.prompts.sources.view_reader import Reading
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.vault import Vault
@@ -92,8 +92,8 @@ class World:
 
     # -- prompts --
 
-    def acquire(self, message: str = "m1", calibration: Calibration = NO_CALIBRATION, **options: Any) -> Turn:
-        return acquire(
+    def gather(self, message: str = "m1", calibration: Calibration = NO_CALIBRATION, **options: Any) -> Turn:
+        return gather(
             self.conversation, MessageId(message), self.view(), self.texts, self.keep, calibration, **options
         )
 

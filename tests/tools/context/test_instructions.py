@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
 from workspaced_tools.prompts.assembly.instructions import add_words
-from workspaced_tools.prompts.assembly.layers import Sheet, joined
+from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
 from workspaced_tools.prompts.model.token_estimator import Estimator
 
 _SPEC = importlib.util.spec_from_file_location("chat_world", Path(__file__).parents[2] / "chat_world.py")
@@ -122,7 +122,7 @@ words = st.text(alphabet="ab \n", max_size=12)
 def test_whatever_is_said_each_instruction_ends_the_words_once(said: str, composer: str, adapter: str) -> None:
     texts = {"m": said, "c": composer, "a": adapter}
     settings = Settings("p", "m", 9, 0, (), None, True, 1, composer_sha256="c", adapter_sha256="a")
-    sheet = Sheet("L5_USER", Estimator(1.0))
+    sheet = LayerBuilder("L5_USER", Estimator(1.0))
     add_words(sheet, Message(MessageId("m"), "user", 1, "", "m"), settings, "chat", texts.__getitem__)
     text = joined(sheet.segments)
     assert [entry.id for entry in sheet.entries] == ["m", "composer", "adapter"]

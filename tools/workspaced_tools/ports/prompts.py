@@ -10,7 +10,7 @@ from ..errors import NotRecorded
 from .manifest import Manifest
 
 
-class KeptPrompt(msgspec.Struct, frozen=True):
+class StoredManifest(msgspec.Struct, frozen=True):
     """A prompt's manifest, and which notes its entries tell of beside those that their ids name."""
 
     seq: int
@@ -22,11 +22,11 @@ class KeptPrompt(msgspec.Struct, frozen=True):
 class PromptSource(Protocol):
     """Prompts, whoever asks for them."""
 
-    def prompt(self, conversation: str | None, message: str | None) -> KeptPrompt:
+    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
         """As `PromptsPort.manifest`, with all that is kept."""
         ...
 
-    def look(self, notes: list[NoteId]) -> None:
+    def refresh_flags(self, notes: list[NoteId]) -> None:
         """Looks at the notes' files where that tells which of them are withheld: a note's own flag comes to light
         only so."""
         ...

@@ -28,7 +28,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
 from workspaced_events.privacy.event_redaction import Redactor
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
@@ -52,10 +52,19 @@ from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.vault import Resolution
-from ..recording.format import VERSION_AT, Exchange, Kept, KeptFailure, KeptNote, KeptVersion, Raised, Recording
+from ..recording.format import (
+    VERSION_AT,
+    Exchange,
+    Kept,
+    Raised,
+    RecordedFailure,
+    RecordedNote,
+    RecordedVersion,
+    Recording,
+)
 from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
-from ..replay.verify import Moments, TooLongAgo
+from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import TOOLS
 from .rephrased_answers import Rephrased
 
@@ -70,8 +79,8 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     Stay: frozenset({"resumed"}),
     VisitFold: frozenset({"alive_at"}),
     Resolution: frozenset({"resolved_by"}),
-    KeptFailure: frozenset({"code"}),
-    KeptVersion: frozenset({"at"}),
+    RecordedFailure: frozenset({"code"}),
+    RecordedVersion: frozenset({"at"}),
     ManifestLayer: frozenset({"id"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
@@ -91,7 +100,7 @@ class Redacted(msgspec.Struct, frozen=True):
     """Recorded calls that could not be made again, and so have no recording any more."""
 
 
-def redact(part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> Redacted:
+def redact(part: Slice, pseudonyms: Pseudonyms, store: EvictableBlobStore) -> Redacted:
     """`part` under pseudonyms.
 
     Args:
@@ -114,7 +123,7 @@ def redact(part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> Redacted:
 
 
 class _Redaction:
-    def __init__(self, part: Slice, pseudonyms: Pseudonyms, store: ServedBlobs) -> None:
+    def __init__(self, part: Slice, pseudonyms: Pseudonyms, store: EvictableBlobStore) -> None:
         self._blob = part.blob
         self._pseudonyms = pseudonyms
         self._text = pseudonyms.text
@@ -145,7 +154,7 @@ class _Redaction:
             called = replace(made.data, arguments={**made.data.arguments, **plain})
             if given.inputs_sha256 is not None:
                 called = self._made_again(given, called, moments)
-        except (NotRecorded, LogDamaged, TooLongAgo):
+        except (NotRecorded, LogDamaged, StateNotRetained):
             self.calls_lost += given.inputs_sha256 is not None
             return bare
         if given.arguments_sha256 is not None:
@@ -158,7 +167,7 @@ class _Redaction:
         answers = Rephrased(recording.asked, self._notes)
         state = moments.state_at(called.as_of_seq)
         if state is None:
-            raise TooLongAgo
+            raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)
         result = answer_from(answers, called, recording, state, visits)
         if _outcome(result) != (given.ok, self._code(given.result_sha256)):
@@ -238,7 +247,7 @@ class _Redaction:
         return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
-        if isinstance(value, KeptNote):
+        if isinstance(value, RecordedNote):
             return self._note(value)
         given: dict[str, Any] = {}
         if isinstance(value, WorkspaceState):
@@ -254,20 +263,20 @@ class _Redaction:
                 "hint": self._sentence(value.hint),
                 "details": self._json(value.details),
             }
-        elif isinstance(value, KeptFailure):
+        elif isinstance(value, RecordedFailure):
             given["message"] = self._sentence(value.message)
-        elif isinstance(value, KeptVersion):
+        elif isinstance(value, RecordedVersion):
             kept: Kept = msgspec.json.decode(value.note, type=Kept)
             given["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
         plain = _PLAIN.get(type(value), frozenset()) | given.keys()
         hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
         return replace(value, **hidden, **given)
 
-    def _note(self, kept: KeptNote) -> KeptNote:
+    def _note(self, kept: RecordedNote) -> RecordedNote:
         text = self._renamed_blob(kept.text, partial(redacted_markdown, self._text))
         if text is None:
             raise NotRecorded("The text of a note is not kept")
-        return KeptNote(
+        return RecordedNote(
             id=self.value(kept.id),
             stat=replace(kept.stat, device=0, inode=0),
             birth_ns=kept.birth_ns,
@@ -346,4 +355,4 @@ def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
         OSError: there is no room for temporary files.
     """
     with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
-        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), ServedBlobs(Path(directory)))
+        yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), EvictableBlobStore(Path(directory)))

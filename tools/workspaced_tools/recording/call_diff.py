@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .format import Kept, KeptNote, Recording
+from .format import Kept, RecordedNote, Recording
 from .recorded_calls import KeptCall, brief, notes_of
 
 
@@ -105,7 +105,7 @@ def _notes_read(recording: Recording) -> dict[str, Kept]:
 
 
 def _version_changed(old: Kept, new: Kept) -> str:
-    if not (isinstance(old, KeptNote) and isinstance(new, KeptNote)):
+    if not (isinstance(old, RecordedNote) and isinstance(new, RecordedNote)):
         return "shown otherwise"
     return "another version" if old.text != new.text else "written again, with the same text"
 

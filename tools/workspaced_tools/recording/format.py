@@ -24,7 +24,7 @@ VISITS: Final = "visits"
 """The question to the history: answered with the positions of the notes whose visits were withheld."""
 
 
-class KeptNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
+class RecordedNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
     """A version of a note whose text is a blob."""
 
     id: NoteId
@@ -37,14 +37,14 @@ class KeptNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     warnings: tuple[str, ...] = ()
 
 
-class KeptName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
+class RecordedName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
     """A note of which the client is shown the title alone."""
 
     id: NoteId
     title: str
 
 
-class KeptFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
+class RecordedFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
     """A note that could not be read."""
 
     id: NoteId
@@ -52,10 +52,10 @@ class KeptFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
     message: str
 
 
-Kept = KeptNote | KeptName | KeptFailure
+Kept = RecordedNote | RecordedName | RecordedFailure
 
 
-class KeptVersion(msgspec.Struct, frozen=True):
+class RecordedVersion(msgspec.Struct, frozen=True):
     """A `VersionAt`."""
 
     seq: int

@@ -13,13 +13,13 @@ import msgspec
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import client_key
-from workspaced_events.replay.position import Until
+from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..errors import NotRecorded
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from .format import VERSION_AT, Kept, KeptFailure, KeptName, KeptNote, KeptVersion, Recording
+from .format import VERSION_AT, Kept, RecordedFailure, RecordedName, RecordedNote, RecordedVersion, Recording
 from .reading import SWEPT, Blob, arguments_of, read_recording
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
@@ -38,7 +38,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """Compared as the share policy does."""
     failed: bool = False
     """Only those that failed."""
-    since: Until | None = None
+    since: Position | None = None
     """A sequence, or a time in an event's form."""
 
     def takes(self, event: Event) -> bool:
@@ -225,7 +225,7 @@ def made_from(recording: Recording) -> list[str]:
         elif exchange.ask == "read":
             lines += map(_version, notes_of(exchange.answer))
         elif exchange.ask == VERSION_AT:
-            then = msgspec.json.decode(exchange.answer, type=KeptVersion)
+            then = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=Kept))}")
         else:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
@@ -239,11 +239,11 @@ def notes_of(answer: msgspec.Raw) -> list[Kept]:
 
 def _version(kept: Kept) -> str:
     match kept:
-        case KeptNote():
+        case RecordedNote():
             return f"note {kept.id}, {kept.stat.size} bytes, sha256 {kept.sha256[:_HASH_CHARS_SHOWN]}"
-        case KeptName():
+        case RecordedName():
             return f"note {kept.id}, its title alone"
-        case KeptFailure():
+        case RecordedFailure():
             return f"note {kept.id}: {kept.message} [{kept.code}]"
 
 

@@ -45,11 +45,11 @@ from .format import (
     VERSION_AT,
     VISITS,
     Exchange,
-    KeptFailure,
-    KeptName,
-    KeptNote,
-    KeptVersion,
     Raised,
+    RecordedFailure,
+    RecordedName,
+    RecordedNote,
+    RecordedVersion,
     Recording,
     _positions,
     question_json,
@@ -258,7 +258,9 @@ def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Ex
         return Exchange(name, asked, notes)
     if name == VERSION_AT:
         note = msgspec.Raw(_kept(answer.note, keep))
-        return Exchange(name, asked, msgspec.Raw(msgspec.json.encode(KeptVersion(answer.seq, answer.at, note))))
+        return Exchange(
+            name, asked, msgspec.Raw(msgspec.json.encode(RecordedVersion(answer.seq, answer.at, note)))
+        )
     if name == VISITS:
         every, shared = answer
         shown = {visit.note for visit in shared} if shared is not every else None
@@ -268,13 +270,13 @@ def _exchange(name: str, question: Sequence[Any], answer: Any, keep: Keep) -> Ex
 
 def _kept(found: Note | NoteFailure, keep: Keep) -> bytes:
     if isinstance(found, NoteFailure):
-        return msgspec.json.encode(KeptFailure(found.id, found.code, found.message))
+        return msgspec.json.encode(RecordedFailure(found.id, found.code, found.message))
     if isinstance(found, NameOnly):
-        return msgspec.json.encode(KeptName(found.id, found.title))
+        return msgspec.json.encode(RecordedName(found.id, found.title))
     known: tuple[str, bytes] | None = vars(found).get("kept")
     if known is None:
         text = found.source_sha256
-        note = KeptNote(found.id, found.stat, found.birth_ns, found.sha256, text, found.warnings)
+        note = RecordedNote(found.id, found.stat, found.birth_ns, found.sha256, text, found.warnings)
         known = vars(found)["kept"] = (text, msgspec.json.encode(note))
     keep(found.source, known[0])
     return known[1]

@@ -20,7 +20,7 @@ from workspaced_events.schema.catalogue import (
 )
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import VERSION_AT, Kept, KeptNote, KeptVersion, Recording
+from workspaced_tools.recording.format import VERSION_AT, Kept, RecordedNote, RecordedVersion, Recording
 from workspaced_tools.recording.reading import read_recording
 
 _READ: Final = msgspec.json.Decoder(list[Kept])
@@ -107,7 +107,7 @@ def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
     except (LogDamaged, NotRecorded):
         return
     for kept in _notes_of(recording) if recording is not None else ():
-        if isinstance(kept, KeptNote):
+        if isinstance(kept, RecordedNote):
             yield kept.text
 
 
@@ -118,5 +118,5 @@ def _notes_of(recording: Recording) -> Iterator[Kept]:
         if exchange.ask == "read":
             yield from _READ.decode(exchange.answer)
         elif exchange.ask == VERSION_AT:
-            version = msgspec.json.decode(exchange.answer, type=KeptVersion)
+            version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             yield msgspec.json.decode(version.note, type=Kept)

@@ -42,10 +42,10 @@ from ..recording.format import (
     VISITS,
     Exchange,
     Kept,
-    KeptName,
-    KeptNote,
-    KeptVersion,
     Raised,
+    RecordedName,
+    RecordedNote,
+    RecordedVersion,
     Recording,
     question_json,
     without,
@@ -66,10 +66,10 @@ class Notes:
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
-        self._known: dict[KeptNote, Note] = {}
+        self._known: dict[RecordedNote, Note] = {}
         self._bytes = 0
 
-    def note(self, kept: KeptNote) -> Note:
+    def note(self, kept: RecordedNote) -> Note:
         """The version that was read.
 
         Raises:
@@ -202,7 +202,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     "index_state": str,
     "manifest": ShownManifest,
     VISITS: tuple[int, ...],
-    VERSION_AT: KeptVersion,
+    VERSION_AT: RecordedVersion,
 }
 
 
@@ -235,9 +235,9 @@ def read_of(kept: Kept, notes: Notes) -> Note | NoteFailure:
     Raises:
         NotRecorded: its text is not kept.
     """
-    if isinstance(kept, KeptNote):
+    if isinstance(kept, RecordedNote):
         return notes.note(kept)
-    if isinstance(kept, KeptName):
+    if isinstance(kept, RecordedName):
         return name_known(kept.id, kept.title)
     return NoteFailure(kept.id, kept.code, kept.message)
 

@@ -28,7 +28,7 @@ from ..errors import NoteNotFound, NotRecorded, ReadFailed
 from ..notes.note import Note, NoteFailure, StatKey
 from ..ports.history import SWITCHED_ON, VersionAt
 from ..ports.vault import NoteRef
-from ..recording.format import Exchange, Kept, KeptFailure, KeptNote, question_json
+from ..recording.format import Exchange, Kept, RecordedFailure, RecordedNote, question_json
 from .call_replay import Answers, answer_of, raise_or_give
 from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Key, Reach, Recalled, Recordings
 
@@ -46,7 +46,7 @@ class Reported(msgspec.Struct, frozen=True):
     mtime_ns: int
     sha256: str | None
 
-    def is_of(self, kept: KeptNote) -> bool:
+    def is_of(self, kept: RecordedNote) -> bool:
         """Whether it is that very file. The same bytes written anew may be of another age."""
         if self.sha256 is not None and self.sha256 != kept.sha256:
             return False
@@ -87,9 +87,9 @@ class Past:
         """Of those the notes that were looked for and not there, numbered."""
         self._titles: dict[NoteId, str] = {}
         """What notes were called of which there was no newer fact."""
-        self._seen: dict[NoteId, list[tuple[Event, KeptNote]]] = {}
+        self._seen: dict[NoteId, list[tuple[Event, RecordedNote]]] = {}
         """All versions that were read, and the calls that did, the newest first."""
-        self._ahead: dict[NoteId, list[KeptNote]] | None = None
+        self._ahead: dict[NoteId, list[RecordedNote]] | None = None
         """What was read after the moment."""
         self._asked: dict[Key, Exchange] = {}
         self._fresh: dict[Key, int] = {}
@@ -125,9 +125,9 @@ class Past:
         fact = self._facts.get(note)
         if isinstance(fact, Reported):
             fact = self._bytes_of(note, fact)
-        if isinstance(fact, KeptNote):
+        if isinstance(fact, RecordedNote):
             return self._recordings.notes.note(replace(fact, id=note))
-        if isinstance(fact, KeptFailure):
+        if isinstance(fact, RecordedFailure):
             return NoteFailure(note, fact.code, fact.message)
         raise self._not_recorded(f"No version of {note} at that moment is recorded")
 
@@ -278,18 +278,18 @@ class Past:
                 self._fresh[key] = len(self._missing)
         for kept in recalled.kept:
             self._know(kept.id, kept)
-            if isinstance(kept, KeptNote):
+            if isinstance(kept, RecordedNote):
                 self._written_ns = max(self._written_ns, kept.stat.ctime_ns)
                 if (note := self._name(kept.id)) is not None:
                     self._seen.setdefault(note, []).append((event, kept))
         for note, ref in recalled.names:
             self._take_name(note, ref)
 
-    def _compare(self, kept: KeptNote | KeptFailure) -> None:
+    def _compare(self, kept: RecordedNote | RecordedFailure) -> None:
         """Notes changed, if this one was read as something else later."""
         note = self._name(kept.id)
         later = self._facts.get(note) if note is not None else None
-        if isinstance(later, KeptNote | KeptFailure):
+        if isinstance(later, RecordedNote | RecordedFailure):
             self._recounted |= type(kept) is not type(later)
             self._moved |= _stat(kept) != _stat(later)
 
@@ -301,7 +301,7 @@ class Past:
     def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
         now = self._name(note)
         if ref is None:
-            self._know(note, KeptFailure(note, NoteNotFound.code, _GONE))
+            self._know(note, RecordedFailure(note, NoteNotFound.code, _GONE))
         elif now == note and now not in self._facts:  # renamed it might be called by its new file name
             self._titles.setdefault(now, ref.title)
 
@@ -310,15 +310,15 @@ class Past:
         note = self._name(called)
         if note is None or note in self._facts:
             return
-        unread = isinstance(fact, KeptFailure) and fact.code == ReadFailed.code
+        unread = isinstance(fact, RecordedFailure) and fact.code == ReadFailed.code
         self._facts[note] = None if unread else fact  # what failed once may not fail again
-        if isinstance(fact, KeptFailure) and not unread:
+        if isinstance(fact, RecordedFailure) and not unread:
             self._missing[note] = len(self._missing)
 
     def _name(self, note: NoteId) -> NoteId | None:
         return self._names.get(note, note)
 
-    def _bytes_of(self, note: NoteId, reported: Reported) -> KeptNote | None:
+    def _bytes_of(self, note: NoteId, reported: Reported) -> RecordedNote | None:
         """The version that was reported, as some call read it before or after."""
         if self._ahead is None:
             self._ahead = self._look_ahead()
@@ -329,8 +329,8 @@ class Past:
             pass
         return next((kept for _event, kept in self._seen.get(note, ()) if reported.is_of(kept)), None)
 
-    def _look_ahead(self) -> dict[NoteId, list[KeptNote]]:
-        found: dict[NoteId, list[KeptNote]] = {}
+    def _look_ahead(self) -> dict[NoteId, list[RecordedNote]]:
+        found: dict[NoteId, list[RecordedNote]] = {}
         reach = Reach(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
         taken: set[str] = set()
         for event in islice(self._events.after(self._moment.seq), SCAN_AHEAD_EVENTS_MAX):
@@ -340,7 +340,7 @@ class Past:
             taken.add(called.inputs_sha256 or "")
             recalled = self._recordings.of(called, reach)
             for kept in recalled.kept if recalled is not None else ():
-                if isinstance(kept, KeptNote):
+                if isinstance(kept, RecordedNote):
                     found.setdefault(kept.id, []).append(kept)
             if reach.is_spent:
                 break
@@ -358,5 +358,5 @@ def named_in(answer: Any) -> Iterator[NoteId]:
             yield from named_in(each)
 
 
-def _stat(kept: KeptNote | KeptFailure) -> StatKey | None:
-    return kept.stat if isinstance(kept, KeptNote) else None
+def _stat(kept: RecordedNote | RecordedFailure) -> StatKey | None:
+    return kept.stat if isinstance(kept, RecordedNote) else None

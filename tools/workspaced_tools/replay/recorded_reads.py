@@ -18,7 +18,7 @@ from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
 from ..ports.vault import NoteRef, Resolution
-from ..recording.format import Exchange, Kept, KeptFailure, KeptName, KeptNote, Recording
+from ..recording.format import Exchange, Kept, RecordedFailure, RecordedName, RecordedNote, Recording
 from ..recording.reading import Blob, read_recording
 from .call_replay import Notes
 
@@ -46,7 +46,7 @@ class Recalled(NamedTuple):
     """What one call read, taken apart."""
 
     recording: Recording
-    kept: tuple[KeptNote | KeptFailure, ...]
+    kept: tuple[RecordedNote | RecordedFailure, ...]
     """The notes that it read, the latest first."""
     answers: tuple[tuple[Key, Exchange], ...]
     """What else it asked and was answered, the latest first; without what says nothing of the vault."""
@@ -133,14 +133,14 @@ def taken_apart(recording: Recording) -> Recalled:
     Raises:
         msgspec.MsgspecError: it holds what no View answers.
     """
-    kept: list[KeptNote | KeptFailure] = []
+    kept: list[RecordedNote | RecordedFailure] = []
     answers: list[tuple[Key, Exchange]] = []
     for exchange in reversed(recording.asked):
         if exchange.ask != "read":
             if not _is_accident(exchange):
                 answers.append(((exchange.ask, bytes(exchange.question)), exchange))
         elif exchange.raised is None:
-            kept += [each for each in _READ_LIST.decode(exchange.answer) if not isinstance(each, KeptName)]
+            kept += [each for each in _READ_LIST.decode(exchange.answer) if not isinstance(each, RecordedName)]
     names = [name for exchange in recording.asked if exchange.raised is None for name in _names_in(exchange)]
     return Recalled(recording, tuple(kept), tuple(answers), tuple(names))
 

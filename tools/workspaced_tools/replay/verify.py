@@ -22,7 +22,7 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.visits import Visit, VisitStream
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.replay.position import Until, feed_until
+from workspaced_events.replay.position import Position, feed_until
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
@@ -114,15 +114,15 @@ class Moments:
         """The visits as of a sequence that has just passed.
 
         Raises:
-            TooLongAgo: it has not just passed.
+            StateNotRetained: it has not just passed.
         """
         visits = self._visits.visits(vault, tail_seq)
         if visits is None:
-            raise TooLongAgo
+            raise StateNotRetained
         return visits
 
 
-class TooLongAgo(Exception):
+class StateNotRetained(Exception):
     """What was asked for is not kept any more while a log streams by."""
 
 
@@ -131,7 +131,7 @@ def verify(
     each: Callable[[Verified], None],
     *,
     each_prompt: Callable[[Rebuilt], None] | None = None,
-    until: Until | None = None,
+    until: Position | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
@@ -150,7 +150,7 @@ def verify(
             if type(event.data) is ToolCalled:
                 try:
                     each(make_again(source.blob, notes, moments, event.seq, event.data))
-                except TooLongAgo:
+                except StateNotRetained:
                     later.setdefault(event.data.tail, []).append((event.seq, event.data))
             elif type(event.data) is PromptAssembled and each_prompt is not None:
                 each_prompt(rebuild_again(source.blob, moments, event.seq, event.data))
@@ -175,7 +175,7 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
     """One recorded call, made again over its moment.
 
     Raises:
-        TooLongAgo: `moments` are far beyond it.
+        StateNotRetained: `moments` are far beyond it.
     """
     served = None
     if called.answer_version != ANSWER_VERSION:
@@ -189,7 +189,7 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
             return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
         state = moments.state_at(called.as_of_seq)
         if state is None:
-            raise TooLongAgo
+            raise StateNotRetained
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
         visits = partial(moments.visits_at, called.tail)
         recording = read_recording(inputs, called.inputs_sha256 or "")

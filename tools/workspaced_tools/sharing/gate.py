@@ -172,7 +172,7 @@ def refusal(error: ToolError, as_of_seq: int) -> dict[str, Any]:
     }
 
 
-def unsettled() -> ReadFailed:
+def policy_kept_changing() -> ReadFailed:
     """The failure of a call during which notes kept turning private."""
     return ReadFailed("The notes' share policy kept changing", hint="Try again.")
 

@@ -9,7 +9,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import Sharing
 
 from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
-from ..ports.prompts import KeptPrompt, PromptSource, ShownManifest
+from ..ports.prompts import PromptSource, ShownManifest, StoredManifest
 from ..prompts.model.note_names import NAMED_BY_NOTES, IsWithheld, NoteNames, notes_of, path_in, then_and_now
 
 _PINNED: Final = "pinned"
@@ -44,7 +44,7 @@ class SharedPrompts:
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         kept = self._prompts.prompt(conversation, message)
         named = [(entry, self._names(kept, entry)) for entry in kept.manifest.entries]
-        self._prompts.look(
+        self._prompts.refresh_flags(
             sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
         )
         shown, gone = [], []
@@ -65,7 +65,7 @@ class SharedPrompts:
     def _hides(self, names: NoteNames) -> bool:
         return names.is_hidden(self._withheld, self._withdrew)
 
-    def _names(self, kept: KeptPrompt, entry: ManifestEntry) -> NoteNames:
+    def _names(self, kept: StoredManifest, entry: ManifestEntry) -> NoteNames:
         """The notes that an entry tells of, as they were called then."""
         if entry.why == _PINNED:
             return NoteNames(frozenset(kept.provided.get(entry.id, ())))

@@ -2,7 +2,7 @@
 
 Most calls ask for notes that were read a moment ago. Such a call is worth making on the event loop itself:
 handing it to a thread and back costs more than the call. Whatever would read a file or wait for the index raises
-`NotWarm`; the caller then makes the same call on a thread, over the vault itself.
+`WouldBlock`; the caller then makes the same call on a thread, over the vault itself.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
-from ..ports.prompts import KeptPrompt
+from ..ports.prompts import StoredManifest
 from ..ports.vault import (
     Found,
     Incoming,
@@ -33,20 +33,20 @@ from .links.resolver import IndexLookup, resolve
 from .vault import Vault
 
 
-class NotWarm(BaseException):
+class WouldBlock(BaseException):
     """The call needs more than the cache. No Exception: no tool's handler may take it for a failure."""
 
 
-class WarmVault:
+class NonBlockingVault:
     """Implements `VaultPort` over `vault`."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        found = self._vault.read_warm(notes)
+        found = self._vault.read_nonblocking(notes)
         if found is None:
-            raise NotWarm
+            raise WouldBlock
         return found
 
     def withholds(self, note: NoteId) -> bool:
@@ -54,7 +54,7 @@ class WarmVault:
         known = self._vault.known_to_withhold(note)
         if known is None:
             if self._vault.has(note):
-                raise NotWarm
+                raise WouldBlock
             return True
         return known
 
@@ -62,7 +62,7 @@ class WarmVault:
         try:
             found = resolve(reference, self, state)
         except IndexLost:
-            raise NotWarm from None
+            raise WouldBlock from None
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
             # Raises where the index is behind a file: the vault itself mends it and asks again.
@@ -70,54 +70,54 @@ class WarmVault:
         return found
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        raise NotWarm
+        raise WouldBlock
 
     def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        raise NotWarm
+        raise WouldBlock
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
-            found = self._vault.names_warm(notes)
+            found = self._vault.names_nonblocking(notes)
         except IndexLost:
-            raise NotWarm from None
+            raise WouldBlock from None
         if found is None:
-            raise NotWarm
+            raise WouldBlock
         return found
 
     def search(self, search: Search) -> Found:
-        raise NotWarm
+        raise WouldBlock
 
     def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        raise NotWarm
+        raise WouldBlock
 
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        raise NotWarm
+        raise WouldBlock
 
     def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        raise NotWarm
+        raise WouldBlock
 
     def overview(self, limit: int) -> Overview:
-        raise NotWarm
+        raise WouldBlock
 
     # -- the resolver's look-up --
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        found = self._vault.read_warm([path])
+        found = self._vault.read_nonblocking([path])
         if found is not None and isinstance(found[0], Note):
             return NoteRef(path, found[0].title, path)
         if not unicodedata.is_normalized("NFC", path) or self._vault.has(path):
-            raise NotWarm
+            raise WouldBlock
         return None
 
     def named(self, name_key: str) -> Sequence[NamedNote]:
         return self._ready_index().named(name_key)
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
-        raise NotWarm  # It compares thousands of titles.
+        raise WouldBlock  # It compares thousands of titles.
 
     def _ready_index(self) -> IndexLookup:
         if self._vault.index_state() != "ready":
-            raise NotWarm
+            raise WouldBlock
         return IndexLookup(self._vault.index, self._vault.is_withheld)
 
     # -- counts --
@@ -129,18 +129,18 @@ class WarmVault:
         return self._vault.index_state()
 
 
-class WarmPast:
+class NonBlockingPast:
     """Implements `PastPort`: whoever asks for the past has to wait for it."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        raise NotWarm
+        raise WouldBlock
 
 
-class WarmPrompts:
+class NonBlockingPrompts:
     """Implements `PromptSource`: a manifest is read from a file."""
 
-    def prompt(self, conversation: str | None, message: str | None) -> KeptPrompt:
-        raise NotWarm
+    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
+        raise WouldBlock
 
-    def look(self, notes: Sequence[NoteId]) -> None:
-        raise NotWarm
+    def refresh_flags(self, notes: Sequence[NoteId]) -> None:
+        raise WouldBlock

@@ -49,7 +49,7 @@ from .index.database import IndexLost
 from .index.entries import IndexEntry, NamedNote, Withheld, indexed
 from .index.full_text import query_words, snippet_of
 from .index.index import Index
-from .index.indexer import INLINE, Progress, Upkeep, was_shown
+from .index.indexer import INLINE, Indexer, Progress, was_shown
 from .links.backlinks import incoming
 from .links.link_targets import LinkResolver
 from .links.resolver import IndexLookup, resolve
@@ -118,7 +118,7 @@ class Vault:
         self._cache: Final = ContentCache(
             self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns, withhold_private=True
         )
-        self._upkeep: Final = Upkeep(
+        self._upkeep: Final = Indexer(
             self.root,
             self.index,
             self.policy,
@@ -321,10 +321,10 @@ class Vault:
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes))}
         return [self._shared(found[note]) if note in found else missing_note(note) for note in notes]
 
-    def read_warm(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
+    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
         """As `read`, if every note is in the cache and unchanged; else None."""
         self._last_read = time.monotonic()
-        read = self._cache.read_warm(self._allowed(notes))
+        read = self._cache.read_nonblocking(self._allowed(notes))
         if read is None or any(self._is_news(each) for each in read):
             return None
         found = {each.id: each for each in read}
@@ -354,7 +354,7 @@ class Vault:
             refs.append(NoteRef(note, found.title, note) if isinstance(found, Note) else fresh.get(note))
         return refs
 
-    def names_warm(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
+    def names_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
         """As `names`, if the index knows every note as it is; else None."""
         known = self.index.entries(list(notes))
         if len(known) < len(set(notes)) or not all(map(self._is_fresh, known.values())):

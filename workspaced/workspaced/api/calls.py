@@ -35,7 +35,7 @@ class Call(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 async def calls(session: Session, _id: RequestId | None, params: Calls) -> Any:
     """The latest calls, newest last."""
     service = session.service
-    await service.in_thread(service.settle)
+    await service.in_thread(service.wait_until_recorded)
     end = service.seq + 1 if params.before is None else min(params.before, service.seq + 1)
     wanted = Wanted(params.tool, params.caller)
     found: list[Event] = []
@@ -64,7 +64,7 @@ def _lines(service: Service, events: list[Event]) -> list[Listed]:
 async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
     """One call whole, as far as it is kept. `result` is the answer's JSON as text, exactly as it was served."""
     service = session.service
-    await service.in_thread(service.settle)
+    await service.in_thread(service.wait_until_recorded)
     events = await service.in_thread(service.log.read, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)
     kept = await service.in_thread(kept_call, event, service.sweeper.blobs.get)

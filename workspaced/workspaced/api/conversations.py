@@ -11,69 +11,69 @@ from ..ipc.jsonrpc import RequestId
 from ..prompts import assemble as assembling
 from ..prompts import cite as citing
 from ..prompts import commands, transfer
-from ..prompts import params as said
+from ..prompts import params as p
 from ..prompts import plan as planning
 from ..service.session import Session
 
 
-async def _recorded(session: Session, params: said.Params, plan: Plan, **result: Any) -> dict[str, Any]:
+async def _recorded(session: Session, params: p.Params, plan: Plan, **result: Any) -> dict[str, Any]:
     service = session.service
-    await service.record(plan, session.client, size_bytes=said.bytes_of(params))
+    await service.record(plan, session.client, size_bytes=p.bytes_of(params))
     return {**result, "clock": service.clock()}
 
 
-async def start(session: Session, _id: RequestId | None, params: said.Start) -> Any:
+async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
     service = session.service
     conversation = await assembling.start(service, params, session.client)
     return {"conversation": conversation, "clock": service.clock()}
 
 
-async def message(session: Session, _id: RequestId | None, params: said.Messages) -> Any:
-    messages, plan = commands.spoken(params)
+async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:
+    messages, plan = commands.add_messages(params)
     return await _recorded(session, params, plan, messages=messages)
 
 
-async def pin(session: Session, _id: RequestId | None, params: said.Pin) -> Any:
-    return await _recorded(session, params, commands.pinned(params))
+async def pin(session: Session, _id: RequestId | None, params: p.Pin) -> Any:
+    return await _recorded(session, params, commands.pin(params))
 
 
-async def unpin(session: Session, _id: RequestId | None, params: said.Unpin) -> Any:
-    return await _recorded(session, params, commands.unpinned(params))
+async def unpin(session: Session, _id: RequestId | None, params: p.Unpin) -> Any:
+    return await _recorded(session, params, commands.unpin(params))
 
 
-async def assemble(session: Session, _id: RequestId | None, params: said.Assemble) -> Any:
+async def assemble(session: Session, _id: RequestId | None, params: p.Assemble) -> Any:
     return await assembling.assemble(session.service, params, session.client)
 
 
-async def cite(session: Session, _id: RequestId | None, params: said.Cite) -> Any:
+async def cite(session: Session, _id: RequestId | None, params: p.Cite) -> Any:
     return await citing.cite(session.service, params, session.client)
 
 
-async def plan(session: Session, _id: RequestId | None, params: said.Plan) -> Any:
+async def plan(session: Session, _id: RequestId | None, params: p.Plan) -> Any:
     return await planning.plan(session.service, params, session.client)
 
 
-async def export(session: Session, _id: RequestId | None, params: said.Named) -> Any:
+async def export(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     return await transfer.export(session.service, params, session.client)
 
 
-async def import_(session: Session, _id: RequestId | None, params: said.Import) -> Any:
+async def import_(session: Session, _id: RequestId | None, params: p.Import) -> Any:
     return await transfer.import_(session.service, params, session.client)
 
 
-async def rebase(session: Session, _id: RequestId | None, params: said.Named) -> Any:
+async def rebase(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     service = session.service
     refreshed = await assembling.rebase(service, params, session.client)
     return {"refreshed": refreshed, "clock": service.clock()}
 
 
-async def usage(session: Session, _id: RequestId | None, params: said.Usage) -> Any:
-    return await _recorded(session, params, commands.counted(params))
+async def usage(session: Session, _id: RequestId | None, params: p.Usage) -> Any:
+    return await _recorded(session, params, commands.report_usage(params))
 
 
-async def summary(session: Session, _id: RequestId | None, params: said.Summarise) -> Any:
-    return await _recorded(session, params, commands.summarised(params))
+async def summary(session: Session, _id: RequestId | None, params: p.Summarise) -> Any:
+    return await _recorded(session, params, commands.set_summary(params))
 
 
-async def end(session: Session, _id: RequestId | None, params: said.Named) -> Any:
-    return await _recorded(session, params, commands.ended(params))
+async def end(session: Session, _id: RequestId | None, params: p.Named) -> Any:
+    return await _recorded(session, params, commands.end(params))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from workspaced_events.journal.view_diff import Snapshot
 
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
-from ..prompts import params as said
+from ..prompts import params as p
 from ..service.method import Method
 from . import calls, conversations, sharing
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
@@ -30,19 +30,19 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/log": Method(Log, log),
     "workspaced/calls": Method(calls.Calls, calls.calls),
     "workspaced/call": Method(calls.Call, calls.call),
-    "workspaced/context/start": Method(said.Start, conversations.start),
-    "workspaced/context/message": Method(said.Messages, conversations.message),
-    "workspaced/context/pin": Method(said.Pin, conversations.pin),
-    "workspaced/context/unpin": Method(said.Unpin, conversations.unpin),
-    "workspaced/context/assemble": Method(said.Assemble, conversations.assemble),
-    "workspaced/context/cite": Method(said.Cite, conversations.cite),
-    "workspaced/context/plan": Method(said.Plan, conversations.plan),
-    "workspaced/context/usage": Method(said.Usage, conversations.usage),
-    "workspaced/context/rebase": Method(said.Named, conversations.rebase),
-    "workspaced/context/summary": Method(said.Summarise, conversations.summary),
-    "workspaced/context/end": Method(said.Named, conversations.end),
-    "workspaced/context/export": Method(said.Named, conversations.export),
-    "workspaced/context/import": Method(said.Import, conversations.import_),
+    "workspaced/context/start": Method(p.Start, conversations.start),
+    "workspaced/context/message": Method(p.Messages, conversations.message),
+    "workspaced/context/pin": Method(p.Pin, conversations.pin),
+    "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
+    "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
+    "workspaced/context/cite": Method(p.Cite, conversations.cite),
+    "workspaced/context/plan": Method(p.Plan, conversations.plan),
+    "workspaced/context/usage": Method(p.Usage, conversations.usage),
+    "workspaced/context/rebase": Method(p.Named, conversations.rebase),
+    "workspaced/context/summary": Method(p.Summarise, conversations.summary),
+    "workspaced/context/end": Method(p.Named, conversations.end),
+    "workspaced/context/export": Method(p.Named, conversations.export),
+    "workspaced/context/import": Method(p.Import, conversations.import_),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/share": Method(sharing.Share, sharing.share),

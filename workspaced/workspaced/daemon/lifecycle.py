@@ -19,7 +19,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.clock import system_clock, system_uptime
 from workspaced_events.errors import DiskFull, LogFailed
 from workspaced_events.journal.actions import Action
@@ -91,7 +91,7 @@ async def _serve_until(
             try:
                 await _run(service, settings, folders, listening, signals, ready)
                 # Last of all events: whatever could append another has ended.
-                await to_thread.run_sync(service.scribe.close)
+                await to_thread.run_sync(service.call_recorder.close)
                 service.flush_findings()
                 with anyio.move_on_after(STOP_S / 2):
                     await service.note([Action(c.DaemonStopped(service.stop_reason))])
@@ -145,7 +145,7 @@ async def _open(settings: Settings, data: Path) -> Service:
     journal = open_journal(
         RealDisk(data), version=__version__, clock=system_clock, uptime=system_uptime, deliver=deliver
     )
-    sweeper = Sweeper(ServedBlobs(data), settings.record_bytes, settings.record_days)
+    sweeper = Sweeper(EvictableBlobStore(data), settings.record_bytes, settings.record_days)
     record = settings.record == "served" and journal.log.damage is None
     service = Service(
         journal,
@@ -160,7 +160,7 @@ async def _open(settings: Settings, data: Path) -> Service:
     for warning in service.warnings:
         logger.warning("%s", warning)
     service.recorder.start()
-    service.scribe.start()
+    service.call_recorder.start()
     if journal.log.damage is None:
         sweeper.start()
     return service
@@ -233,7 +233,7 @@ def _close(service: Service) -> None:
     for vault in service.served.values():
         vault.vault.close()
     service.close_threads()
-    service.scribe.close()
+    service.call_recorder.close()
     service.sweeper.close()
     service.recorder.close()
 

@@ -50,18 +50,18 @@ class ResourceWatch:
         session: Session,
         caller: str,
         uris: Iterable[str],
-        farewell: bytes | None = None,
+        closing_response: bytes | None = None,
         **meta: Any,
     ) -> None:
         """
         Args:
-            farewell: the line to send when the daemon ends the watch.
+            closing_response: the line to send when the daemon ends the watch.
             meta: goes into `_meta` of every notification.
 
         Raises:
             ResourceRefused: UNKNOWN_RESOURCE.
         """
-        self.farewell = farewell
+        self.closing_response = closing_response
         self._service = service
         self._session = session
         self._caller = caller
@@ -132,7 +132,7 @@ class ResourceWatch:
 
     async def _digest(self, uri: str) -> bytes:
         tool, arguments = self._resources[uri]
-        return _digest(await self._service.peek(tool, arguments, self._caller))
+        return _digest(await self._service.preview(tool, arguments, self._caller))
 
     def _tell(self, uri: str) -> None:
         params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
@@ -158,8 +158,8 @@ async def listen(session: Session, request_id: RequestId | None, params: Listen)
         raise RequestError("INVALID_REQUEST", "A request of this id is still open.", hint="Give another id.")
     honoured = [uri for uri in wanted if _is_ours(uri)]
     meta = {SUBSCRIPTION: request_id}
-    farewell = response(request_id, {"resultType": "complete", "_meta": meta})
-    watch = ResourceWatch(session.service, session, session.client, honoured, farewell, **meta)
+    closing_response = response(request_id, {"resultType": "complete", "_meta": meta})
+    watch = ResourceWatch(session.service, session, session.client, honoured, closing_response, **meta)
 
     def acknowledge() -> None:
         told = {"resourceSubscriptions": honoured} if honoured else {}

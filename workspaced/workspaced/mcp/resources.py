@@ -144,7 +144,7 @@ def list_templates(session: Session, _id: RequestId | None, params: Page) -> Any
 def read_resource(session: Session, _id: RequestId | None, params: Uri) -> Any:
     service = session.service
     found = resource(params.uri)
-    answer = service.call_warm(found.tool, found.arguments, session.client)
+    answer = service.call_nonblocking(found.tool, found.arguments, session.client)
     if answer is not None:
         return _contents(service, params.uri, answer)
     return _read_cold(service, params.uri, found, session.client)

@@ -56,7 +56,7 @@ def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
     tool = service.tool(params.name)
-    answer = service.call_warm(tool, params.arguments, session.client)
+    answer = service.call_nonblocking(tool, params.arguments, session.client)
     if answer is not None:
         return _result(service, answer)
     return _call_cold(service, tool, params.arguments, session.client)

@@ -28,21 +28,21 @@ from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prom
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.requests.templates import CacheOffer, Shaped
-from workspaced_tools.prompts.sources.acquire import acquire
 from workspaced_tools.prompts.sources.environment import environment
-from workspaced_tools.sharing.gate import unsettled
+from workspaced_tools.prompts.sources.gather import gather
+from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
-from ..service.calls import FoundPrivate
+from ..service.calls import WithheldDuringRead
 from ..service.service import Service
-from . import params as said
-from .commands import action, checked_message, known, started, vault_of
-from .request_body import Wanted, body_of, wanted_shape
-from .visibility import Hidden, look
+from . import params as p
+from .commands import action, checked_message, known, start_plan, vault_of
+from .request_body import Wanted, body_of, template_for
+from .visibility import WithheldNotes, with_conversation_view
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
 """Of a prompt's text: it comes three times at most, a character as six bytes at most. A body may hold anything."""
@@ -66,7 +66,7 @@ class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """Where the provider may keep the first two layers."""
 
 
-class Moved(Conflict):
+class ConversationChanged(Conflict):
     """The conversation is not the one that the prompt was made of."""
 
 
@@ -90,14 +90,14 @@ class _Made(NamedTuple):
     def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
         """The actions, if they still hold (a recorder.Plan)."""
         if state.conversations.by_id.get(self.conversation.id) is not self.conversation:
-            raise Moved(
+            raise ConversationChanged(
                 f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
                 hint="Ask again once its messages are there.",
             )
         return self.actions
 
 
-async def start(service: Service, params: said.Start, caller: str) -> ConversationId:
+async def start(service: Service, params: p.Start, caller: str) -> ConversationId:
     """Begins a conversation, or gives it other settings.
 
     Raises:
@@ -108,12 +108,12 @@ async def start(service: Service, params: said.Start, caller: str) -> Conversati
     told = ""
     if params.environment:
         vault = vault_of(service.state, before)
-        told = await service.look(lambda view, _withheld: environment(view), caller, vault)
-    await service.record(started(params, conversation, told), caller, size_bytes=said.bytes_of(params))
+        told = await service.with_view(lambda view, _withheld: environment(view), caller, vault)
+    await service.record(start_plan(params, conversation, told), caller, size_bytes=p.bytes_of(params))
     return conversation
 
 
-async def assemble(service: Service, params: said.Assemble, caller: str) -> Prompted:
+async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompted:
     """The prompt up to a message, recorded.
 
     Raises:
@@ -122,7 +122,7 @@ async def assemble(service: Service, params: said.Assemble, caller: str) -> Prom
     """
     wanted = None
     if params.shape is not None or params.cached_content is not None:
-        wanted = await service.in_thread(wanted_shape, params, service.templates)
+        wanted = await service.in_thread(template_for, params, service.templates)
     make = partial(_prompt, service, params, wanted)
     made, seq = await _recorded(service, params.conversation, make, caller)
     assert made.envelope is not None
@@ -133,7 +133,7 @@ async def assemble(service: Service, params: said.Assemble, caller: str) -> Prom
     return _answer(made.envelope, made.shaped, params, seq, service.clock())
 
 
-async def rebase(service: Service, params: said.Named, caller: str) -> int:
+async def rebase(service: Service, params: p.Named, caller: str) -> int:
     """Gives the library what its notes are now, and says how many entries are others.
 
     Raises:
@@ -148,49 +148,51 @@ async def rebase(service: Service, params: said.Named, caller: str) -> int:
 
 async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
     """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
-    moved: Moved | None = None
+    moved: ConversationChanged | None = None
     for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-        made = await look(service, known(service.state, name), partial(_made_of, name, make), caller)
+        made = await with_conversation_view(
+            service, known(service.state, name), partial(_made_of, name, make), caller
+        )
         if not made.actions:
             return made, None
         try:
             receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
-        except Moved as error:
+        except ConversationChanged as error:
             moved = error
             continue
         if not made.look_again:
             return made, receipts[-1].seq
-    raise moved or unsettled()
+    raise moved or policy_kept_changing()
 
 
 # -- on a worker thread --
 
 
-def _made_of(name: str, make: "_Make", view: View, hidden: Hidden) -> _Made:
+def _made_of(name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Made:
     """Clears the library of what is withheld, if there is any; else what `make` makes of the conversation."""
     conversation = known(view.state, name)
-    hidden.learn(conversation.library)
-    if (library := hidden.cleared(conversation.library)) != conversation.library:
+    withheld_notes.refresh_library(conversation.library)
+    if (library := withheld_notes.without_withheld(conversation.library)) != conversation.library:
         data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
         return _Made(conversation, [action(data, conversation)], look_again=True)
-    made = make(conversation, view, hidden)
-    if hidden.cleared(library) != library:
-        raise FoundPrivate
+    made = make(conversation, view, withheld_notes)
+    if withheld_notes.without_withheld(library) != library:
+        raise WithheldDuringRead
     return made
 
 
 def _prompt(
     service: Service,
-    params: said.Assemble,
+    params: p.Assemble,
     wanted: Wanted | None,
     conversation: Conversation,
     view: View,
-    hidden: Hidden,
+    withheld_notes: WithheldNotes,
 ) -> _Made:
     message = last_message(conversation, params.message, params.pipeline)
-    aside = Aside(service.texts)
+    aside = BlobStaging(service.texts)
     turn, made = assembled(
-        conversation, message, view, hidden, aside, pipeline=params.pipeline, rebase=params.rebase
+        conversation, message, view, withheld_notes, aside, pipeline=params.pipeline, rebase=params.rebase
     )
     envelope, settings = made.envelope, conversation.settings
     body = None
@@ -221,13 +223,13 @@ def _prompt(
     return _Made(conversation, actions, envelope, shaped)
 
 
-def _refreshed(service: Service, conversation: Conversation, view: View, hidden: Hidden) -> _Made:
+def _refreshed(service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes) -> _Made:
     """What would become of the library if a message had attached all its notes."""
     notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
     asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
-    aside = Aside(service.texts)
-    turn, made = assembled(asked, asking.id, view, hidden, aside, rebase=True)
+    aside = BlobStaging(service.texts)
+    turn, made = assembled(asked, asking.id, view, withheld_notes, aside, rebase=True)
     if made.rebased is None:
         return _Made(conversation, [])
     kept = _kept(service, conversation.last_prompt(), conversation)
@@ -246,7 +248,7 @@ def _kept(service: Service, last: Prompt | None, conversation: Conversation) -> 
     return _Kept(revisions, texts)
 
 
-def _answer(envelope: Envelope, shaped: Shaped | None, params: said.Assemble, seq: int, clock: str) -> Prompted:
+def _answer(envelope: Envelope, shaped: Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
     if not params.layers:
         bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
         envelope = replace(envelope, layers=bare)
@@ -288,15 +290,15 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
         yield shape.template_sha256
 
 
-_Make = Callable[[Conversation, View, Hidden], _Made]
+_Make = Callable[[Conversation, View, WithheldNotes], _Made]
 
 
 def assembled(
     conversation: Conversation,
     message: MessageId,
     view: View,
-    hidden: Hidden,
-    aside: Aside,
+    withheld_notes: WithheldNotes,
+    aside: BlobStaging,
     *,
     pipeline: c.Pipeline = "chat",
     rebase: bool = False,
@@ -304,18 +306,20 @@ def assembled(
     """What was read for a prompt through `view`, and the prompt; nothing is recorded.
 
     Raises:
-        FoundPrivate: what was read is withheld by now.
+        WithheldDuringRead: what was read is withheld by now.
         WorkspacedError: of the assembler.
     """
     calibration = view.state.conversations.calibration(conversation.settings)
-    turn = acquire(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
+    turn = gather(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
     made = assemble_prompt(conversation, turn, aside)
-    if hidden.any(_notes_of(turn)):
-        raise FoundPrivate
+    if withheld_notes.includes_any(_notes_of(turn)):
+        raise WithheldDuringRead
     return turn, made
 
 
-def _sources(conversation: Conversation, turn: Turn, made: Assembled, aside: Aside, kept: _Kept) -> list[Action]:
+def _sources(
+    conversation: Conversation, turn: Turn, made: Assembled, aside: BlobStaging, kept: _Kept
+) -> list[Action]:
     """What tells the log of versions that were read, and of another library."""
     actions, known_revisions = [], set(kept.revisions)
     for artifact in turn.artifacts:
@@ -371,6 +375,6 @@ def _is_again(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | No
     )
 
 
-def _some(aside: Aside, names: Iterable[str | None]) -> list[bytes]:
+def _some(aside: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
     """The texts of these names that are not kept yet, each once."""
     return [aside.blobs[name] for name in dict.fromkeys(names) if name is not None and name in aside.blobs]

@@ -10,15 +10,15 @@ from workspaced_tools.prompts.citations.turn_sources import sources_of
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 
-from . import params as said
+from . import params as p
 from .commands import checked_message, known, prompt_for
-from .visibility import Hidden, look
+from .visibility import WithheldNotes, with_conversation_view
 
 if TYPE_CHECKING:
     from ..service.service import Service
 
 
-async def cite(service: "Service", params: said.Cite, caller: str) -> Cited:
+async def cite(service: "Service", params: p.Cite, caller: str) -> Cited:
     """The answer with its sources, out of those that its prompt numbered. Notes that are withheld by now are no
     sources: what cites one cites nothing known.
 
@@ -27,14 +27,14 @@ async def cite(service: "Service", params: said.Cite, caller: str) -> Cited:
             not kept.
     """
 
-    def make(view: View, hidden: Hidden) -> Cited:
+    def make(view: View, withheld_notes: WithheldNotes) -> Cited:
         conversation = known(view.state, params.conversation)
         answered = tuple(each for each in conversation.prompts if PARTS[each.pipeline].turn)  # not a compression's
         prompt = prompt_for(replace(conversation, prompts=answered), params.message)
         checked_message(conversation, prompt.message)
         turn = inputs_of(prompt.inputs_sha256, service.texts)
         sources = sources_of(conversation, turn, service.texts)
-        shown = hidden.shown(each.source for each in sources)
+        shown = withheld_notes.shown(each.source for each in sources)
         return cited(params.text, [each for each in sources if each.source in shown])
 
-    return await look(service, known(service.state, params.conversation), make, caller)
+    return await with_conversation_view(service, known(service.state, params.conversation), make, caller)

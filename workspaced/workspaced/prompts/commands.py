@@ -17,13 +17,13 @@ from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.requests.tool_definitions import sendable
 from workspaced_tools.prompts.requests.usage_report import family_of
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
-from . import params as said
+from . import params as p
 from .message_commands import recorded
 from .reported_usage import check_usage, tokens_of
 
@@ -75,7 +75,7 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 # -- the conversation itself --
 
 
-def started(params: said.Start, conversation: ConversationId, environment: str) -> Plan:
+def start_plan(params: p.Start, conversation: ConversationId, environment: str) -> Plan:
     """What begins `conversation`, or gives it other settings. `environment` is the text of that section.
 
     Raises:
@@ -86,7 +86,7 @@ def started(params: said.Start, conversation: ConversationId, environment: str) 
             f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
             hint="Both are tokens; the prompt gets the difference.",
         )
-    aside = Aside()
+    aside = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system,
         "memory": params.memory,
@@ -134,7 +134,7 @@ _SETTINGS: Final = (
 )
 
 
-def skills_text(skills: Iterable[said.Skill]) -> str:
+def skills_text(skills: Iterable[p.Skill]) -> str:
     """The catalogue of skills: one line each, in the order given."""
     lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
     return "\n".join(["## Skills", "", *lines]) if lines else ""
@@ -144,7 +144,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def ended(params: said.Named) -> Plan:
+def end(params: p.Named) -> Plan:
     """What ends a conversation. Ended again, nothing."""
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -160,7 +160,7 @@ def ended(params: said.Named) -> Plan:
 # -- messages --
 
 
-def spoken(params: said.Messages) -> tuple[list[MessageId], Plan]:
+def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
     """The ids of the messages, and what removes and adds or replaces them.
 
     Raises:
@@ -228,9 +228,9 @@ def same(one: object, other: object, fields: Iterable[str]) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
-def summarised(params: said.Summarise) -> Plan:
+def set_summary(params: p.Summarise) -> Plan:
     """What sets the summary that stands for the messages up to one."""
-    aside = Aside()
+    aside = BlobStaging()
     name = aside.text(params.text)
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -248,7 +248,7 @@ def summarised(params: said.Summarise) -> Plan:
 # -- pins and usage --
 
 
-def pinned(params: said.Pin) -> Plan:
+def pin(params: p.Pin) -> Plan:
     """What pins a provider, or replaces the one of its id.
 
     Raises:
@@ -262,7 +262,7 @@ def pinned(params: said.Pin) -> Plan:
             raise InvalidArgument(f"A pin of kind {params.kind!r} takes no `{name}`.")
         if not given and name == needed:
             raise InvalidArgument(f"A pin of kind {params.kind!r} needs `{name}`.")
-    aside = Aside()
+    aside = BlobStaging()
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
@@ -296,7 +296,7 @@ def folder_id(folder: str) -> str:
     return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
 
 
-def unpinned(params: said.Unpin) -> Plan:
+def unpin(params: p.Unpin) -> Plan:
     """What unpins a provider; of one that is not pinned, nothing."""
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -308,7 +308,7 @@ def unpinned(params: said.Unpin) -> Plan:
     return plan
 
 
-def counted(params: said.Usage) -> Plan:
+def report_usage(params: p.Usage) -> Plan:
     """What records the tokens that a provider counted of a prompt.
 
     Raises:

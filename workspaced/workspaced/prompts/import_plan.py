@@ -21,11 +21,11 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
 from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 
 from ..limits import MESSAGES_PER_CONVERSATION_MAX
-from . import params as said
-from .commands import CONTENT, same, started
+from . import params as p
+from .commands import CONTENT, same, start_plan
 from .message_commands import NEEDS_NO_ID, READ_BY_US, recorded
 
 ROLE_MISMATCH: Final = "ROLE_MISMATCH"
@@ -42,7 +42,7 @@ class _Message(NamedTuple):
     blobs: Iterable[bytes]
 
 
-def imported(read: ReadChat, params: said.Import, vault: VaultId | None) -> "Importing":
+def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Importing":
     """The chat, ready to be recorded as a conversation of `vault`.
 
     Raises:
@@ -71,7 +71,7 @@ def imported(read: ReadChat, params: said.Import, vault: VaultId | None) -> "Imp
     _check_size(messages)
     summary = None
     if chat.summary is not None and chat.summary.up_to in names:
-        aside = Aside()
+        aside = BlobStaging()
         text = aside.text(chat.summary.text)
         up_to = MessageId(chat.summary.up_to)
         summary = (c.SummarySet(conversation=conversation, text_sha256=text, up_to=up_to), aside.blobs.values())
@@ -99,10 +99,10 @@ def too_large(messages: int) -> BatchTooLarge:
     )
 
 
-def _start(chat: Chat, params: said.Import) -> said.Start:
+def _start(chat: Chat, params: p.Import) -> p.Start:
     given = {name: getattr(params, name) for name in _SETTINGS}
     known = {name: getattr(chat, name) if value is None else value for name, value in given.items()}
-    wire = dict(zip(said.Start.__struct_fields__, said.Start.__struct_encode_fields__, strict=True))
+    wire = dict(zip(p.Start.__struct_fields__, p.Start.__struct_encode_fields__, strict=True))
     missing = [wire[name] for name, value in known.items() if value is None]
     if missing:
         raise InvalidArgument(
@@ -111,7 +111,7 @@ def _start(chat: Chat, params: said.Import) -> said.Start:
         )
     try:
         return msgspec.convert(
-            {wire[name]: value for name, value in known.items()} | {"environment": False}, said.Start
+            {wire[name]: value for name, value in known.items()} | {"environment": False}, p.Start
         )
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"The settings of the chat cannot be taken: {error}.") from None
@@ -140,7 +140,7 @@ class _Checking:
     def warn(self, line: int, code: str, message: str) -> None:
         self.warnings.append(ChatWarning(line, code, message))
 
-    def said(self, line: int, name: str, message: SavedMessage) -> said.Message:
+    def said(self, line: int, name: str, message: SavedMessage) -> p.Message:
         """
         Raises:
             InvalidArgument: a limit is broken.
@@ -157,7 +157,7 @@ class _Checking:
             "thinking": [msgspec.to_builtins(each) for each in fitting.thinking],
         }
         try:
-            return msgspec.convert(raw, said.Message)
+            return msgspec.convert(raw, p.Message)
         except msgspec.ValidationError as error:
             raise InvalidArgument(f"The message at line {line} cannot be taken: {error}.") from None
 
@@ -207,7 +207,7 @@ class _Checking:
         try:
             if not may_search:
                 raise ValueError
-            search = msgspec.json.decode(part.text, type=said.Search)
+            search = msgspec.json.decode(part.text, type=p.Search)
         except (ValueError, RecursionError):
             self.warn(line, SEARCH_INVALID, "What a search found is taken as mere text: it is not in its form.")
             return {"text": part.text}
@@ -226,7 +226,7 @@ class Importing:
         self,
         conversation: ConversationId,
         vault: VaultId | None,
-        settings: said.Start,
+        settings: p.Start,
         messages: list[_Message],
         summary: tuple[c.SummarySet, Iterable[bytes]] | None,
         warnings: list[ChatWarning],
@@ -241,7 +241,7 @@ class Importing:
         self._messages = messages
         self._summary = summary
         self._named = named
-        self._start: Callable[[ConversationId], Plan] = lambda name: started(settings, name, "")
+        self._start: Callable[[ConversationId], Plan] = lambda name: start_plan(settings, name, "")
         self._start(conversation)  # what is wrong with the settings is to be known before anything waits
 
     @property

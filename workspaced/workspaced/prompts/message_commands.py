@@ -8,7 +8,7 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, uuid7
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 
 from . import params
 
@@ -27,7 +27,7 @@ def recorded(
         InvalidArgument: nobody can have said it.
     """
     _check(message, index)
-    aside = Aside()
+    aside = BlobStaging()
     kind = c.MessageAdded if message.replaces is None else c.MessageReplaced
     data = kind(
         conversation,
@@ -42,7 +42,7 @@ def recorded(
     return data, aside.blobs.values()
 
 
-def _attachment(attached: params.Attached, aside: Aside) -> c.Attachment:
+def _attachment(attached: params.Attached, aside: BlobStaging) -> c.Attachment:
     has_surroundings = attached.before is not None or attached.after is not None
     text = "" if attached.text is None and has_surroundings else attached.text
     return c.Attachment(
@@ -56,7 +56,7 @@ def _attachment(attached: params.Attached, aside: Aside) -> c.Attachment:
     )
 
 
-def _tool_result(result: params.ToolResult, aside: Aside) -> c.ToolResult:
+def _tool_result(result: params.ToolResult, aside: BlobStaging) -> c.ToolResult:
     text = _given(result.text, result.search, aside)
     assert text is not None, "checked"
     return c.ToolResult(
@@ -64,14 +64,14 @@ def _tool_result(result: params.ToolResult, aside: Aside) -> c.ToolResult:
     )
 
 
-def _given(text: str | None, search: params.Search | None, aside: Aside) -> str | None:
+def _given(text: str | None, search: params.Search | None, aside: BlobStaging) -> str | None:
     """The blob of a text, or of a search's JSON (workspaced_tools.prompts.sources.search_block)."""
     if search is not None:
         return aside.keep(msgspec.json.encode(search))
     return aside.text(text) if text is not None else None
 
 
-def _arguments(call: params.ToolCall, aside: Aside) -> str:
+def _arguments(call: params.ToolCall, aside: BlobStaging) -> str:
     given = call.arguments
     return aside.text(given) if isinstance(given, str) else aside.keep(msgspec.json.encode(given))
 

@@ -12,7 +12,7 @@ from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
 from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
 from workspaced_tools.prompts.requests.tool_definitions import Definition, definitions_of
@@ -20,11 +20,11 @@ from workspaced_tools.prompts.requests.usage_report import family_of
 from workspaced_tools.prompts.sources.search_block import read_search
 from workspaced_tools.tools.registry import TOOLS
 
-from ..service.calls import FoundPrivate
-from . import params as said
+from ..service.calls import WithheldDuringRead
+from . import params as p
 from .assemble import assembled, last_message
 from .commands import known
-from .visibility import Hidden, look
+from .visibility import WithheldNotes, with_conversation_view
 
 if TYPE_CHECKING:
     from ..service.service import Service
@@ -46,7 +46,7 @@ class Checked(msgspec.Struct, frozen=True):
     """Of what is no call; none: all are."""
 
 
-async def plan(service: "Service", params: said.Plan, caller: str) -> Plan | Checked:
+async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checked:
     """What to ask a model for, or what came of its answer.
 
     The tools are those that the conversation was begun with, as far as any provider may know them; without any
@@ -58,24 +58,27 @@ async def plan(service: "Service", params: said.Plan, caller: str) -> Plan | Che
     conversation = known(service.state, params.conversation)
     answer = params.answer
     if answer is not None:
-        return await look(
-            service, conversation, lambda _view, _hidden: _checked(answer, conversation, service.texts), caller
+        return await with_conversation_view(
+            service,
+            conversation,
+            lambda _view, _withheld_notes: _checked(answer, conversation, service.texts),
+            caller,
         )
 
-    def make(view: View, hidden: Hidden) -> Plan:
-        asked, aside = known(view.state, params.conversation), Aside(service.texts)
-        hidden.learn(asked.library)
-        asked = replace(asked, library=hidden.cleared(asked.library))
-        turn, made = assembled(asked, last_message(asked, params.message), view, hidden, aside)
+    def make(view: View, withheld_notes: WithheldNotes) -> Plan:
+        asked, aside = known(view.state, params.conversation), BlobStaging(service.texts)
+        withheld_notes.refresh_library(asked.library)
+        asked = replace(asked, library=withheld_notes.without_withheld(asked.library))
+        turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, aside)
         held = list(_held(asked, turn, aside))
-        shown = hidden.shown(each.path for each in held)
-        if hidden.cleared(asked.library) != asked.library:
-            raise FoundPrivate
+        shown = withheld_notes.shown(each.path for each in held)
+        if withheld_notes.without_withheld(asked.library) != asked.library:
+            raise WithheldDuringRead
         tools = _tools(asked, aside)
         seen = [each for each in held if each.path in shown]
         return Plan(plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools))
 
-    return await look(service, conversation, make, caller)
+    return await with_conversation_view(service, conversation, make, caller)
 
 
 def _checked(answer: str, conversation: Conversation, texts: Texts) -> Checked:

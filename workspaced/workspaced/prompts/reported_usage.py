@@ -6,10 +6,10 @@ from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.prompts.requests.usage_report import FAMILIES, counted, family_of
 
 from ..limits import CONTEXT_TOKENS_MAX
-from . import params as said
+from . import params as p
 
 
-def check_usage(params: said.Usage) -> None:
+def check_usage(params: p.Usage) -> None:
     """
     Raises:
         InvalidArgument: not either the tokens or a report.
@@ -27,7 +27,7 @@ def check_usage(params: said.Usage) -> None:
         raise InvalidArgument("`shape` says how a `report` is read, and there is none.", hint="Leave it out.")
 
 
-def tokens_of(params: said.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
+def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
     """Those of the input, of it from the cache, and of the output, as `usage_reported` has them: the input's with
     or without the cached ones, as `settings` say.
 
@@ -56,7 +56,7 @@ def tokens_of(params: said.Usage, settings: Settings, prompt: Prompt) -> tuple[i
     return read - cached if is_apart else read, cached, output
 
 
-def _family(params: said.Usage, settings: Settings, prompt: Prompt) -> str:
+def _family(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
     """Whose report it is.
 
     Raises:

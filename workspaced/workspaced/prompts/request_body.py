@@ -7,11 +7,11 @@ from typing import NamedTuple
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape
-from workspaced_tools.prompts.model.text_store import Aside
+from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Envelope
 from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
 
-from . import params as said
+from . import params as p
 
 
 class Wanted(NamedTuple):
@@ -27,7 +27,7 @@ class Body(NamedTuple):
     """As the log tells of it."""
 
 
-def wanted_shape(params: said.Assemble, folder: Path | None) -> Wanted:
+def template_for(params: p.Assemble, folder: Path | None) -> Wanted:
     """What is asked for, with the template as it is now. Reads `folder`, of own templates.
 
     Raises:
@@ -43,7 +43,7 @@ def wanted_shape(params: said.Assemble, folder: Path | None) -> Wanted:
 
 
 def body_of(
-    envelope: Envelope, settings: Settings, wanted: Wanted, aside: Aside, blob: Callable[[str], bytes | None]
+    envelope: Envelope, settings: Settings, wanted: Wanted, aside: BlobStaging, blob: Callable[[str], bytes | None]
 ) -> Body:
     """The body of a prompt. `aside` takes the template, which the body is made again from; `blob` gives what the
     log keeps.

@@ -35,10 +35,10 @@ from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.sources.search_block import Search
 
-from . import params as said
+from . import params as p
 from .commands import known
 from .import_plan import imported, too_large
-from .visibility import Hidden, look
+from .visibility import WithheldNotes, with_conversation_view
 
 if TYPE_CHECKING:
     from ..service.service import Service
@@ -68,18 +68,18 @@ class _Exported(msgspec.Struct, frozen=True):
     warnings: tuple[ChatWarning, ...]
 
 
-async def export(service: "Service", params: said.Named, caller: str) -> dict[str, Any]:
+async def export(service: "Service", params: p.Named, caller: str) -> dict[str, Any]:
     """A conversation, ended or not, as a chat file: `{text, fileName, withheld, warnings, clock}`.
 
     Raises:
         WorkspacedError: UnknownConversation, SharingOff.
     """
 
-    def make(view: View, hidden: Hidden) -> _Exported:
+    def make(view: View, withheld_notes: WithheldNotes) -> _Exported:
         conversation = _conversation(view.state, params.conversation)
-        return _Exporting(conversation, service.texts, view, hidden).exported()
+        return _Exporting(conversation, service.texts, view, withheld_notes).exported()
 
-    made = await look(service, _conversation(service.state, params.conversation), make, caller)
+    made = await with_conversation_view(service, _conversation(service.state, params.conversation), make, caller)
     return {
         "text": made.text,
         "fileName": made.file_name,
@@ -89,7 +89,7 @@ async def export(service: "Service", params: said.Named, caller: str) -> dict[st
     }
 
 
-async def import_(service: "Service", params: said.Import, caller: str) -> dict[str, Any]:
+async def import_(service: "Service", params: p.Import, caller: str) -> dict[str, Any]:
     """A conversation begun from a chat file: `{conversation, messages, warnings, clock}`.
 
     Raises:
@@ -100,10 +100,10 @@ async def import_(service: "Service", params: said.Import, caller: str) -> dict[
     read = await service.in_thread(read_chat, params.text)
     vault: VaultId | None = service.state.current
     if names_of_vault(read):
-        read = await service.look(lambda view, _withheld: looked_up(read, view), caller, vault)
+        read = await service.with_view(lambda view, _withheld: looked_up(read, view), caller, vault)
     importing = await service.in_thread(imported, read, params, vault)
     try:
-        await service.record(importing.plan, caller, size_bytes=said.bytes_of(params))
+        await service.record(importing.plan, caller, size_bytes=p.bytes_of(params))
     except BatchTooLarge as error:
         raise too_large(len(importing.messages)) from error
     return {
@@ -133,11 +133,13 @@ def _conversation(state: WorkspaceState, name: str) -> Conversation:
 class _Exporting:
     """One conversation on its way into a file."""
 
-    def __init__(self, conversation: Conversation, texts: Texts, view: View, hidden: Hidden) -> None:
+    def __init__(
+        self, conversation: Conversation, texts: Texts, view: View, withheld_notes: WithheldNotes
+    ) -> None:
         self._conversation = conversation
         self._texts = texts
         self._view = view
-        self._hidden = hidden
+        self._withheld_notes = withheld_notes
         self._withheld = 0
         self._warned: list[tuple[int, str, str]] = []
         """Index of the message, code, what it is about."""
@@ -149,7 +151,9 @@ class _Exporting:
         for self._index, message in enumerate(conversation.messages.values()):
             saved.append(self._saved(message))
         summary = conversation.summary
-        self._hidden.look(note for message in saved for names in _notes_named(message) for note in names.every)
+        self._withheld_notes.refresh_flags(
+            note for message in saved for names in _notes_named(message) for note in names.every
+        )
         messages = tuple(map(self._shared, saved))
         chat = Chat(
             conversation=conversation.id,
@@ -232,7 +236,7 @@ class _Exporting:
     def _shared(self, message: SavedMessage) -> SavedMessage:
         """The message without what tells of notes that are withheld."""
         attachments = tuple(
-            each for each in message.attachments if not self._hidden.hides(notes_of(each.kind, each.id))
+            each for each in message.attachments if not self._withheld_notes.hides(notes_of(each.kind, each.id))
         )
         self._withheld += len(message.attachments) - len(attachments)
         return replace(
@@ -245,7 +249,9 @@ class _Exporting:
         """The text; that of a search without documents that are withheld."""
         if (search := _search(part)) is None:
             return part.text
-        documents = tuple(each for each in search.documents if not self._hidden.hides(notes_at(each.source)))
+        documents = tuple(
+            each for each in search.documents if not self._withheld_notes.hides(notes_at(each.source))
+        )
         if len(documents) == len(search.documents):
             return part.text
         self._withheld += len(search.documents) - len(documents)

@@ -16,7 +16,7 @@ from .commands import vault_of
 R = TypeVar("R")
 
 
-class Hidden:
+class WithheldNotes:
     """Of one client, through its view."""
 
     def __init__(self, view: View, withheld: Withheld, former: Mapping[NoteId, NoteId]) -> None:
@@ -25,7 +25,7 @@ class Hidden:
         self._withheld = withheld
         self._former = former
 
-    def any(self, notes: Iterable[NoteId]) -> bool:
+    def includes_any(self, notes: Iterable[NoteId]) -> bool:
         """Whether one of the notes is withheld, under this name or the one that it has now; as far as is known."""
         return any(map(self._withheld, notes))
 
@@ -33,40 +33,43 @@ class Hidden:
         """Whether what has these names is left out; as far as is known."""
         return names.is_hidden(self._withheld, self._withheld.withdrew)
 
-    def look(self, notes: Iterable[NoteId]) -> None:
+    def refresh_flags(self, notes: Iterable[NoteId]) -> None:
         """Looks at the notes' files: only they tell of their flags."""
         if self._view.vault is not None:
             self._view.vault.read(sorted(then_and_now(notes, self._former)))
 
-    def learn(self, library: tuple[LibraryEntry, ...]) -> None:
-        """Looks at the library's notes, where `cleared` leaves any."""
+    def refresh_library(self, library: tuple[LibraryEntry, ...]) -> None:
+        """Looks at the library's notes, where `without_withheld` leaves any."""
         if self._view.sharing == "all":
-            self.look(NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS)
+            self.refresh_flags(NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS)
 
-    def cleared(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
+    def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
         """The library without notes that may not be shown, as far as is known."""
         if self._view.sharing != "all" or self._view.vault is None:
             return tuple(entry for entry in library if entry.kind not in NOTE_KINDS)
         return tuple(
-            entry for entry in library if entry.kind not in NOTE_KINDS or not self.any([NoteId(entry.id)])
+            entry for entry in library if entry.kind not in NOTE_KINDS or not self.includes_any([NoteId(entry.id)])
         )
 
     def shown(self, addresses: Iterable[str]) -> frozenset[str]:
         """The addresses of sources without those of withheld notes, at which it looks."""
         names = {address: notes_at(address) for address in addresses}
-        self.look(note for each in names.values() for note in each.every)
+        self.refresh_flags(note for each in names.values() for note in each.every)
         return frozenset(address for address, each in names.items() if not self.hides(each))
 
 
-async def look(service: Service, conversation: Conversation, make: Callable[[View, Hidden], R], caller: str) -> R:
-    """What `make` makes of the conversation's vault as `caller` may see it, told what is hidden (`Service.look`).
+async def with_conversation_view(
+    service: Service, conversation: Conversation, make: Callable[[View, WithheldNotes], R], caller: str
+) -> R:
+    """What `make` makes of the conversation's vault as `caller` may see it, and which notes are withheld
+    (`Service.with_view`).
 
     Raises:
-        SharingOff, ReadFailed: as `Service.look`.
+        SharingOff, ReadFailed: as `Service.with_view`.
     """
     vault = vault_of(service.state, conversation)
 
     def made(view: View, withheld: Withheld) -> R:
-        return make(view, Hidden(view, withheld, service.state.of(vault).former))
+        return make(view, WithheldNotes(view, withheld, service.state.of(vault).former))
 
-    return await service.look(made, caller, vault)
+    return await service.with_view(made, caller, vault)

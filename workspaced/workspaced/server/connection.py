@@ -32,7 +32,7 @@ from ..service.method import DEFERRED, Method
 from ..service.session import Follower
 from .awake_timer import AwakeTimer
 from .host import Host
-from .protocol import Era, decide
+from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
         self._in_flight = 0
-        self._era: Era | None = None
+        self._era: ProtocolVersion | None = None
         self._running: dict[RequestId, anyio.CancelScope] = {}
         """What can still be cancelled."""
         self._at_end = False
@@ -156,7 +156,7 @@ class Connection(asyncio.Protocol):
                     return
                 request_id = error.details.get("request_id")
             self._in_flight += 1
-            self.fail(request_id, error, heard=request is None)
+            self.fail(request_id, error, reply_without_id=request is None)
             return
         except Exception:
             logger.exception("a method failed")
@@ -167,16 +167,18 @@ class Connection(asyncio.Protocol):
         if result is DEFERRED:
             return
         if not inspect.iscoroutine(result):
-            self.answer(request_id, era.dressed(method, result))
+            self.answer(request_id, era.decorate(method, result))
         elif era.is_mcp and request_id is not None:
             scope = self._running[request_id] = anyio.CancelScope()
             self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
         else:
             self._host.start_soon(self._finish, request_id, result, era, method)
 
-    async def _finish(self, request_id: RequestId | None, result: Any, era: Era, method: Method) -> None:
+    async def _finish(
+        self, request_id: RequestId | None, result: Any, era: ProtocolVersion, method: Method
+    ) -> None:
         try:
-            value = era.dressed(method, await result)
+            value = era.decorate(method, await result)
         except WorkspacedError as error:
             self.fail(request_id, error)
         except Exception:
@@ -186,7 +188,7 @@ class Connection(asyncio.Protocol):
             self.answer(request_id, value)
 
     async def _finish_unless_cancelled(
-        self, scope: anyio.CancelScope, request_id: RequestId, result: Any, era: Era, method: Method
+        self, scope: anyio.CancelScope, request_id: RequestId, result: Any, era: ProtocolVersion, method: Method
     ) -> None:
         with scope:
             await self._finish(request_id, result, era, method)
@@ -198,7 +200,7 @@ class Connection(asyncio.Protocol):
     def cancel(self, request_id: RequestId) -> None:
         """Ends a request of MCP that is still open without an answer, as its client asked."""
         follower = self.subscriptions.get(request_id)
-        if follower is not None and follower.farewell is not None:
+        if follower is not None and follower.closing_response is not None:
             follower.close()
             del self.subscriptions[request_id]
         if (scope := self._running.get(request_id)) is not None:
@@ -225,11 +227,14 @@ class Connection(asyncio.Protocol):
             self.send(line)
         self._ended()
 
-    def fail(self, request_id: RequestId | None, error: WorkspacedError, *, heard: bool = False) -> None:
-        """Ends a request with an error. Without an id only what is no request at all is answered (`heard`)."""
+    def fail(
+        self, request_id: RequestId | None, error: WorkspacedError, *, reply_without_id: bool = False
+    ) -> None:
+        """Answers with an error. A notification gets none, except for a line that could not be parsed
+        (`reply_without_id`), as JSON-RPC 2.0, section 5, requires."""
         if request_id is not None:
             self.send(error_response(request_id, error))
-        elif heard:
+        elif reply_without_id:
             self.send(error_response(self._nobody, error))
         else:
             logger.debug("a notification failed: %s", error)
@@ -237,7 +242,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _nobody(self) -> msgspec.UnsetType | None:
-        """The id of an answer to what had none."""
+        """The id of a reply to an unparsable line: null, or absent for MCP."""
         return msgspec.UNSET if self._era is not None and self._era.is_mcp else None
 
     def _ended(self) -> None:
@@ -293,8 +298,8 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Closes after what was written has gone out."""
         for each in self.subscriptions.values():
-            if each.farewell is not None:
-                self.send(each.farewell)
+            if each.closing_response is not None:
+                self.send(each.closing_response)
         self.flush()
         if self._transport is not None:
             self._transport.close()

@@ -61,7 +61,7 @@ _INITIALIZE: Final = msgspec.json.Decoder(handshake.Initialize)
 _CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
 
 
-class Era:
+class ProtocolVersion:
     """A connection's language: its methods, how a request begins and how a result is dressed."""
 
     settled = True
@@ -86,12 +86,12 @@ class Era:
             )
         return method
 
-    def dressed(self, method: Method, result: Any) -> Any:  # noqa: ARG002
+    def decorate(self, method: Method, result: Any) -> Any:  # noqa: ARG002
         """The result as this era sends it."""
         return result
 
 
-class _Mcp(Era):
+class _Mcp(ProtocolVersion):
     """What both of MCP's eras have in common."""
 
     is_mcp = True
@@ -110,7 +110,7 @@ class _Mcp(Era):
         return super().begin(session, request)
 
 
-class _Opening(_Mcp):
+class _Undecided(_Mcp):
     """Nothing was asked yet that tells what the client speaks."""
 
     settled = False
@@ -134,7 +134,7 @@ class _Modern(_Mcp):
             session.client = client_name(meta.client)
         return super().begin(session, request)
 
-    def dressed(self, method: Method, result: Any) -> Any:
+    def decorate(self, method: Method, result: Any) -> Any:
         if result is not NO_ANSWER:
             result["resultType"] = "complete"
             result.setdefault("_meta", {})["io.modelcontextprotocol/serverInfo"] = SERVER
@@ -143,7 +143,7 @@ class _Modern(_Mcp):
         return result
 
 
-class _Probed(_Modern):
+class _Discovering(_Modern):
     """As far as known 2026-07-28, but only `server/discover` was asked."""
 
     settled = False
@@ -217,16 +217,16 @@ _OF_MODERN: Final = {
     **_OURS,
 }
 
-_NATIVE: Final = Era({**METHODS, **_SHARED, **_WATCHING})
+_NATIVE: Final = ProtocolVersion({**METHODS, **_SHARED, **_WATCHING})
 _HANDSHAKE: Final = _Mcp(
     {"initialize": Method(handshake.Initialize, handshake.initialize), **_PING, **_SHARED, **_WATCHING, **_OURS}
 )
 _MODERN: Final = _Modern(_OF_MODERN)
-_PROBED: Final = _Probed(_OF_MODERN)
-_OPENING: Final = _Opening(_PING)
+_DISCOVERING: Final = _Discovering(_OF_MODERN)
+_UNDECIDED: Final = _Undecided(_PING)
 
 
-def decide(request: Request, before: Era | None) -> Era:
+def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
     """The era of a connection that is not settled, by its next request.
 
     Raises:
@@ -235,13 +235,13 @@ def decide(request: Request, before: Era | None) -> Era:
     if request.method == "initialize":
         return _HANDSHAKE
     if request.method.startswith(NATIVE_PREFIX):
-        return _NATIVE if before is not _PROBED else _MODERN
+        return _NATIVE if before is not _DISCOVERING else _MODERN
     if request.id is msgspec.UNSET:
-        return before or _OPENING
-    if request.method == "ping" and before is not _PROBED and not _is_modern(request):
-        return _OPENING
-    if before is _PROBED or _is_modern(request):
-        return _PROBED if request.method == "server/discover" else _MODERN
+        return before or _UNDECIDED
+    if request.method == "ping" and before is not _DISCOVERING and not _is_modern(request):
+        return _UNDECIDED
+    if before is _DISCOVERING or _is_modern(request):
+        return _DISCOVERING if request.method == "server/discover" else _MODERN
     raise MetaMissing(
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",

@@ -1,4 +1,4 @@
-"""`Scribe`: records calls of tools, aside.
+"""`CallRecorder`: records calls of tools, aside.
 
 An answer never waits for its record. Calls are handed over as they are; a thread of its own takes what has come
 together after a moment, keeps results and what they were made from as blobs, and then submits `tool_called`. So an
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording.format import refused
 from workspaced_tools.recording.tape import Tape, recorded
@@ -23,12 +23,12 @@ from workspaced_tools.tools.tool import ANSWER_VERSION
 
 from ..limits import (
     ARGUMENTS_INLINE_BYTES_MAX,
+    CALL_RECORDER_WAITING_MAX,
     SCRIBE_DELAY_S,
     SCRIBE_HURRY,
     SCRIBE_PAUSE_S,
     SCRIBE_SLICE_S,
     SCRIBE_WAITING_BYTES_MAX,
-    SCRIBE_WAITING_MAX,
 )
 from .calls import ToolAnswer
 
@@ -68,10 +68,10 @@ def _waiting(call: Call) -> _Waiting:
     return _Waiting(call, arguments, len(arguments) + len(call.answer.payload) + texts_bytes)
 
 
-class Scribe:
+class CallRecorder:
     """One for each daemon. `take` belongs to the event loop's thread."""
 
-    def __init__(self, blobs: ServedBlobs | None, submit: Callable[[ToolCalled], None]) -> None:
+    def __init__(self, blobs: EvictableBlobStore | None, submit: Callable[[ToolCalled], None]) -> None:
         """`blobs`: None keeps none. `submit` may be called on any thread."""
         self._blobs = blobs
         self._submit = submit
@@ -81,7 +81,7 @@ class Scribe:
         self._some = threading.Event()
         self._closing = threading.Event()
         self._writing = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="workspaced-scribe", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="workspaced-calls", daemon=True)
         self._lasts: dict[str, tuple[Tape, str, float]] = {}
         """By an answer's hash: what it was made from last, its recording and when that was kept."""
         self._lasts_bytes = 0
@@ -94,11 +94,11 @@ class Scribe:
         """Starts the thread."""
         self._thread.start()
 
-    def take(self, call: Call) -> None:
+    def record(self, call: Call) -> None:
         """Records a call, soon."""
         waiting = _waiting(call)
         waiting_bytes = self._taken_bytes - self._written_bytes
-        if len(self._waiting) >= SCRIBE_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
+        if len(self._waiting) >= CALL_RECORDER_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
             self.skipped += 1
             self._submit(_event(waiting, None))
             return
@@ -150,7 +150,7 @@ class Scribe:
             self.problem = None
         self._submit(_event(waiting, inputs))
 
-    def _keep(self, waiting: _Waiting, blobs: ServedBlobs) -> str:
+    def _keep(self, waiting: _Waiting, blobs: EvictableBlobStore) -> str:
         answer = waiting.call.answer
         made_from = answer.made_from
         if _are_long(waiting.arguments):

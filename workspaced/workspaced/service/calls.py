@@ -22,7 +22,7 @@ from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import ArgumentInvalid, ToolError
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import KeptPrompts
+from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import Raised, raised
 from workspaced_tools.recording.tape import Tape
@@ -34,14 +34,14 @@ from workspaced_tools.sharing.gate import (
     KnownLists,
     Withheld,
     is_current,
+    policy_kept_changing,
     refusal,
     shared_view,
     sharing_off,
-    unsettled,
 )
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool, payload_of, run
-from workspaced_tools.vault.nonblocking import NotWarm, WarmPast, WarmPrompts
+from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..limits import LATENCY_SAMPLES
@@ -65,12 +65,12 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     """What the tool read; or why none was run."""
 
 
-class MustCompare(Exception):
+class ReconcileFirst(Exception):
     """The vault has to be compared with its files first: its ignore rules are others than those it was compared by
     last, or a note that was shown is missing, and may have moved to where it is withheld."""
 
 
-class FoundPrivate(Exception):
+class WithheldDuringRead(Exception):
     """What was made tells of a note that is withheld by now."""
 
 
@@ -83,20 +83,20 @@ class Calls:
         moments: LogMoments,
         recordings: Recordings,
         texts: Texts,
-        settle: Callable[[], None],
+        wait_until_recorded: Callable[[], None],
         clock: Clock,
     ) -> None:
         """
         Args:
             texts: those that the log names.
-            settle: waits until the log holds all calls that were answered: the past goes up to now.
+            wait_until_recorded: waits until the log holds all calls that were answered: the past goes up to now.
             clock: the present time, on the log's timeline.
         """
         self._visits = visits
         self._moments = moments
         self._recordings = recordings
         self._texts = texts
-        self._settle = settle
+        self._wait_until_recorded = wait_until_recorded
         self._clock = clock
         self._lists: dict[VaultId, KnownLists] = {}
         self._digests: dict[VaultId, str] = {}
@@ -115,7 +115,7 @@ class Calls:
         seq: int,
         served: ServedVault | None,
         *,
-        warm: bool,
+        nonblocking: bool,
     ) -> ToolAnswer:
         """The answer of one call over `state`.
 
@@ -123,11 +123,11 @@ class Calls:
             caller: the name the client gave itself: it decides how much is shared.
             seq: the log's tail; more recent than `state.seq` where later events changed no state.
             served: the current vault.
-            warm: only from what needs no waiting and no file.
+            nonblocking: only from what needs no waiting and no file.
 
         Raises:
-            NotWarm: with `warm`, that is not enough.
-            MustCompare: without `warm`, where the vault has to be compared first.
+            WouldBlock: with `nonblocking`, that is not enough.
+            ReconcileFirst: without `nonblocking`, where the vault has to be compared first.
         """
         now = self._clock()
         level = state.sharing_of(caller)
@@ -135,22 +135,22 @@ class Calls:
             return _refused(sharing_off(caller), state, seq, now)
         for _ in range(ATTEMPTS_MAX):
             if served is None:
-                prompts = WarmPrompts() if warm else self._prompts(state)
+                prompts = NonBlockingPrompts() if nonblocking else self._prompts(state)
                 view = shared_view(state, now, None, prompts=prompts, level=level, withheld=AllWithheld())
                 tape = Tape(view, state)
                 return _answered(run(tool, tape.view, arguments), tape, seq)
-            self._check_rules(served, NotWarm if warm else MustCompare)
+            self._check_rules(served, WouldBlock if nonblocking else ReconcileFirst)
             version = _version(served)
-            withheld = _withheld(served, state, warm=warm)
-            view = self._view(state, seq, now, served, level, withheld, warm=warm)
+            withheld = _withheld(served, state, nonblocking=nonblocking)
+            view = self._view(state, seq, now, served, level, withheld, nonblocking=nonblocking)
             tape = Tape(view, state)
             result = run(tool, tape.view, arguments)
-            self._check_missing(served, NotWarm if warm else MustCompare)
+            self._check_missing(served, WouldBlock if nonblocking else ReconcileFirst)
             if _version(served) == version or is_current(view, state, withheld):
                 return _answered(result, tape, seq)
-            if warm:
-                raise NotWarm
-        return _refused(unsettled(), state, seq, now)
+            if nonblocking:
+                raise WouldBlock
+        return _refused(policy_kept_changing(), state, seq, now)
 
     def _view(
         self,
@@ -161,25 +161,29 @@ class Calls:
         level: Sharing,
         withheld: Withheld,
         *,
-        warm: bool,
+        nonblocking: bool,
     ) -> View:
         return shared_view(
             state,
             now,
-            served.warm if warm else served.vault,
-            _History(self._visits, served.id, seq, warm=warm),
-            WarmPast() if warm else _Versions(self._settle, partial(self._versions, served, state)),
-            WarmPrompts() if warm else self._prompts(state, served.vault.names),
+            served.nonblocking if nonblocking else served.vault,
+            _History(self._visits, served.id, seq, nonblocking=nonblocking),
+            NonBlockingPast()
+            if nonblocking
+            else _Versions(self._wait_until_recorded, partial(self._versions, served, state)),
+            NonBlockingPrompts() if nonblocking else self._prompts(state, served.vault.names),
             level=level,
             withheld=withheld,
             withdrew=withheld.withdrew,
             lists=self._lists_of(served),
         )
 
-    def _prompts(self, state: WorkspaceState, look: Callable[[list[NoteId]], object] | None = None) -> KeptPrompts:
-        return KeptPrompts(state.conversations, state.current, self._texts, look)
+    def _prompts(
+        self, state: WorkspaceState, refresh_flags: Callable[[list[NoteId]], object] | None = None
+    ) -> ManifestStore:
+        return ManifestStore(state.conversations, state.current, self._texts, refresh_flags)
 
-    def look(
+    def with_view(
         self,
         make: Callable[[View, Withheld], R],
         caller: str,
@@ -189,13 +193,13 @@ class Calls:
     ) -> R:
         """What `make` makes of the world as `caller` may see it; it is also told which notes are withheld. Blocks.
 
-        Where notes were found private meanwhile, or it raises FoundPrivate, it is made again, until none was or it
-        comes out the same.
+        Where notes were found private meanwhile, or `make` raises WithheldDuringRead, it is called again, until
+        no note was or the result is the same.
 
         Raises:
             SharingOff: the caller is shown nothing.
             ReadFailed: notes kept being found private.
-            MustCompare: the vault has to be compared first.
+            ReconcileFirst: the vault has to be compared first.
         """
         now = self._clock()
         level = state.sharing_of(caller)
@@ -206,19 +210,19 @@ class Calls:
             return make(shared_view(state, now, None, level=level, withheld=nothing), nothing)
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
-            self._check_rules(served, MustCompare)
+            self._check_rules(served, ReconcileFirst)
             version = _version(served)
-            withheld = _withheld(served, state, warm=False)
+            withheld = _withheld(served, state, nonblocking=False)
             try:
-                made = make(self._view(state, seq, now, served, level, withheld, warm=False), withheld)
-            except FoundPrivate:
-                self._check_missing(served, MustCompare)
+                made = make(self._view(state, seq, now, served, level, withheld, nonblocking=False), withheld)
+            except WithheldDuringRead:
+                self._check_missing(served, ReconcileFirst)
                 continue
-            self._check_missing(served, MustCompare)
+            self._check_missing(served, ReconcileFirst)
             if _version(served) == version or made == last:
                 return made
             last = made
-        raise unsettled()
+        raise policy_kept_changing()
 
     def vault_at(self, at: Any) -> VaultId | None:
         """The vault that was the current one at a moment; None too where that is none."""
@@ -243,13 +247,13 @@ class Calls:
             served: the vault that was the current one then.
 
         Raises:
-            MustCompare: the vault has to be compared first.
+            ReconcileFirst: the vault has to be compared first.
         """
         now = self._clock()
         level = present.sharing_of(caller)
         if level == "none":
             return _refused(sharing_off(caller), present, present.seq, now)
-        self._settle()
+        self._wait_until_recorded()
         try:
             tool.check(arguments)
             moment = self._moment(arguments["at"])
@@ -260,14 +264,14 @@ class Calls:
             prompts = self._prompts(state)
             view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
         else:
-            self._check_rules(served, MustCompare)
+            self._check_rules(served, ReconcileFirst)
             withheld = _LookedAt(served, present)
             past = Past(self._moments, self._recordings, served.id, moment)
             view = shared_view(
                 state,
                 moment.time,
                 PastVault(past, withheld, some_withheld=served.vault.withholds_some),
-                _History(self._visits, served.id, moment.seq, warm=False),
+                _History(self._visits, served.id, moment.seq, nonblocking=False),
                 self._versions(served, present, moment),
                 self._prompts(state),
                 level=level,
@@ -279,7 +283,7 @@ class Calls:
         tape = Tape(replace(view, also_at=also), state)
         result = run(tool, tape.view, arguments)
         if served is not None:
-            self._check_missing(served, MustCompare)
+            self._check_missing(served, ReconcileFirst)
         return _answered(result, tape, moment.seq)
 
     def _moment(self, at: Any) -> Moment:
@@ -313,7 +317,7 @@ class Calls:
         if served.vault.visibility.wants_search and not self._unsearchable.get(served.id):
             raise missing
 
-    def compared(self, served: ServedVault, digest: str, *, searched: bool = True) -> None:
+    def policy_enforced(self, served: ServedVault, digest: str, *, searched: bool = True) -> None:
         """Takes note that the vault is, or will be, compared by these rules; first before its first call.
 
         `searched`: whether that settled where missing notes are; if not, they stay withheld until the next time.
@@ -348,8 +352,10 @@ class Calls:
         return known
 
 
-def _withheld(served: ServedVault, state: WorkspaceState, *, warm: bool) -> WithheldNames:
-    return WithheldNames(served.vault, state.of(served.id).former, served.warm.withholds if warm else None)
+def _withheld(served: ServedVault, state: WorkspaceState, *, nonblocking: bool) -> WithheldNames:
+    return WithheldNames(
+        served.vault, state.of(served.id).former, served.nonblocking.withholds if nonblocking else None
+    )
 
 
 class _LookedAt(WithheldNames):
@@ -369,18 +375,18 @@ class _LookedAt(WithheldNames):
 class _History:
     """Implements `HistoryPort` for one vault at one sequence."""
 
-    def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, warm: bool) -> None:
+    def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, nonblocking: bool) -> None:
         self._visits = visits
         self._vault = vault
         self._seq = seq
-        self._warm = warm
+        self._nonblocking = nonblocking
 
     def visits(self) -> Sequence[Visit]:
-        if not self._warm:
+        if not self._nonblocking:
             return self._visits.visits(self._vault, self._seq)
-        found = self._visits.warm_visits(self._vault, self._seq)
+        found = self._visits.visits_nonblocking(self._vault, self._seq)
         if found is None:
-            raise NotWarm
+            raise WouldBlock
         return found
 
 

@@ -13,10 +13,10 @@ AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time s
 class _Versions:
     """Implements `PastPort` for the present: goes up to the moment of asking."""
 
-    def __init__(self, settle: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
-        self._settle = settle
+    def __init__(self, wait_until_recorded: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
+        self._wait_until_recorded = wait_until_recorded
         self._versions = versions
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        self._settle()
+        self._wait_until_recorded()
         return self._versions().version(note, since, current)

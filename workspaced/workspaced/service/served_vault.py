@@ -32,7 +32,7 @@ from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes, FileVersion
-from workspaced_tools.vault.nonblocking import WarmVault
+from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
 from .visibility_checks import Settler
@@ -69,8 +69,8 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.settler = Settler(vault_id, vault, record)
-        self.warm = WarmVault(self.vault)
-        self.not_warm_until_ns = 0
+        self.nonblocking = NonBlockingVault(self.vault)
+        self.blocking_until_ns = 0
         """Until when calls are not tried on the event loop (see Service)."""
         self.watcher = "off"
         """`watching` (or about to), `reconciling only` (the watcher failed and is tried again) or `off`."""

@@ -42,13 +42,13 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.cache_accounting import conversations_status
 from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.text_store import KeptTexts
+from workspaced_tools.prompts.model.text_store import TextCache
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import Withheld
 from workspaced_tools.sharing.levels import sharing_status
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
-from workspaced_tools.vault.nonblocking import NotWarm
+from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..__about__ import __version__
 from ..errors import TimedOut, UnknownTool
@@ -57,14 +57,14 @@ from ..limits import (
     COMPARES_PER_CALL_MAX,
     CONTEXT_TEXTS_CHARS_MAX,
     MIN_SEQ_WAIT_S,
+    NONBLOCKING_CALL_S,
+    NONBLOCKING_PAUSE_S,
     RECENT_EVENTS,
     ROOM_CHECK_S,
     TOOL_THREADS,
-    WARM_CALL_S,
-    WARM_PAUSE_S,
 )
-from .call_recorder import Call, Scribe
-from .calls import Calls, MustCompare, ToolAnswer
+from .call_recorder import Call, CallRecorder
+from .calls import Calls, ReconcileFirst, ToolAnswer
 from .served_vault import ServedVault, notes_attached, notes_attached_in, notes_published, notes_published_in
 from .sweeper import Sweeper
 
@@ -126,13 +126,15 @@ class Service:
         self._moments = LogMoments(
             self.log, recorder.state, recorder.now, lambda: recorder.state.clock_steps, self._check_running
         )
-        self.texts = KeptTexts(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
+        self.texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """What the log names by its sha256."""
         recordings = Recordings(sweeper.blobs.get, self._check_running)
-        self._calls = Calls(self._visits, self._moments, recordings, self.texts, self.settle, self.recorder.now)
+        self._calls = Calls(
+            self._visits, self._moments, recordings, self.texts, self.wait_until_recorded, self.recorder.now
+        )
         self.sweeper = sweeper
         self._record = record
-        self.scribe = Scribe(sweeper.blobs if record else None, self._submit_call)
+        self.call_recorder = CallRecorder(sweeper.blobs if record else None, self._submit_call)
         self._threads = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._loop = loop
         # What an answer starts belongs to anyio, which looks in the context for the loop that it runs on.
@@ -280,7 +282,7 @@ class Service:
         self.served[served.id] = served
         served.on_changes = partial(self.signals.emit, NOTES_MOVED)
         served.vault.visibility.remember(self.recorder.visibility.of(served.id))
-        self._calls.compared(served, served.vault.policy.digest)
+        self._calls.policy_enforced(served, served.vault.policy.digest)
 
     @property
     def state(self) -> WorkspaceState:
@@ -355,10 +357,10 @@ class Service:
             raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
         return tool
 
-    def call_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
+    def call_nonblocking(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
         """Runs a tool right here, and records the call, if that needs no waiting and no file read; else None."""
         started = time.perf_counter_ns()
-        answer = self._answer_warm(tool, arguments, caller)
+        answer = self._answer_nonblocking(tool, arguments, caller)
         if answer is not None:
             self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
         return answer
@@ -373,33 +375,33 @@ class Service:
         if isinstance(min_seq, int):
             await self.reached(min_seq)
         started = time.perf_counter_ns()
-        answer = await self._answer_cold(tool, arguments, caller)
+        answer = await self._answer_blocking(tool, arguments, caller)
         self._record_call(tool, caller, arguments, answer, (time.perf_counter_ns() - started) // 1000)
         return answer
 
-    async def peek(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+    async def preview(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
         """What a call would answer; only to compare with: shown to nobody, so neither counted nor recorded."""
-        answer = self._answer_warm(tool, arguments, caller)
-        return answer if answer is not None else await self._answer_cold(tool, arguments, caller)
+        answer = self._answer_nonblocking(tool, arguments, caller)
+        return answer if answer is not None else await self._answer_blocking(tool, arguments, caller)
 
-    def _answer_warm(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
+    def _answer_nonblocking(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer | None:
         """Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while."""
         min_seq = arguments.get("minSeq")
         if "at" in arguments or (isinstance(min_seq, int) and min_seq > self.seq):
             return None
         served = self.current_vault
         started = time.perf_counter_ns()
-        if served is not None and started < served.not_warm_until_ns:
+        if served is not None and started < served.blocking_until_ns:
             return None
         try:
-            return self._calls.answer(tool, arguments, caller, self.state, self.seq, served, warm=True)
-        except NotWarm:
+            return self._calls.answer(tool, arguments, caller, self.state, self.seq, served, nonblocking=True)
+        except WouldBlock:
             return None
         finally:
-            if served is not None and time.perf_counter_ns() - started > WARM_CALL_S * 1e9:
-                served.not_warm_until_ns = started + int(WARM_PAUSE_S * 1e9)
+            if served is not None and time.perf_counter_ns() - started > NONBLOCKING_CALL_S * 1e9:
+                served.blocking_until_ns = started + int(NONBLOCKING_PAUSE_S * 1e9)
 
-    async def _answer_cold(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+    async def _answer_blocking(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
         for attempt in itertools.count(1):
             state, seq, served = self.state, self.seq, self.current_vault
             try:
@@ -407,14 +409,16 @@ class Service:
                     served = self.served.get(await self.in_thread(self._calls.vault_at, arguments["at"]))
                     answer = partial(self._calls.answer_at, tool, arguments, caller, state, served)
                 else:
-                    answer = partial(self._calls.answer, tool, arguments, caller, state, seq, served, warm=False)
+                    answer = partial(
+                        self._calls.answer, tool, arguments, caller, state, seq, served, nonblocking=False
+                    )
                 return cast(ToolAnswer, await self.in_thread(answer))
-            except MustCompare:
+            except ReconcileFirst:
                 await self._compare(served, attempt)
         raise AssertionError("it ends with an answer")
 
-    async def look(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
-        """What `make` makes of the present as `caller` may see it, `vault` being the current one (`Calls.look`).
+    async def with_view(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
+        """What `make` makes of the present as `caller` may see it; `vault` is the current one (`Calls.with_view`).
 
         Raises:
             SharingOff: the caller is shown nothing.
@@ -424,8 +428,8 @@ class Service:
             state = self.state if vault == self.state.current else replace(self.state, current=vault)
             served = self.served.get(vault) if vault is not None else None
             try:
-                return cast(R, await self.in_thread(self._calls.look, make, caller, state, self.seq, served))
-            except MustCompare:
+                return cast(R, await self.in_thread(self._calls.with_view, make, caller, state, self.seq, served))
+            except ReconcileFirst:
                 await self._compare(served, attempt)
         raise AssertionError("it ends with an answer")
 
@@ -435,7 +439,7 @@ class Service:
         digest = served.vault.policy.digest
         await served.reconcile(lambda: self.state, self.note)
         searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
-        self._calls.compared(served, digest, searched=searched)
+        self._calls.policy_enforced(served, digest, searched=searched)
 
     async def in_thread(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the service's threads."""
@@ -445,7 +449,7 @@ class Service:
         self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, duration_us: int
     ) -> None:
         self._calls.count(tool.name, duration_us)
-        self.scribe.take(Call(tool.name, caller, arguments, answer, duration_us))
+        self.call_recorder.record(Call(tool.name, caller, arguments, answer, duration_us))
 
     def _submit_call(self, called: c.ToolCalled) -> None:
         try:  # What becomes of it interests nobody: a failing log says so itself.
@@ -453,12 +457,12 @@ class Service:
         except WorkspacedError as error:
             logger.warning("call of %s not recorded: %s", called.tool, error)
 
-    def settle(self) -> None:
+    def wait_until_recorded(self) -> None:
         """Waits until the log holds every call that was answered; of a log that takes nothing more, not at all.
 
         Not on the loop's thread.
         """
-        self.scribe.flush()
+        self.call_recorder.flush()
         written = threading.Event()
         with suppress(WorkspacedError):  # What is buffered is written before what is not.
             self.recorder.submit([], OWN_SOURCE, lambda _outcome: written.set())
@@ -571,8 +575,8 @@ class Service:
         return {
             "record": "served" if self._record else "none",
             **self.sweeper.status(),
-            "skipped": self.scribe.skipped,
-            "problem": self.scribe.problem or self.sweeper.problem,
+            "skipped": self.call_recorder.skipped,
+            "problem": self.call_recorder.problem or self.sweeper.problem,
         }
 
     def _vault_status(self, served: ServedVault, *, named: bool) -> dict[str, Any]:

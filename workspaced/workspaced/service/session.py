@@ -13,7 +13,7 @@ class Follower(Protocol):
     """Something open on a session that follows the log: a subscription, or resources that are watched."""
 
     @property
-    def farewell(self) -> bytes | None:
+    def closing_response(self) -> bytes | None:
         """The line to send when the daemon or the client ends it; None: nothing is sent."""
         ...
 

@@ -28,7 +28,7 @@ LATEST_WINS = frozenset({"active_note_set", "active_note_cleared", "selection_ch
 class Subscription:
     """One client's cursor."""
 
-    farewell = None
+    closing_response = None
 
     def __init__(
         self, service: Service, session: Session, following: int, types: frozenset[str] | None, *, coalesce: bool

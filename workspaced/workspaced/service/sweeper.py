@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Final
 
-from workspaced_events.blobs.evictable import ServedBlobs, Swept
+from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 
 from ..limits import SWEEP_CHECK_S, SWEEP_INTERVAL_S
 
@@ -22,7 +22,7 @@ _WRITTEN_SHARE: Final = 8
 class Sweeper:
     """One for each daemon, with a thread of its own."""
 
-    def __init__(self, blobs: ServedBlobs, bytes_max: int, days_max: float) -> None:
+    def __init__(self, blobs: EvictableBlobStore, bytes_max: int, days_max: float) -> None:
         self.blobs = blobs
         self.problem: str | None = None
         """Why the latest sweep failed."""

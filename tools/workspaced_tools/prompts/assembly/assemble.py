@@ -42,10 +42,10 @@ from ..sources.turn_numbering import numbered
 from .budget import Fitted, Parts, fit
 from .history import Past, continuation_of, history_of
 from .instructions import add_system, add_words
-from .layers import Sheet, Thing, digests_of, joined, reuse_of
-from .library import Attached, Shelf, attached_to, latest_first, promoted, rebase_reason, refreshed
+from .layers import LayerBuilder, LayerEntry, digests_of, joined, reuse_of
+from .library import Attached, LibraryIndex, attached_to, latest_first, promoted, rebase_reason, refreshed
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
-from .turn_layer import Drawn, Payload, payload_of
+from .turn_layer import Payload, RenderedBlock, payload_of
 
 RebaseReason = Literal["replaced", "budget", "asked"]
 NO_TEXT: Final = "NO_TEXT"
@@ -110,7 +110,7 @@ class _Prompt:
         self.parts = PARTS[self.pipeline]
         self.start = turn_of(conversation, turn.message)
         self.base = library_of(conversation, self.start) if self.parts.library else ()
-        self.shelf = Shelf(texts)
+        self.shelf = LibraryIndex(texts)
         self.artifacts = tuple(map(_readable, turn.artifacts))
         self.numbers = numbered(self.artifacts, texts)
         self.past = self._past()
@@ -124,7 +124,7 @@ class _Prompt:
     def assembled(self) -> Assembled:
         system, query = self._system(), self._query()
         chosen = self._chosen(system, query)
-        sheets: dict[LayerId, Sheet] = {
+        sheets: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(chosen),
             "L3_TURN": chosen.payload.sheet,
@@ -155,7 +155,7 @@ class _Prompt:
             return Past((), nothing_of(self.conversation, self.turn.message, "pipeline"))
         return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
 
-    def _chosen(self, system: Sheet, query: Sheet) -> _Chosen:
+    def _chosen(self, system: LayerBuilder, query: LayerBuilder) -> _Chosen:
         """The library and history that fit; again where the library had to lose what the turn refers to."""
         library, attached = self.base, attached_to(self.artifacts, self.base)
         reason: RebaseReason | None = rebase_reason(self.turn, attached.items, library)
@@ -187,7 +187,7 @@ class _Prompt:
             return None
         return Rebased(chosen.reason, (*chosen.library, *self._later_entries()))
 
-    def _envelope(self, sheets: Mapping[LayerId, Sheet], chosen: _Chosen, *, rebased: bool) -> Envelope:
+    def _envelope(self, sheets: Mapping[LayerId, LayerBuilder], chosen: _Chosen, *, rebased: bool) -> Envelope:
         texts = {name: joined(sheets[name].segments) for name in LAYERS}
         digests = digests_of(texts)
         hashes = digests.hashes
@@ -266,45 +266,49 @@ class _Prompt:
 
     # -- the layers --
 
-    def _sheet(self, layer: LayerId) -> Sheet:
-        return Sheet(layer, self.estimator)
+    def _sheet(self, layer: LayerId) -> LayerBuilder:
+        return LayerBuilder(layer, self.estimator)
 
-    def _system(self) -> Sheet:
+    def _system(self) -> LayerBuilder:
         sheet = self._sheet("L1_SYSTEM")
         add_system(sheet, self.conversation.settings, self.pipeline, self.texts)
         return sheet
 
-    def _library(self, chosen: _Chosen) -> Sheet:
+    def _library(self, chosen: _Chosen) -> LayerBuilder:
         library = chosen.library
         sheet = self._sheet("L2_PREVIOUS")
         for entry in library:
             block = self.shelf.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
-            sheet.add(Thing(entry.id, entry.kind, "library", revision=entry.revision), block, seed=entry.tokens)
+            sheet.add(
+                LayerEntry(entry.id, entry.kind, "library", revision=entry.revision), block, seed=entry.tokens
+            )
         if library:
-            sheet.record(Thing("library", "frame", "frame"), seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
+            sheet.record(
+                LayerEntry("library", "frame", "frame"), seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME)
+            )
         kept = {entry.id for entry in library}
         for entry in self.base:
             if entry.id not in kept:
-                sheet.record(Thing(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
+                sheet.record(LayerEntry(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
         if not self.parts.library:
             for entry in library_of(self.conversation, self.start):
-                sheet.record(Thing(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
+                sheet.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
         return sheet
 
-    def _payload(self, attached: Attached, query: Sheet) -> Payload:
+    def _payload(self, attached: Attached, query: LayerBuilder) -> Payload:
         sheet = self._sheet("L3_TURN")
-        drawn = Drawn(self.shelf, self.texts, self.numbers, self.parts.surroundings)
+        drawn = RenderedBlock(self.shelf, self.texts, self.numbers, self.parts.surroundings)
         has_words = any(segment.kind == "query" for segment in query.segments)
         payload = payload_of(sheet, self.turn.provided, attached, drawn, query=has_words)
         if not self.parts.turn:
             for pin in self.conversation.pins.values():
-                sheet.record(Thing(pin.id, pin.kind, "pipeline", "dropped"))
+                sheet.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped"))
             return payload
         for message in self.rest.messages:
             sheet.add_message(message, "tool")
         sheet.entries += (replace(entry, layer=sheet.layer) for entry in self.rest.dropped)
         for attachment in self._not_acquired():
-            sheet.record(Thing(attachment.id, attachment.kind, "carrier", "dropped"))
+            sheet.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
         return payload
 
     def _not_acquired(self) -> Iterator[Attachment]:
@@ -315,16 +319,16 @@ class _Prompt:
             if not begins(message):
                 yield from message.attachments
 
-    def _history(self, chosen: _Chosen) -> Sheet:
+    def _history(self, chosen: _Chosen) -> LayerBuilder:
         sheet = self._sheet("L4_STRIP")
         if self.past.summary is not None:
-            sheet.add(Thing(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
+            sheet.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
         for message in chosen.history:
             sheet.add_message(message, "history")
         sheet.entries += (*self.past.dropped, *chosen.entries)
         return sheet
 
-    def _query(self) -> Sheet:
+    def _query(self) -> LayerBuilder:
         sheet = self._sheet("L5_USER")
         message = self.conversation.messages[self.start]
         words = message if begins(message) else None

@@ -17,12 +17,12 @@ from workspaced_events.schema.catalogue import Pipeline
 from ..model.blocks import TRIMMED, trimmed
 from ..model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
 from ..model.types import Texts
-from .layers import Sheet, Thing
+from .layers import LayerBuilder, LayerEntry
 
 _SAID: Final = "the user's words end with it"
 
 
-def add_system(sheet: Sheet, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+def add_system(sheet: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
     """The sections that the runtime gave; for a compression an instruction of ours instead.
 
     Raises:
@@ -30,16 +30,18 @@ def add_system(sheet: Sheet, settings: Settings, pipeline: Pipeline, texts: Text
     """
     is_compression = pipeline == "compression"
     if is_compression:
-        sheet.add(Thing(pipeline, "instruction", "pipeline"), COMPRESSION_SYSTEM)
+        sheet.add(LayerEntry(pipeline, "instruction", "pipeline"), COMPRESSION_SYSTEM)
     for section in settings.sections:
-        thing = Thing(section.name, "section", "section", revision=section.text_sha256)
+        thing = LayerEntry(section.name, "section", "section", revision=section.text_sha256)
         if is_compression:
             sheet.record(replace(thing, why="pipeline", state="dropped"))
         else:
             sheet.add(thing, texts(section.text_sha256))
 
 
-def add_words(sheet: Sheet, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+def add_words(
+    sheet: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
+) -> None:
     """What the user said in `message`, and the instructions behind it; for a compression the task alone.
 
     `message`: None where the turn begins with none of a user's.
@@ -49,16 +51,16 @@ def add_words(sheet: Sheet, message: Message | None, settings: Settings, pipelin
     """
     named = {"composer": settings.composer_sha256, "adapter": settings.adapter_sha256}
     given = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
-    things = {name: Thing(name, "instruction", "settings", revision=sha256) for name, sha256 in given.items()}
+    things = {name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in given.items()}
     if pipeline == "compression":
-        sheet.add(Thing("task", "instruction", "pipeline"), COMPRESSION_TASK)
+        sheet.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
         for thing in things.values():
             sheet.record(replace(thing, why="pipeline", state="dropped"))
         return
     words = ""
     if message is not None:
         words = texts(message.text_sha256) if message.text_sha256 is not None else ""
-        sheet.add(Thing(message.id, "query", "query", revision=message.text_sha256), words)
+        sheet.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
     instructions = {name: trimmed(texts(sha256)) for name, sha256 in given.items()}
     said = _ends(trimmed(words), list(instructions.values()))
     for name, text in instructions.items():

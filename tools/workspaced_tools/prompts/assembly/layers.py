@@ -35,7 +35,7 @@ def byte_count(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-class Thing(msgspec.Struct, frozen=True):
+class LayerEntry(msgspec.Struct, frozen=True):
     """What the manifest says of something, but for its size."""
 
     id: str
@@ -46,7 +46,7 @@ class Thing(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
-class Sheet:
+class LayerBuilder:
     """A layer in the making.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sheet:
     def tokens(self) -> int:
         return sum(entry.tokens for entry in self.entries)
 
-    def add(self, thing: Thing, text: str, *, seed: int | None = None, segment: str = "") -> None:
+    def add(self, thing: LayerEntry, text: str, *, seed: int | None = None, segment: str = "") -> None:
         """A thing and its trimmed text; where that is empty nothing stands in the layer.
 
         `seed`: its tokens, where they are known. `segment`: the segment's kind, where it is not the thing's.
@@ -81,9 +81,9 @@ class Sheet:
 
     def add_message(self, message: ChatMessage, why: str) -> None:
         text = message_text(message)
-        self.add(Thing(message.id or "", "message", why), text, seed=_SEEDS.message_tokens(message))
+        self.add(LayerEntry(message.id or "", "message", why), text, seed=_SEEDS.message_tokens(message))
 
-    def record(self, thing: Thing, seed: int = 0, size: int = 0) -> int:
+    def record(self, thing: LayerEntry, seed: int = 0, size: int = 0) -> int:
         """A thing whose text is in no segment of its own; `size` in bytes. Returns its tokens."""
         tokens = self._estimator.calibrated(seed)
         self.seed += seed
@@ -168,7 +168,7 @@ class Reuse(msgspec.Struct, frozen=True):
 def reuse_of(
     conversation: Conversation,
     message: MessageId,
-    sheets: Mapping[LayerId, Sheet],
+    sheets: Mapping[LayerId, LayerBuilder],
     hashes: LayerHashes,
     blocks: Sequence[str],
     pipeline: Pipeline = "chat",
@@ -212,7 +212,7 @@ def _since(conversation: Conversation, message: MessageId) -> tuple[frozenset[Me
     return frozenset(ids[start:]), frozenset(ids[ids.index(message) + 1 :])
 
 
-def _hash_without(sheet: Sheet, messages: frozenset[MessageId]) -> str:
+def _hash_without(sheet: LayerBuilder, messages: frozenset[MessageId]) -> str:
     return sha256_hex(
         joined(each for each in sheet.segments if not (each.kind == "message" and each.id in messages))
     )

@@ -85,7 +85,7 @@ def may_be_kept(artifact: Artifact) -> bool:
     return kept and artifact.failed is None and not artifact.has_images
 
 
-class Shelf:
+class LibraryIndex:
     """Renders artifacts, each once, and makes entries of the library of them.
 
     Attributes:
@@ -139,7 +139,7 @@ def rebase_reason(
 def refreshed(
     library: Sequence[LibraryEntry],
     items: Sequence[Item],
-    shelf: Shelf,
+    shelf: LibraryIndex,
 ) -> tuple[LibraryEntry, ...]:
     """The library with this turn's versions of what changed, each in its place; without what it may not hold."""
     changed = {item.artifact.id: item.artifact for item in items if item.how == "changed"}
@@ -154,7 +154,7 @@ def refreshed(
 
 
 def promoted(
-    items: Sequence[Item], library: Sequence[LibraryEntry], shelf: Shelf, message: MessageId
+    items: Sequence[Item], library: Sequence[LibraryEntry], shelf: LibraryIndex, message: MessageId
 ) -> tuple[LibraryEntry, ...]:
     """What is in the library from the next turn on."""
     known = {entry.id for entry in library}

@@ -14,7 +14,7 @@ from workspaced_events.schema.catalogue import Pipeline
 
 from ...ports.manifest import LAYERS, LayerId, Manifest, ManifestLayer
 from ..model.types import CacheHint, Policy, Turn
-from .layers import Digests, Reuse, Sheet
+from .layers import Digests, LayerBuilder, Reuse
 
 _ENDS: Final[tuple[tuple[tuple[LayerId, ...], Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]], ...]] = (
     (("L1_SYSTEM",), "L1_SYSTEM"),
@@ -28,7 +28,7 @@ L2_CHANGED: Final = "L2_PREVIOUS does not begin as before, without an event that
 
 def manifest_of(
     turn: Turn,
-    sheets: Mapping[LayerId, Sheet],
+    sheets: Mapping[LayerId, LayerBuilder],
     digests: Digests,
     reuse: Reuse,
     tool_tokens: int,
@@ -93,7 +93,7 @@ def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
     return (f"The summary has about {tokens} tokens, more than {policy.summary_tokens_max}.",)
 
 
-def cache_hints(sheets: Mapping[LayerId, Sheet], tool_tokens: int) -> tuple[CacheHint, ...]:
+def cache_hints(sheets: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:
     """Where what stays may end: none where a layer is empty. Tools' definitions, which come first, are counted."""
     hints, tokens = [], tool_tokens
     for name, after in _ENDS:

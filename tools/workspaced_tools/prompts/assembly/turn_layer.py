@@ -16,15 +16,15 @@ from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
 from ..model.types import Artifact, Block, Provided, Segment, Texts
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
-from .layers import Sheet, Thing, joined
-from .library import Attached, Item, Shelf
+from .layers import LayerBuilder, LayerEntry, joined
+from .library import Attached, Item, LibraryIndex
 
 _CUT: Final = f"documents are cut to {DOCUMENT_CHARS_MAX} characters"
 _ELSEWHERE: Final = frozenset({"tool_result", "image"})
 
 
 class Payload(msgspec.Struct, frozen=True):
-    sheet: Sheet
+    sheet: LayerBuilder
     providers: tuple[Block, ...]
     context: str
     images: tuple[Block, ...]
@@ -38,10 +38,10 @@ class Payload(msgspec.Struct, frozen=True):
         return (*self.providers, *([Block("text", text)] if text else ()), *self.images)
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class RenderedBlock(msgspec.Struct, frozen=True):
     """What the payload is drawn with."""
 
-    shelf: Shelf
+    shelf: LibraryIndex
     texts: Texts
     numbers: Numbers
     """Of the sources of the turn's searches, those of its artifacts included."""
@@ -50,7 +50,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 def payload_of(
-    sheet: Sheet, provided: Iterable[Provided], attached: Attached, drawn: Drawn, *, query: bool
+    sheet: LayerBuilder, provided: Iterable[Provided], attached: Attached, drawn: RenderedBlock, *, query: bool
 ) -> Payload:
     """Draws it on `sheet`. `query`: whether the user said something.
 
@@ -68,31 +68,31 @@ def payload_of(
     context = joined(sheet.segments[len(providers) :])
     is_labelled = bool(context) and query
     if is_labelled:
-        sheet.record(Thing("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
+        sheet.record(LayerEntry("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
     images = tuple(_images(sheet, attached.items))
     for artifact in attached.duplicates:
-        thing = Thing(
+        thing = LayerEntry(
             artifact.id, artifact.kind, "duplicate", "dropped", artifact.revision or None, artifact.failed
         )
         sheet.record(thing)
     return Payload(sheet, providers, context, images, is_labelled)
 
 
-def _add_provided(sheet: Sheet, provided: Provided, texts: Texts) -> None:
+def _add_provided(sheet: LayerBuilder, provided: Provided, texts: Texts) -> None:
     if provided.failed is not None:
-        thing = Thing(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
+        thing = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
         sheet.add(thing, b.provider_unavailable(provided), segment="provider")
         return
     sha256 = provided.text_sha256
     text = texts(sha256) if sha256 is not None else ""
     block = b.provider_block(provided, text) if b.trimmed(text) else ""
-    sheet.add(Thing(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
+    sheet.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
 
 
-def _add_tool_results(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None:
+def _add_tool_results(sheet: LayerBuilder, items: Iterable[Item], drawn: RenderedBlock) -> None:
     results = [item for item in items if item.artifact.kind == "tool_result" and item.artifact.failed is None]
     if results:
-        sheet.add(Thing("tools", "frame", "frame"), b.TOOLS_HEADING)
+        sheet.add(LayerEntry("tools", "frame", "frame"), b.TOOLS_HEADING)
     for item in results:
         if item.artifact.form == "search":
             _add_search(sheet, item, drawn)
@@ -101,27 +101,27 @@ def _add_tool_results(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None
             sheet.add(_thing(item), block, seed=seed)
 
 
-def _add_search(sheet: Sheet, item: Item, drawn: Drawn) -> None:
+def _add_search(sheet: LayerBuilder, item: Item, drawn: RenderedBlock) -> None:
     search = read_search(drawn.texts(item.artifact.revision))
     is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
     thing = replace(_thing(item), state="shortened", detail=_CUT) if is_cut else _thing(item)
     sheet.add(thing, search_block(*b.block_head(item.artifact), search, drawn.numbers))
 
 
-def _add_references(sheet: Sheet, items: Iterable[Item]) -> None:
+def _add_references(sheet: LayerBuilder, items: Iterable[Item]) -> None:
     """One segment; the line of what is changed is counted with its block."""
     listed = [item for item in items if item.how != "new"]
     if not listed:
         return
     lines = [_line(item) for item in listed]
-    tokens = sheet.record(Thing("references", "frame", "frame"), seed_tokens(b.references(())))
+    tokens = sheet.record(LayerEntry("references", "frame", "frame"), seed_tokens(b.references(())))
     for item, line in zip(listed, lines, strict=True):
         if item.how == "reference":
             tokens += sheet.record(_thing(item, "reference"), seed_tokens(line), len(line.encode()))
     sheet.segments.append(Segment("references", "reference", b.references(lines), tokens))
 
 
-def _add_blocks(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None:
+def _add_blocks(sheet: LayerBuilder, items: Iterable[Item], drawn: RenderedBlock) -> None:
     shown = [item for item in items if _is_block(item)]
     for item in sorted(shown, key=lambda item: item.active):
         if item.artifact.before or item.artifact.after:
@@ -133,7 +133,7 @@ def _add_blocks(sheet: Sheet, items: Iterable[Item], drawn: Drawn) -> None:
         sheet.add(_thing(item), block, seed=seed)
 
 
-def _add_selection(sheet: Sheet, item: Item, drawn: Drawn) -> None:
+def _add_selection(sheet: LayerBuilder, item: Item, drawn: RenderedBlock) -> None:
     """In what stands around it, as far as that is wanted; a cursor is nothing without."""
     artifact = item.artifact
     if not drawn.surroundings and not is_cursor(artifact):
@@ -149,13 +149,13 @@ def _is_block(item: Item) -> bool:
     return item.how != "reference" and item.artifact.failed is None and item.artifact.kind not in _ELSEWHERE
 
 
-def _add_failed(sheet: Sheet, items: Iterable[Item]) -> None:
+def _add_failed(sheet: LayerBuilder, items: Iterable[Item]) -> None:
     for item in items:
         if item.artifact.failed is not None:
             sheet.add(_thing(item, "failed"), b.unavailable(item.artifact))
 
 
-def _images(sheet: Sheet, items: Iterable[Item]) -> Iterator[Block]:
+def _images(sheet: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
     """The images' own blocks; the layer's text names their bytes, so that its hash is theirs too."""
     for item in items:
         artifact = item.artifact
@@ -173,7 +173,7 @@ def _line(item: Item) -> str:
     return b.reference_line(item.artifact.id, active=item.active, changed=item.how == "changed")
 
 
-def _thing(item: Item, state: State = "full") -> Thing:
+def _thing(item: Item, state: State = "full") -> LayerEntry:
     artifact = item.artifact
     why = "changed" if item.how == "changed" else "active" if item.active else "attached"
-    return Thing(artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed)
+    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed)

@@ -14,14 +14,14 @@ from workspaced_events.projections.conversations import Conversation, Conversati
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
-from ...ports.prompts import NO_PROMPT_HINT, KeptPrompt
+from ...ports.prompts import NO_PROMPT_HINT, StoredManifest
 from ..model.stored_inputs import inputs_of, manifest_of_prompt
 from ..model.types import Texts
 
 _IDS_SHOWN_MAX: Final = 5
 
 
-class KeptPrompts:
+class ManifestStore:
     """Implements `PromptSource` over the conversations of one vault at one moment."""
 
     def __init__(
@@ -29,30 +29,30 @@ class KeptPrompts:
         conversations: Conversations,
         vault: VaultId | None,
         texts: Texts,
-        look: Callable[[list[NoteId]], object] | None = None,
+        refresh_flags: Callable[[list[NoteId]], object] | None = None,
     ) -> None:
-        """`look`: as in `PromptSource`; None: whoever says what is withheld has looked."""
-        self._look = look
+        """`refresh_flags`: reads the flags of notes first, as in `PromptSource`; None: the caller already has."""
+        self._refresh_flags = refresh_flags
         self._of_vault = {name: each for name, each in conversations.by_id.items() if each.vault == vault}
         self._texts = texts
 
-    def prompt(self, conversation: str | None, message: str | None) -> KeptPrompt:
+    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
         prompt = self._prompt(self._conversation(conversation), message)
         try:
             manifest = manifest_of_prompt(prompt.manifest_sha256, self._texts)
             turn = inputs_of(prompt.inputs_sha256, self._texts)
         except (LogDamaged, NotRecorded) as error:
             raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
-        return KeptPrompt(
+        return StoredManifest(
             prompt.seq,
             manifest,
             {each.id: each.note for each in turn.artifacts if each.note is not None},
             {each.id: each.notes for each in turn.provided},
         )
 
-    def look(self, notes: list[NoteId]) -> None:
-        if self._look is not None:
-            self._look(notes)
+    def refresh_flags(self, notes: list[NoteId]) -> None:
+        if self._refresh_flags is not None:
+            self._refresh_flags(notes)
 
     def _conversation(self, name: str | None) -> Conversation:
         if name is None:

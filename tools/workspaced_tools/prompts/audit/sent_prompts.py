@@ -21,7 +21,7 @@ from .rebuild import Versions, checked, first_difference, rebuild
 _IDS_SHOWN_MAX = 10
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SentPrompt(msgspec.Struct, frozen=True):
     """A prompt as the log tells of it."""
 
     event: Event
@@ -34,11 +34,11 @@ class Sent(msgspec.Struct, frozen=True):
         return data
 
 
-class Told(msgspec.Struct, frozen=True):
+class PromptHistory(msgspec.Struct, frozen=True):
     """All conversations at the end of a log, and all prompts of the log."""
 
     conversations: Conversations
-    prompts: Mapping[ConversationId, Sequence[Sent]]
+    prompts: Mapping[ConversationId, Sequence[SentPrompt]]
     warnings: list[str]
 
     def conversation(self, name: str) -> Conversation:
@@ -57,7 +57,7 @@ class Told(msgspec.Struct, frozen=True):
             raise InvalidArgument(f"{what} {name!r}.", hint=f"The latest: {ids}.")
         return found[0]
 
-    def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> Sent:
+    def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> SentPrompt:
         """The last prompt for a message, or at all; a chat's before those of other pipelines. Or the one of `seq`.
 
         Raises:
@@ -75,20 +75,20 @@ class Told(msgspec.Struct, frozen=True):
             hint=f"Prompts are there for: {', '.join(ids[-_IDS_SHOWN_MAX:]) or 'none'}.",
         )
 
-    def between(self, conversation: Conversation, one: Sent, two: Sent) -> list[Prompt]:
+    def between(self, conversation: Conversation, one: SentPrompt, two: SentPrompt) -> list[Prompt]:
         """The prompts from the earlier one of two to the later one, in order."""
         first, last = sorted((one.event.seq, two.event.seq))
         return [each.prompt for each in self.prompts[conversation.id] if first <= each.event.seq <= last]
 
 
-def told(source: Source, progress: Progress | None = None) -> Told:
+def told(source: Source, progress: Progress | None = None) -> PromptHistory:
     """What a log tells of prompts.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
     """
     state = source.start
-    prompts: dict[ConversationId, list[Sent]] = {}
+    prompts: dict[ConversationId, list[SentPrompt]] = {}
 
     def take(events: list[Event]) -> None:
         nonlocal state
@@ -97,16 +97,16 @@ def told(source: Source, progress: Progress | None = None) -> Told:
             data = event.data
             if isinstance(data, PromptAssembled) and data.conversation in state.conversations.by_id:
                 remembered = state.conversations.by_id[data.conversation].prompts[-1]
-                prompts.setdefault(data.conversation, []).append(Sent(event, remembered))
+                prompts.setdefault(data.conversation, []).append(SentPrompt(event, remembered))
 
     warnings = source.feed(take, progress)
-    return Told(state.conversations, prompts, warnings)
+    return PromptHistory(state.conversations, prompts, warnings)
 
 
-class Again(msgspec.Struct, frozen=True):
+class RebuiltPrompt(msgspec.Struct, frozen=True):
     """A prompt made again."""
 
-    sent: Sent
+    sent: SentPrompt
     conversation: Conversation
     """As it was then."""
     made: Assembled
@@ -114,7 +114,7 @@ class Again(msgspec.Struct, frozen=True):
     """What is another thing than was sent; None: it is the same to the byte."""
 
 
-def made_again(source: Source, wanted: Sequence[Sent]) -> list[Again]:
+def made_again(source: Source, wanted: Sequence[SentPrompt]) -> list[RebuiltPrompt]:
     """Prompts of a source, made again from the log and its blobs.
 
     Raises:
@@ -127,11 +127,11 @@ def made_again(source: Source, wanted: Sequence[Sent]) -> list[Again]:
     for sent in wanted:
         conversation = checked(then[sent.event.seq])
         made = rebuild(sent.data, conversation, texts)
-        found.append(Again(sent, conversation, made, first_difference(sent.data, made)))
+        found.append(RebuiltPrompt(sent, conversation, made, first_difference(sent.data, made)))
     return found
 
 
-def manifest_of(source: Source, sent: Sent) -> Manifest:
+def manifest_of(source: Source, sent: SentPrompt) -> Manifest:
     """The manifest as it was made with the prompt.
 
     Raises:
@@ -153,7 +153,7 @@ def history_tokens(source: Source, conversation: Conversation) -> dict[int, int]
     return found
 
 
-def _conversations_then(source: Source, wanted: Sequence[Sent]) -> dict[int, Conversation | None]:
+def _conversations_then(source: Source, wanted: Sequence[SentPrompt]) -> dict[int, Conversation | None]:
     """What their conversations were when the prompts were made, by the prompts' sequences."""
     by_seq = {sent.event.seq: sent.data for sent in wanted}
     state, versions = source.start, Versions(source.start.conversations)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from workspaced_tools.prompts.model.types import Texts
 
 
-class KeptTexts:
+class TextCache:
     """Texts, the latest used kept in memory. Safe from any thread."""
 
     def __init__(self, texts: Texts, *, chars_max: int) -> None:
@@ -40,7 +40,7 @@ class KeptTexts:
         return text
 
 
-class Aside:
+class BlobStaging:
     """Texts on their way to the blobs. Belongs to one thread."""
 
     def __init__(self, texts: Texts | None = None) -> None:

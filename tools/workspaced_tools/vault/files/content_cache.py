@@ -115,7 +115,7 @@ class ContentCache:
                 break
         return [found[note] for note in notes]
 
-    def read_warm(self, notes: Sequence[NoteId]) -> list[Read] | None:
+    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Read] | None:
         """As `read_many`, without opening a file: None where a note would have to be read."""
         root = self._root_now()
         found: dict[NoteId, Read] = {}

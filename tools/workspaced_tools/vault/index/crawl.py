@@ -34,7 +34,7 @@ _BATCH_NOTES: Final = 64
 _BATCH_BYTES: Final = 262_144
 
 
-class Surveyed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Crawled(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A note that is not as the index knows it."""
 
     note: IndexedNote
@@ -54,7 +54,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
 
     found: int = 0
     """How many notes this survey has met so far."""
-    notes: tuple[Surveyed, ...] = ()
+    notes: tuple[Crawled, ...] = ()
     gone: tuple[NoteId, ...] = ()
     texts: tuple[TextOf, ...] = ()
     spellings: dict[NoteId, str] = {}
@@ -106,7 +106,7 @@ class Bounds(msgspec.Struct, frozen=True):
     stale: int
 
 
-class Survey:
+class Crawl:
     """One comparison. `batches` may be iterated once."""
 
     def __init__(
@@ -191,7 +191,7 @@ class Survey:
         return known.stat == found.stat and known.certain and ruled
 
     def _read(self, stale: Iterable[NoteId]) -> Iterator[Batch]:
-        notes: list[Surveyed] = []
+        notes: list[Crawled] = []
         gone: list[NoteId] = []
         size = 0
         for note in stale:
@@ -204,7 +204,7 @@ class Survey:
             made = indexed_or_none(found, self._policy, certain=certain)
             if made is None:
                 continue
-            notes.append(Surveyed(made, known))
+            notes.append(Crawled(made, known))
             size += len(found.source)
             if len(notes) >= _BATCH_NOTES or size >= _BATCH_BYTES:
                 yield Batch(self._found, tuple(notes), tuple(gone))
@@ -266,7 +266,7 @@ def _spooled(batch: Batch, spool: IO[bytes]) -> Batch:
             data = msgspec.msgpack.encode(TextOf(note.entry.id, note.entry.stat, note.text))
             spool.write(len(data).to_bytes(4) + data)
             note = msgspec.structs.replace(note, text=None)
-        bare.append(Surveyed(note, each.was_known))
+        bare.append(Crawled(note, each.was_known))
     return msgspec.structs.replace(batch, notes=tuple(bare))
 
 

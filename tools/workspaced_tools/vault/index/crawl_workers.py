@@ -22,7 +22,7 @@ import msgspec
 from ...errors import ReadFailed
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
-from .crawl import Batch, Survey
+from .crawl import Batch, Crawl
 from .index import known_in
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class SurveyFailed(Exception):
     """A worker ended before its work did."""
 
 
-class Surveyors:
+class CrawlWorkers:
     """Several workers' batches as they come. Close it to stop them."""
 
     def __init__(self, root: Path, deny: Sequence[str], index: Path, count: int) -> None:
@@ -145,7 +145,7 @@ def main() -> None:
     known = known_in(Path(job.index))
     encoder = msgspec.msgpack.Encoder()
     with TemporaryFile(dir=Path(job.index).parent) as spool:
-        for batch in Survey(root, policy, known, part=job.part).batches(spool):
+        for batch in Crawl(root, policy, known, part=job.part).batches(spool):
             frame = encoder.encode(batch)
             _write(len(frame).to_bytes(4) + frame)
     _write(_END)

@@ -29,8 +29,8 @@ from ..files.note_visibility import NoteVisibility
 from ..files.safe_open import VaultRoot, is_utf8
 from ..files.walk import ScanReport
 from .changes import ChangeLog, Changes
-from .crawl import Batch, Bounds, Survey, Surveyed, TooMuch, grouped, indexed_or_none, is_gone, read_note
-from .crawl_workers import SURVEYORS_MAX, SurveyFailed, Surveyors
+from .crawl import Batch, Bounds, Crawl, Crawled, TooMuch, grouped, indexed_or_none, is_gone, read_note
+from .crawl_workers import SURVEYORS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
 from .entries import IndexedNote, IndexEntry, Withheld, bare, withheld_by
 from .index import Index
@@ -56,7 +56,7 @@ class Progress(msgspec.Struct, frozen=True, rename="camel"):
     withheld: int
 
 
-class Upkeep:
+class Indexer:
     """Writes the index; readers may ask it at any time. Safe from any thread; `reconcile` runs one at a time."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Upkeep:
         """The rules that the index is known to keep to."""
         self._threads: list[threading.Thread] = []
         self._lost = False
-        self._surveyors: Surveyors | None = None
+        self._surveyors: CrawlWorkers | None = None
 
     def start(self) -> None:
         """Builds the index on a thread of its own."""
@@ -286,8 +286,8 @@ class Upkeep:
         known = self._index.known() if self._index.count() <= self._inline.notes else None
         if known is not None:
             try:
-                survey = Survey(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
-                yield from grouped(self._unhurried(survey.batches()))
+                survey = Crawl(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
+                yield from grouped(self._throttled(survey.batches()))
                 return
             except TooMuch:
                 pass
@@ -299,14 +299,14 @@ class Upkeep:
             if self._stop.is_set():
                 return
             _log.warning("surveying in this process: %s", reason)
-            survey = Survey(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
-            yield from grouped(self._unhurried(survey.batches()))
+            survey = Crawl(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
+            yield from grouped(self._throttled(survey.batches()))
 
     def _by_surveyors(self) -> Iterator[Batch]:
         # A vault that is known needs little more than its files' stats.
         count = 1 if self._index.is_complete else max(1, min(SURVEYORS_MAX, os.cpu_count() or 1))
         self._root.directory()  # Raises here where the folder is absent.
-        surveyors = self._surveyors = Surveyors(self._root.path, self._deny, self._index.file.path, count)
+        surveyors = self._surveyors = CrawlWorkers(self._root.path, self._deny, self._index.file.path, count)
         found = [0] * count
         reports: list[ScanReport] = []
         try:
@@ -325,7 +325,7 @@ class Upkeep:
             self._surveyors = None
             surveyors.close()
 
-    def _unhurried(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    def _throttled(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for batch in batches:
             yield batch
             if self._is_busy():
@@ -404,7 +404,7 @@ class Upkeep:
 
     # -- what may be shown --
 
-    def _judged(self, each: Surveyed) -> Surveyed:
+    def _judged(self, each: Crawled) -> Crawled:
         """What a survey found of a note, as far as it may be shown at present."""
         entry = each.note.entry
         withheld = self._withheld(entry.id, entry.stat, entry.withheld)

@@ -12,7 +12,7 @@ import click
 from workspaced_events.clock import system_clock
 from workspaced_events.replay.bundle import Manifest, Versions
 from workspaced_events.replay.log_slice import LAST_EVENTS, Slice, cut
-from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.replay.bundling import make_bundle
@@ -81,8 +81,8 @@ def bundle_command(
             part = cut(
                 source,
                 last=last or LAST_EVENTS,
-                since=parse_until(since) if since is not None else None,
-                until=parse_until(until) if until is not None else None,
+                since=parse_position(since) if since is not None else None,
+                until=parse_position(until) if until is not None else None,
                 progress=progress,
             )
         lost = 0

@@ -18,7 +18,7 @@ from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.position import parse_position
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.codec import encode_event
 
@@ -86,7 +86,7 @@ def find_command(
             with segment_progress("searching") as progress:
                 found = find_first(source, predicate, progress=progress)
         else:
-            after, upto = (parse_until(each) for each in between) if between is not None else (None, None)
+            after, upto = (parse_position(each) for each in between) if between is not None else (None, None)
             with _status() as say:
                 found = find_between(
                     source, predicate, after, upto, told=lambda low, high: say(f"between events {low} and {high}")
@@ -139,7 +139,7 @@ def shrink_command(
     if output is not None:
         _check_output(output, log)
     predicate = _predicate(expression, command, of_vault, timeout_s)
-    place = parse_until(until) if until is not None else None
+    place = parse_position(until) if until is not None else None
     with _source(log) as source, segment_progress("searching") as progress:
         shrinking = Shrinking(source, predicate, until=place, progress=progress)
     return _shrink(shrinking, output, as_json=as_json)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, NotInLog
 from workspaced_events.ids import NoteId, VaultId, note_id
@@ -115,7 +115,7 @@ def _unrecord_what_moved(data: Path) -> int:
 
     with open_source(data) as source, segment_progress("verifying") as progress:
         verify(source, look, progress=progress)
-    blobs = ServedBlobs(data)
+    blobs = EvictableBlobStore(data)
     for name in moved:
         blobs.remove(name)
     return len(moved)

@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import Until, feed_until, parse_until
+from workspaced_events.replay.position import Position, feed_until, parse_position
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source
 from workspaced_events.schema.catalogue import Event
@@ -54,7 +54,7 @@ def replay_command(
     """
     if is_watched and is_verified:
         raise SettingsInvalid("Expected --watch or --verify, got both.")
-    place = parse_until(until) if until is not None else None
+    place = parse_position(until) if until is not None else None
     vault = VaultId(of_vault) if of_vault is not None else None
     with open_source(sys.stdin.buffer if log == "-" else Path(log)) as source:
         if is_verified:
@@ -70,7 +70,7 @@ def replay_command(
     return 0
 
 
-def _check_texts(source: Source, until: Until | None) -> None:
+def _check_texts(source: Source, until: Position | None) -> None:
     """Names the damaged texts of a data directory; other sources hold theirs in one file with a checksum.
 
     Raises:
@@ -82,7 +82,7 @@ def _check_texts(source: Source, until: Until | None) -> None:
         complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
 
 
-def _print_end(source: Source, until: Until | None, vault: VaultId | None, *, as_json: bool) -> None:
+def _print_end(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
     with segment_progress("folding") as progress:
         replayed = replay(source, until=until, progress=progress)
     print_warnings(replayed.warnings)
@@ -94,7 +94,7 @@ def _print_end(source: Source, until: Until | None, vault: VaultId | None, *, as
     print_state(msgspec.to_builtins(said))
 
 
-def _print_steps(source: Source, until: Until | None, vault: VaultId | None, *, as_json: bool) -> None:
+def _print_steps(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
     from ..shared.state_text import step_block
 
     state, said = source.start, to_json(source.start, vault)
@@ -117,7 +117,7 @@ def _print_steps(source: Source, until: Until | None, vault: VaultId | None, *, 
     _of(state, vault)
 
 
-def _step(source: Source, until: Until | None, vault: VaultId | None) -> None:
+def _step(source: Source, until: Position | None, vault: VaultId | None) -> None:
     from .step_terminal import watch
     from .stepper import Stepper, Tape
 
@@ -128,7 +128,7 @@ def _step(source: Source, until: Until | None, vault: VaultId | None) -> None:
     watch(Stepper(tape, min(1, len(tape)) if until is None else len(tape)))
 
 
-def _read(source: Source, until: Until | None, sink: Sink, progress: Progress | None = None) -> None:
+def _read(source: Source, until: Position | None, sink: Sink, progress: Progress | None = None) -> None:
     print_warnings(feed_until(source, until, sink, progress))
 
 

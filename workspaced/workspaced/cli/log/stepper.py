@@ -18,7 +18,7 @@ from workspaced_events.projections.clock_steps import naming, stretches
 from workspaced_events.projections.state_diff import Change, changes
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
-from workspaced_events.replay.position import is_past, not_held, parse_until
+from workspaced_events.replay.position import is_after, not_held, parse_position
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import decode_batch, encode_batch
 
@@ -89,11 +89,11 @@ class Tape:
         Raises:
             InvalidArgument: the text says neither, or the log does not hold it.
         """
-        until = parse_until(text)
+        until = parse_position(text)
         first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
         if until == self.state(0).seq or (first is not None and until == first.seq - 1):
             return 0
-        if first is None or last is None or is_past(first, until):
+        if first is None or last is None or is_after(first, until):
             raise not_held(until, first, last)
         if isinstance(until, int):
             if until > last.seq:

@@ -9,13 +9,13 @@ import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.escaping import shown
-from workspaced_events.replay.position import Until
+from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
 
 from ..shared.output import print_json, print_warnings, segment_progress
 
 
-def verify_log(source: Source, until: Until | None, *, as_json: bool) -> int:
+def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     """Says what became of the calls and prompts.
 
     The exit code is 1 where one differs; 3 where a recording is damaged, or none of the calls, or of the prompts,

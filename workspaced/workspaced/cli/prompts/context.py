@@ -16,9 +16,9 @@ from workspaced_tools.prompts.audit.cache_accounting import (
     summed,
 )
 from workspaced_tools.prompts.audit.sent_prompts import (
-    Again,
-    Sent,
-    Told,
+    PromptHistory,
+    RebuiltPrompt,
+    SentPrompt,
     history_tokens,
     made_again,
     manifest_of,
@@ -185,14 +185,14 @@ def show_command(
     return _warn_of_difference([again])
 
 
-def _told(source: Any) -> Told:
+def _told(source: Any) -> PromptHistory:
     with segment_progress("reading") as progress:
         found = told(source, progress)
     print_warnings(found.warnings)
     return found
 
 
-def _warn_of_difference(prompts: list[Again]) -> int:
+def _warn_of_difference(prompts: list[RebuiltPrompt]) -> int:
     """The exit code."""
     differing = [each for each in prompts if each.differs is not None]
     for each in differing:
@@ -200,7 +200,7 @@ def _warn_of_difference(prompts: list[Again]) -> int:
     return 1 if differing else 0
 
 
-def _print_head(sent: Sent, manifest: Manifest) -> None:
+def _print_head(sent: SentPrompt, manifest: Manifest) -> None:
     event = sent.event
     of = f"for message {shown(manifest.message)} of conversation {shown(manifest.conversation)}"
     pipeline = sent.data.pipeline
@@ -366,7 +366,7 @@ def diff_command(
     return 1
 
 
-def _latest(found: Told) -> Conversation:
+def _latest(found: PromptHistory) -> Conversation:
     with_prompts = [each for name, each in found.conversations.by_id.items() if name in found.prompts]
     return with_prompts[-1] if with_prompts else found.conversation("")
 

@@ -9,7 +9,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
-from workspaced_tools.prompts.audit.sent_prompts import Again
+from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.requests.rebuild import shaped_again
 from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
@@ -29,7 +29,7 @@ class Body(NamedTuple):
     """Whether it is another one than was sent."""
 
 
-def body_of(again: Again, wanted: str, source: Source) -> Body:
+def body_of(again: RebuiltPrompt, wanted: str, source: Source) -> Body:
     """A prompt as a body: SENT, or by the template that is wanted, by name or file.
 
     Raises:
@@ -62,7 +62,7 @@ def _template(wanted: str) -> Template:
     return Template(path.name.removesuffix(_FILE_ENDING).removesuffix(".json"), text)
 
 
-def print_body(again: Again, body: Body, *, as_json: bool) -> int:
+def print_body(again: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
     """Prints the JSON, and on stderr what is otherwise than in the messages. The exit code: 1 where it differs."""
     content = msgspec.json.encode(body.shaped.body)
     if as_json:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from workspaced_events.projections.state_diff import changes, lines
-from workspaced_events.replay.position import parse_until
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
 from workspaced_tools.recording.call_diff import compared
@@ -80,7 +80,7 @@ def list_command(
         where = {"socket_path": socket_path, "workspace": workspace}
         ctx.invoke(stats_command, log=log, caller=caller, since=since, as_json=as_json, **where)
         return
-    wanted = Wanted(tool, caller, failed, parse_until(since) if since is not None else None)
+    wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
     with call_reader(log, socket_path, workspace) as reader:
         found = reader.latest(wanted, limit)
     if as_json:
@@ -243,7 +243,7 @@ def stats_command(
     as_json: bool,
 ) -> None:
     """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper."""
-    wanted = Wanted(caller=caller, since=parse_until(since) if since is not None else None)
+    wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
     with call_source(log, socket_path, workspace) as source:
         counter = UsageCounter(source.blob)
         with segment_progress("reading") as progress:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import InvalidArgument
 
 from ...daemon.settings import load_settings
@@ -36,7 +36,7 @@ def sweep_command(
         data = next((Path(each.data_dir) for each in running() if each.workspace == settings.workspace), data)
     if not (data / "log").is_dir():
         raise InvalidArgument(f"{shown(str(data))} holds no log.", hint="Give the daemon's data directory.")
-    swept = ServedBlobs(data).sweep(settings.record_bytes, settings.record_days, dry_run=dry_run)
+    swept = EvictableBlobStore(data).sweep(settings.record_bytes, settings.record_days, dry_run=dry_run)
     if as_json:
         print_json({**msgspec.to_builtins(swept), "dryRun": dry_run})
         return

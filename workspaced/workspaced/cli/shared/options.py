@@ -33,9 +33,9 @@ def json_option(function: F) -> F:
 def _moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | str | None:
     if text is None:
         return None
-    from workspaced_events.replay.position import parse_until
+    from workspaced_events.replay.position import parse_position
 
-    return parse_until(text)
+    return parse_position(text)
 
 
 def at_option(function: F) -> F:

@@ -25,7 +25,7 @@ from .pinned import provide
 from .view_reader import Keep, Reading
 
 
-def acquire(
+def gather(
     conversation: Conversation,
     message: MessageId,
     view: View,
