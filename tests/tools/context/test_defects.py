@@ -240,6 +240,7 @@ def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) ->
     running.start()
     write(running.vault / "a, b.md", "It is blue.")
     with running.connect() as client:
+        client.call("workspaced/reconcile")  # what was written a moment ago has settled
         second = turn(client, "two", "And now?")
         third = turn(client, "three", "And now?")
         client.context.usage("chat", input_tokens=1_000, cached_tokens=2_000)

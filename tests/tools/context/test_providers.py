@@ -152,7 +152,7 @@ def test_each_pin_gives_the_same_whatever_the_others_in_registration_order(
     alone = {pin.id: provide(pin, world.reading()) for pin in EVERY}
     world.pins(*pins)
     world.says()
-    assert list(world.acquire().provided) == [alone[pin.id] for pin in pins]
+    assert list(world.gather().provided) == [alone[pin.id] for pin in pins]
 
 
 def test_what_was_looked_at_is_told(world: Any) -> None:
@@ -222,5 +222,5 @@ def test_a_text_beyond_the_limit_fails(make_world: Any) -> None:
 def test_one_that_fails_does_not_keep_the_others_from_giving(world: Any) -> None:
     world.pins(Provider("bad", "note", NoteId("none.md")), Provider("good", "note", NoteId("plan.md")))
     world.says()
-    bad, good = world.acquire().provided
+    bad, good = world.gather().provided
     assert (bad.failed, good.failed) == ("NOTE_NOT_FOUND", None)

@@ -57,7 +57,7 @@ def world(make_world: Any) -> Any:
 
 def test_a_note_is_attached_whole_under_its_path(world: Any) -> None:
     world.says(world.attachment("note", "plan.md", title="not this"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     text = FILES["plan.md"]
     assert isinstance(text, str)
     assert found == Artifact(
@@ -69,13 +69,13 @@ def test_a_note_is_attached_whole_under_its_path(world: Any) -> None:
 @pytest.mark.parametrize("reference", ["The plan", "p-1", "[[plan]]", "PLAN", "plan", "old.md", "plan.md#Steps"])
 def test_what_names_one_note_is_that_note(world: Any, reference: str) -> None:
     world.says(world.attachment("note", reference))
-    assert ids(world.acquire()) == ["plan.md"]
+    assert ids(world.gather()) == ["plan.md"]
 
 
 def test_a_path_means_the_note_there_whatever_others_are_called(make_world: Any) -> None:
     world = make_world({" a.md": "spaced", "a.md": "# b.md\n", "b.md": "at the path", "b#c.md": "other"})
     world.says(*(world.attachment("note", each) for each in ("b.md", " a.md", "b#c.md")))
-    assert ids(world.acquire()) == ["b.md", " a.md", "b#c.md"]
+    assert ids(world.gather()) == ["b.md", " a.md", "b#c.md"]
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_path_means_the_note_there_whatever_others_are_called(make_world: Any)
 def test_what_names_none_or_several_fails_with_its_code(world: Any, reference: str, code: str) -> None:
     (world.vault.root.path / "link.md").symlink_to("plan.md")
     world.says(world.attachment("note", reference, title="Its name"), world.attachment("note", "plan.md"))
-    failed, plan = world.acquire().artifacts
+    failed, plan = world.gather().artifacts
     assert failed == Artifact("note", reference, "Its name", failed=code)
     assert plan.failed is None
 
 
 def test_bytes_that_are_no_utf8_are_attached_as_they_were_mended(world: Any) -> None:
     world.says(world.attachment("note", "raw.md"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert world.texts(found.revision) == "# Raw\r\n\ufffd\n"
 
 
@@ -110,13 +110,13 @@ def test_a_time_that_no_calendar_has_is_none() -> None:
 
 def test_an_empty_note_is_an_empty_text(world: Any) -> None:
     world.says(world.attachment("note", "one/Twin.md"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.failed, found.bytes, world.texts(found.revision)) == (None, 0, "")
 
 
 def test_a_note_has_no_text_of_its_own(world: Any) -> None:
     world.says(*(world.attachment(kind, "work", "given") for kind in ("note", "active_note", "folder", "tag")))
-    turn = world.acquire()
+    turn = world.gather()
     assert codes(turn) == ["INVALID_ARGUMENT"] * 4
     assert [each.id for each in turn.artifacts] == ["work", "work", "work/", "#work"]
 
@@ -138,7 +138,7 @@ def test_a_folder_or_tag_is_its_notes_sorted_by_path(
     world: Any, kind: AttachmentKind, name: str, expected: list[str]
 ) -> None:
     world.says(world.attachment(kind, name))
-    turn = world.acquire()
+    turn = world.gather()
     assert ids(turn) == expected
     assert {(each.kind, each.failed) for each in turn.artifacts} == {("note", None)}
 
@@ -147,13 +147,13 @@ def test_a_folder_or_tag_without_notes_fails(world: Any) -> None:
     world.says(
         *(world.attachment(kind, name) for kind, name in (("folder", "wor"), ("tag", "y"), ("folder", "..")))
     )
-    assert codes(world.acquire()) == ["NOTE_NOT_FOUND"] * 3
+    assert codes(world.gather()) == ["NOTE_NOT_FOUND"] * 3
 
 
 def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world: Any) -> None:
     world = make_world({f"f/{at:03}.md": f"text {at}" for at in range(MEMBERS_ATTACHED_MAX + 7)})
     world.says(world.attachment("folder", "f"))
-    *notes, rest = world.acquire().artifacts
+    *notes, rest = world.gather().artifacts
     assert [each.id for each in notes] == [f"f/{at:03}.md" for at in range(MEMBERS_ATTACHED_MAX)]
     assert (rest.kind, rest.id, rest.failed) == ("note", "f/", "TOO_MANY")
     assert "7 more" in rest.title
@@ -162,14 +162,14 @@ def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world
 def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
     (world.vault.root.path / "work/a.md").unlink()
     world.says(world.attachment("folder", "work"))
-    assert ids(world.acquire()) == ["work/b.md", "work/deep/c.md"]
+    assert ids(world.gather()) == ["work/b.md", "work/deep/c.md"]
 
 
 def test_a_note_that_goes_while_it_is_read_is_no_member(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     both = Members(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
     monkeypatch.setattr(world.vault, "members", lambda *_: both)
     world.says(world.attachment("folder", "work"))
-    assert ids(world.acquire()) == ["plan.md"]
+    assert ids(world.gather()) == ["plan.md"]
 
 
 SAMPLES = [
@@ -192,10 +192,10 @@ def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
     alone: dict[tuple[str, str], Artifact] = {}
     for attachment in attachments:
         world.says(attachment)
-        for each in world.acquire().artifacts:
+        for each in world.gather().artifacts:
             alone.setdefault((each.kind, each.id), each)
     world.says(*attachments)
-    assert list(world.acquire().artifacts) == list(alone.values())
+    assert list(world.gather().artifacts) == list(alone.values())
 
 
 # -- the active note --
@@ -203,20 +203,20 @@ def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
 
 def test_without_an_id_it_is_the_note_that_is_active(world: Any) -> None:
     world.says(world.attachment("active_note"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.kind, found.id, found.note, found.title) == ("active_note", "work/a.md", "work/a.md", "Ay")
 
 
 def test_with_an_id_it_is_the_note_that_was_active_then(world: Any) -> None:
     world.says(world.attachment("active_note", "plan.md"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.kind, found.id) == ("active_note", "plan.md")
 
 
 def test_no_note_is_active(make_world: Any) -> None:
     world = make_world(FILES)
     world.says(world.attachment("active_note"))
-    assert codes(world.acquire()) == ["NO_ACTIVE_NOTE"]
+    assert codes(world.gather()) == ["NO_ACTIVE_NOTE"]
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_images_are_told_of_and_named_from_the_active_note_only(
 ) -> None:
     world = make_world({"n.md": body})
     world.says(world.attachment("note", "n.md"))
-    [note] = world.acquire().artifacts
+    [note] = world.gather().artifacts
     assert (note.has_images, note.failed) == (has_images, None)
     world.says(world.attachment("active_note", "n.md"))
-    active, *images = world.acquire().artifacts
+    active, *images = world.gather().artifacts
     assert active.has_images == has_images
     assert [(each.kind, each.id, each.failed) for each in images] == [
         ("image", file, "IMAGE_NOT_READ") for file in files
@@ -256,7 +256,7 @@ def test_images_are_told_of_and_named_from_the_active_note_only(
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
     world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_NAMED_MAX + 3))})
     world.says(world.attachment("active_note", "n.md"))
-    _, *images, rest = world.acquire().artifacts
+    _, *images, rest = world.gather().artifacts
     assert len(images) == IMAGES_NAMED_MAX
     assert (rest.kind, rest.failed) == ("image", "TOO_MANY") and rest.title.startswith("3 more")
 
@@ -271,29 +271,29 @@ def test_what_is_selected_in_the_workspace(make_world: Any, name: str, is_blob: 
     kept = replace(SELECTION, text=None, text_sha256=world.keep(b"two\nlines")) if is_blob else SELECTION
     world.state = replace(world.state, selection=kept)
     world.says(world.attachment("selected_text", name))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.id, found.note, found.bytes) == ("plan.md#L3-L4", "plan.md", 9)
     assert world.texts(found.revision) == "two\nlines"
 
 
 def test_another_selection_than_was_attached_is_never_taken(world: Any) -> None:
     world.says(world.attachment("selected_text", "plan.md#L1-L2"))
-    assert codes(world.acquire()) == ["NO_SELECTION"]
+    assert codes(world.gather()) == ["NO_SELECTION"]
     world.state = replace(world.state, selection=None)
     world.says(world.attachment("selected_text"))
-    assert codes(world.acquire()) == ["NO_SELECTION"]
+    assert codes(world.gather()) == ["NO_SELECTION"]
 
 
 def test_a_selection_that_was_given_is_taken_as_it_is(world: Any) -> None:
     world.says(world.attachment("selected_text", "plan.md#L1-L2", "given"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.id, found.note, world.texts(found.revision)) == ("plan.md#L1-L2", None, "given")
 
 
 def test_a_selection_in_a_note_that_is_gone_fails(world: Any) -> None:
     (world.vault.root.path / "plan.md").unlink()
     world.says(world.attachment("selected_text"))
-    assert codes(world.acquire()) == ["NOTE_NOT_FOUND"]
+    assert codes(world.gather()) == ["NOTE_NOT_FOUND"]
 
 
 # -- what the runtime gives --
@@ -304,7 +304,7 @@ def test_a_text_that_was_given_is_attached_under_its_id(make_world: Any, kind: A
     world = make_world(None)
     world.current = None
     world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
-    found, empty = world.acquire().artifacts
+    found, empty = world.gather().artifacts
     assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
     assert world.texts(found.revision) == "grüße"
     assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
@@ -312,13 +312,13 @@ def test_a_text_that_was_given_is_attached_under_its_id(make_world: Any, kind: A
 
 def test_what_was_not_given_or_is_not_kept_fails(world: Any) -> None:
     world.says(world.attachment("url", "https://a"), Attachment("url", "https://b", "0" * 64))
-    assert codes(world.acquire()) == ["NOT_GIVEN", "NOT_RECORDED"]
+    assert codes(world.gather()) == ["NOT_GIVEN", "NOT_RECORDED"]
 
 
 def test_another_text_under_the_same_id_is_not_lost_silently(world: Any) -> None:
     given = [world.attachment("url", "u", text) for text in (None, "one", "one", "two")]
     world.says(*given)
-    missing, one, two = world.acquire().artifacts
+    missing, one, two = world.gather().artifacts
     assert (missing.failed, one.failed, two.failed) == ("NOT_GIVEN", None, "DUPLICATE_ID")
     assert world.texts(one.revision) == "one" and two.revision == ""
 
@@ -327,7 +327,7 @@ def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> No
     content = b"\x89PNG\xff\x00"
     uri = f"data:image/PNG;base64,{base64.b64encode(content).decode()}"
     world.says(world.attachment("image", "x.png", uri))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert world.blobs[found.revision] == content
     assert (found.media_type, found.bytes, found.id) == ("image/png", len(content), "x.png")
 
@@ -337,7 +337,7 @@ def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> No
 )
 def test_what_is_no_image_fails(world: Any, text: str | None) -> None:
     world.says(world.attachment("image", "x.png", text))
-    assert codes(world.acquire()) == ["IMAGE_NOT_READ"]
+    assert codes(world.gather()) == ["IMAGE_NOT_READ"]
 
 
 # -- limits --
@@ -352,7 +352,7 @@ def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -
         *(world.attachment("file", name, text) for name, text in (("a", full), ("b", f"{full}x"))),
         world.attachment("image", "i", f"data:image/png;base64,{image}"),
     )
-    turn = world.acquire()
+    turn = world.gather()
     assert codes(turn) == [None, "TOO_LARGE", None, "TOO_LARGE", "TOO_LARGE"]
     assert turn.artifacts[1].title == "over"
 
@@ -362,7 +362,7 @@ def test_a_note_of_50_mb_is_not_kept(make_world: Any) -> None:
     with (world.vault.root.path / "huge.md").open("wb") as file:
         file.truncate(50_000_000)
     world.says(world.attachment("note", "huge.md"))
-    assert codes(world.acquire()) == ["TOO_LARGE"]
+    assert codes(world.gather()) == ["TOO_LARGE"]
     assert world.blobs == {}
 
 
@@ -374,7 +374,7 @@ def test_paths_mean_nothing_in_another_vault(world: Any) -> None:
     world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
     kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note", "selected_text"]
     world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
-    turn = world.acquire()
+    turn = world.gather()
     assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]
     assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
 
@@ -384,7 +384,7 @@ def test_without_a_vault_only_what_was_given_is_there(make_world: Any) -> None:
     world.current = None
     world.conversation = replace(world.conversation, vault=None)
     world.says(world.attachment("note", "plan.md"), world.attachment("file", "f", "text"))
-    assert codes(world.acquire()) == ["NO_ACTIVE_VAULT", None]
+    assert codes(world.gather()) == ["NO_ACTIVE_VAULT", None]
 
 
 # -- the turn --
@@ -392,24 +392,24 @@ def test_without_a_vault_only_what_was_given_is_there(make_world: Any) -> None:
 
 def test_the_turn_says_how_it_was_made(world: Any) -> None:
     world.says()
-    turn = world.acquire(calibration=Calibration(1.5, 9), rebase=True)
+    turn = world.gather(calibration=Calibration(1.5, 9), rebase=True)
     assert (turn.factor, turn.estimator, turn.rebase) == (1.5, "openai/gpt", True)
-    plain = world.acquire(calibration=Calibration(1.5, 2))
+    plain = world.gather(calibration=Calibration(1.5, 2))
     assert (plain.factor, plain.estimator, plain.rebase, plain.artifacts) == (1.0, "seed", False, ())
     assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
 
 
 def test_an_unknown_message_is_refused(world: Any) -> None:
     with pytest.raises(ArgumentInvalid):
-        world.acquire("nobody")
+        world.gather("nobody")
 
 
 def test_only_the_turns_own_message_counts(world: Any) -> None:
     world.says(world.attachment("note", "plan.md"))
-    world.sends(world.acquire())
+    world.sends(world.gather())
     world.says(world.attachment("note", "work/a.md"), message="m3", seq=20)
-    assert ids(world.acquire("m3")) == ["work/a.md"]
-    assert ids(world.acquire(world.goes_on("m4"))) == ["work/a.md"]
+    assert ids(world.gather("m3")) == ["work/a.md"]
+    assert ids(world.gather(world.goes_on("m4"))) == ["work/a.md"]
 
 
 # -- going on with a turn --
@@ -423,7 +423,7 @@ def begun(make_world: Any) -> Any:
     world.says(
         world.attachment("note", "plan.md"), world.attachment("folder", "work"), world.attachment("url", "u")
     )
-    world.sends(world.acquire())
+    world.sends(world.gather())
     world.goes_on()
     return world
 
@@ -441,40 +441,40 @@ def test_what_goes_on_gets_what_was_read_before(begun: Any) -> None:
     rewrite(begun, "plan.md", "changed")
     rewrite(begun, "work/new.md", "new")
     before = begun.times_kept
-    turn = begun.acquire("m2", Calibration(2.0, 9))
+    turn = begun.gather("m2", Calibration(2.0, 9))
     assert turn == replace(earlier(begun), message="m2")
     assert begun.times_kept == before
     begun.sends(turn)
-    assert begun.acquire(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
+    assert begun.gather(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
 
 
 def test_the_turns_message_itself_is_always_read_anew(begun: Any) -> None:
     rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.acquire("m1").artifacts[0].revision) == "changed"
+    assert begun.texts(begun.gather("m1").artifacts[0].revision) == "changed"
 
 
 def test_after_the_message_was_edited_its_attachments_are_read_anew(begun: Any) -> None:
     begun.says(begun.attachment("note", "work/b.md"), seq=15)
-    assert ids(begun.acquire("m2")) == ["work/b.md"]
+    assert ids(begun.gather("m2")) == ["work/b.md"]
 
 
 def test_after_what_was_read_was_forgotten_it_is_read_anew(begun: Any) -> None:
     del begun.blobs[begun.conversation.prompts[0].inputs_sha256]
     rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.acquire("m2").artifacts[0].revision) == "changed"
+    assert begun.texts(begun.gather("m2").artifacts[0].revision) == "changed"
 
 
 def test_what_an_older_version_read_is_read_anew(begun: Any) -> None:
     older = replace(earlier(begun), version=TURN_VERSION - 1)
     begun.blobs[begun.conversation.prompts[0].inputs_sha256] = msgspec.json.encode(older)
     rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.acquire("m2").artifacts[0].revision) == "changed"
+    assert begun.texts(begun.gather("m2").artifacts[0].revision) == "changed"
 
 
 @pytest.mark.parametrize("path", ["plan.md", "work/b.md", "work/a.md"])
 def test_a_note_that_turned_private_is_not_shown_again(begun: Any, path: str) -> None:
     rewrite(begun, path, "---\nworkspaced: private\n---\ncanary")
-    turn = begun.acquire("m2")
+    turn = begun.gather("m2")
     assert not any(each.note == path and each.failed is None for each in turn.artifacts)
     assert all(path not in each.notes for each in turn.provided)
 
@@ -483,7 +483,7 @@ def test_a_note_that_was_renamed_is_still_what_was_read(begun: Any) -> None:
     root = begun.vault.root.path
     (root / "plan.md").rename(root / "moved.md")
     begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
-    assert begun.acquire("m2") == replace(earlier(begun), message="m2")
+    assert begun.gather("m2") == replace(earlier(begun), message="m2")
 
 
 def test_a_note_that_was_renamed_and_turned_private_is_not_shown_again(begun: Any) -> None:
@@ -491,39 +491,39 @@ def test_a_note_that_was_renamed_and_turned_private_is_not_shown_again(begun: An
     (root / "plan.md").unlink()
     rewrite(begun, "moved.md", "---\nworkspaced: private\n---\n")
     begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
-    assert begun.acquire("m2").artifacts[0].failed == "NOTE_NOT_FOUND"
+    assert begun.gather("m2").artifacts[0].failed == "NOTE_NOT_FOUND"
 
 
 def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
     world = make_world(FILES, pins=("plan.md", "work/a.md"))
     world.pins(Provider("open", "open-files"))
     world.says()
-    world.sends(world.acquire())
+    world.sends(world.gather())
     world.goes_on()
     rewrite(world, "plan.md", "---\nworkspaced: private\n---\n")
-    [given] = world.acquire("m2").provided
+    [given] = world.gather("m2").provided
     assert world.texts(given.text_sha256) == "- work/a.md (Ay)"
 
 
 def test_a_later_turn_is_not_what_was_read_before(begun: Any) -> None:
     begun.says(begun.attachment("note", "work/b.md"), message="m3", seq=20)
-    begun.sends(begun.acquire("m3"), as_of_seq=21)
-    assert begun.acquire("m2") == replace(earlier(begun), message="m2")
+    begun.sends(begun.gather("m3"), as_of_seq=21)
+    assert begun.gather("m2") == replace(earlier(begun), message="m2")
 
 
 def test_another_client_is_not_shown_what_was_read_for_the_first(begun: Any) -> None:
     begun.level = "names"
-    turn = begun.acquire("m2")
+    turn = begun.gather("m2")
     assert codes(turn) == ["NAMES_ONLY", "NAMES_ONLY", "NOT_GIVEN"]
 
 
 def test_what_was_given_needs_no_vault_to_go_on(make_world: Any) -> None:
     world = make_world(FILES)
     world.says(world.attachment("url", "u", "page"))
-    world.sends(world.acquire())
+    world.sends(world.gather())
     world.goes_on()
     world.level = "names"
-    assert world.acquire("m2") == replace(earlier(world), message="m2")
+    assert world.gather("m2") == replace(earlier(world), message="m2")
 
 
 # -- what is not shared --
@@ -549,7 +549,7 @@ SECRET_TEXT = "---\ntitle: Canary\nid: s-1\ntags: [hush, x]\n{}---\ncanary text 
 def everything(world: Any) -> Turn:
     world.pins(*PINS)
     world.says(*(world.attachment(*each) for each in EVERYTHING))
-    turn: Turn = world.acquire()
+    turn: Turn = world.gather()
     return turn
 
 
@@ -608,7 +608,7 @@ def test_around_a_selection_is_shown_what_this_client_may_see(
 ) -> None:
     world = make_world(SELECTED, **shares)
     world.says(world.attachment("selected_text", f"{path}#L2-L2", "two"))
-    [found] = world.acquire(pipeline="refactor").artifacts
+    [found] = world.gather(pipeline="refactor").artifacts
     assert tuple(world.texts(name) if name else "" for name in (found.before, found.after)) == around
     assert (found.note is not None) == any(around) and found.failed is None
     assert world.texts(found.revision) == "two"
@@ -619,23 +619,23 @@ def test_what_was_read_around_a_selection_is_read_anew_where_it_may_not_be_shown
 ) -> None:
     world = make_world(SELECTED)
     world.says(world.attachment("selected_text", "a.md#L2-L2", "two"))
-    turn = world.acquire(pipeline="refactor")
+    turn = world.gather(pipeline="refactor")
     prompts = world.conversation.prompts
     world.sends(turn)
     [sent] = world.conversation.prompts[len(prompts) :]
     sent = replace(sent, pipeline="refactor")
     world.conversation = replace(world.conversation, prompts=(sent,))
     world.goes_on()
-    assert world.acquire("m2", pipeline="refactor") == replace(turn, message="m2")
+    assert world.gather("m2", pipeline="refactor") == replace(turn, message="m2")
     world.level = "names"
-    [found] = world.acquire("m2", pipeline="refactor").artifacts
+    [found] = world.gather("m2", pipeline="refactor").artifacts
     assert (found.before, found.after, found.note) == ("", "", None)
 
 
 def test_in_a_chat_no_note_is_read_for_what_stands_around(make_world: Any) -> None:
     world = make_world(SELECTED)
     world.says(world.attachment("selected_text", "a.md#L2-L2", "two"))
-    [found] = world.acquire().artifacts
+    [found] = world.gather().artifacts
     assert (found.before, found.after, found.note) == ("", "", None)
 
 
@@ -643,7 +643,7 @@ def test_what_is_selected_in_the_workspace_now_has_its_surroundings_too(make_wor
     world = make_world(SELECTED, active="a.md")
     world.state = replace(world.state, selection=Selection(NoteId("a.md"), 2, 2, MTIME, "two"))
     world.says(world.attachment("selected_text"))
-    [found] = world.acquire(pipeline="completion").artifacts
+    [found] = world.gather(pipeline="completion").artifacts
     assert (found.id, world.texts(found.before)) == ("a.md#L2-L2", "one\n")
 
 
@@ -651,7 +651,7 @@ def test_for_a_compression_nothing_is_read(make_world: Any) -> None:
     world = make_world(SELECTED)
     world.pins(Provider("p", "note", NoteId("a.md")))
     world.says(world.attachment("note", "a.md"))
-    turn = world.acquire(pipeline="compression")
+    turn = world.gather(pipeline="compression")
     assert (turn.artifacts, turn.provided, turn.policy.pipeline) == ((), (), "compression")
 
 
@@ -661,6 +661,6 @@ def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeli
     settings = replace(world.conversation.settings, history_turns=7)
     world.conversation = replace(world.conversation, settings=settings)
     world.says()
-    turn = world.acquire(pipeline=pipeline)
+    turn = world.gather(pipeline=pipeline)
     expected = Policy(pipeline=pipeline, skills_stay=True, history_turns=7, summary_tokens_max=SUMMARY_TOKENS_MAX)
     assert turn.policy == expected
