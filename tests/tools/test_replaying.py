@@ -91,11 +91,11 @@ class World:
         self.blobs: dict[str, bytes] = {}
 
     def call(
-        self, tool: str, arguments: dict[str, Any], level: Sharing = "all", *, warm: bool = False
+        self, tool: str, arguments: dict[str, Any], level: Sharing = "all", *, nonblocking: bool = False
     ) -> tuple[bytes, ToolCalled, bytes]:
         """The answer, the event and the recording."""
         withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
-        port = NonBlockingVault(self.vault) if warm else self.vault
+        port = NonBlockingVault(self.vault) if nonblocking else self.vault
         view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
         tape = Tape(view, self.state)
         payload = payload_of(run(TOOLS[tool], tape.view, arguments))

@@ -124,9 +124,11 @@ class World:
         self.state = state
         self.past = past
 
-    def ask(self, name: str, arguments: dict[str, Any], level: Sharing = "all", *, warm: bool = False) -> str:
+    def ask(
+        self, name: str, arguments: dict[str, Any], level: Sharing = "all", *, nonblocking: bool = False
+    ) -> str:
         """The answer's JSON, without the count of what is withheld."""
-        port = NonBlockingVault(self.vault) if warm else self.vault
+        port = NonBlockingVault(self.vault) if nonblocking else self.vault
         withheld = WithheldNames(self.vault, self.state.of(V).former, port.withholds)
         for _ in range(ATTEMPTS):
             if self.vault.policy.refresh():
