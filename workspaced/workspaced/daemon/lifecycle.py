@@ -36,13 +36,13 @@ from ..__about__ import __version__
 from ..discovery.own_directories import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
-from ..limits import STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from ..server.listener import Server
 from ..service.registration import check_apart, registrations, usable_folder
 from ..service.served_vault import ServedVault, rules_file
 from ..service.service import Service
 from ..service.sweeper import Sweeper
-from .memory import give_back_freed_memory
+from .memory import give_back_free_pages, give_back_freed_memory
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -208,6 +208,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     tasks.start_soon(service.examine_texts)
     await service.expire_tabs()
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
+    tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
-"""What the C library does with memory that is freed: it gives it back to the system.
+"""Gives memory that is freed back to the system.
 
 By itself glibc keeps much of it. The first large block that is freed makes it take such blocks from its heaps from
 then on, and heaps shrink only at their ends; and threads get heaps of their own, each of which keeps the most that
 its thread ever needed. Measured: notes of 16 MiB that were read and deleted left a daemon of 63 MB with 430 MB.
+What is free between blocks in use goes back only on request: 13 MB after minutes of 100 calls a second.
 """
 
 import ctypes
 import sys
+from collections.abc import Callable
 from typing import Final
 
 LARGE_BYTES: Final = 512 * 1024
@@ -32,3 +34,25 @@ def give_back_freed_memory() -> None:
         (_M_ARENA_MAX, HEAPS),
     ):
         mallopt(option, value)
+
+
+def give_back_free_pages() -> None:
+    """Returns the free pages of all heaps to the system, also those between blocks in use (malloc_trim(3)).
+
+    Takes some milliseconds, during which threads that allocate may wait. Does nothing with another C library.
+    """
+    if _TRIM is not None:
+        _TRIM(0)
+
+
+def _trim() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return None
+    return trim
+
+
+_TRIM: Final = _trim()
