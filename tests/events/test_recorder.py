@@ -56,7 +56,7 @@ class Desk:
 
     def open(self) -> None:
         self.journal: Journal = open_journal(self.disk, version="t", clock=lambda: next(self.times))
-        self.recorder, self.log = self.journal.recorder, self.journal.log
+        self.recorder, self.log = self.journal.writer, self.journal.log
 
     def submit(self, actions: Sequence[Action] | Plan, source: str = "ui", **options: Any) -> list[Outcome]:
         told: list[Outcome] = []
@@ -653,7 +653,7 @@ class Daemon:
 
     def __init__(self, path: Path, deliver: Callable[[Committed], None] | None = None) -> None:
         self.journal = open_journal(RealDisk(path), version="t", deliver=deliver, segment_bytes_max=60_000)
-        self.recorder = self.journal.recorder
+        self.recorder = self.journal.writer
         self.recorder.start()
 
     def publish(self, *actions: Action, buffered: bool = False) -> Outcome:

@@ -22,11 +22,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 
 def give_back_freed_memory() -> None:
     """For the whole process; before it starts threads. Does nothing where the C library is another one."""
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
+    mallopt = _function("mallopt")
+    if mallopt is None:
         return
     for option, value in (
         (_M_MMAP_THRESHOLD, LARGE_BYTES),
@@ -37,22 +34,20 @@ def give_back_freed_memory() -> None:
 
 
 def give_back_free_pages() -> None:
-    """Returns the free pages of all heaps to the system, also those between blocks in use (malloc_trim(3)).
+    """Returns the free pages of all heaps to the system, also those between blocks in use.
 
     Takes some milliseconds, during which threads that allocate may wait. Does nothing with another C library.
     """
-    if _TRIM is not None:
-        _TRIM(0)
+    if (malloc_trim := _function("malloc_trim")) is not None:
+        malloc_trim(0)
 
 
-def _trim() -> Callable[[int], int] | None:
+def _function(name: str) -> Callable[..., int] | None:
+    """A function of glibc; None with another C library."""
     if not sys.platform.startswith("linux"):
         return None
     try:
-        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        function: Callable[..., int] = getattr(ctypes.CDLL(None), name)
     except (OSError, AttributeError):
         return None
-    return trim
-
-
-_TRIM: Final = _trim()
+    return function
