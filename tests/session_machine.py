@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from workspaced.calls.calls import ToolAnswer
 from workspaced.recording.sweeper import Sweeper
-from workspaced.service.service import OWN_SOURCE, Service
+from workspaced.service.service import Service
 from workspaced.service.upkeep import expire_tabs, reconcile
 from workspaced.vaults.registration import registrations
 from workspaced.vaults.served_vault import ServedVault
@@ -30,7 +30,7 @@ from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.writer import OWN_SOURCE, Outcome
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
