@@ -3,8 +3,8 @@
     python docs/generator/pictures.py               writes the overview
     python docs/generator/pictures.py --record      also runs `workspaced demo` and records its terminal
 
-The overview is the template overview.svg with a palette filled in. The recording is a real run in a pseudo terminal;
-the pictures show its lines one after another, paced for a reader, in a window that scrolls.
+The overview is the template overview.svg with a palette filled in. The recording is a real run in a pseudo
+terminal; the pictures show its lines one after another, paced for a reader, in a window that scrolls.
 """
 
 import argparse
@@ -24,8 +24,22 @@ HERE: Final = Path(__file__).parent
 IMAGES: Final = HERE.parent / "images"
 
 PALETTES: Final = {
-    "light": {"box": "#f6f8fa", "core": "#ffffff", "line": "#57606a", "accent": "#0969da", "text": "#1f2328", "dim": "#57606a"},
-    "dark": {"box": "#161b22", "core": "#0d1117", "line": "#8b949e", "accent": "#58a6ff", "text": "#e6edf3", "dim": "#9da7b3"},
+    "light": {
+        "box": "#f6f8fa",
+        "core": "#ffffff",
+        "line": "#57606a",
+        "accent": "#0969da",
+        "text": "#1f2328",
+        "dim": "#57606a",
+    },
+    "dark": {
+        "box": "#161b22",
+        "core": "#0d1117",
+        "line": "#8b949e",
+        "accent": "#58a6ff",
+        "text": "#e6edf3",
+        "dim": "#9da7b3",
+    },
 }
 COLOURS: Final = {
     "light": {"31": "#cf222e", "32": "#1a7f37", "33": "#7d4e00", "36": "#0550ae"},
@@ -65,7 +79,7 @@ def recorded(command: list[str]) -> list[str]:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(COLUMNS), "LC_ALL": "C.UTF-8"}
     environment.pop("NO_COLOR", None)
-    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)  # noqa: S603
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     written = b""
     while True:
@@ -95,24 +109,29 @@ def terminal(lines: list[str], theme: str) -> str:
     frames = ["0% { transform: translateY(0); }"]
     for number, moment in enumerate(moments):
         if number >= ROWS:
-            frames.append(f"{100 * moment / total:.3f}% {{ transform: translateY({(ROWS - 1 - number) * LINE_PX}px); }}")
+            offset = (ROWS - 1 - number) * LINE_PX
+            frames.append(f"{100 * moment / total:.3f}% {{ transform: translateY({offset}px); }}")
     frames.append(f"100% {{ transform: translateY({min(0, ROWS - len(lines)) * LINE_PX}px); }}")
-    drawn = []
-    for number, (line, moment) in enumerate(zip(lines, moments, strict=True)):
-        if line:
-            drawn.append(
-                f'<text y="{(number + 1) * LINE_PX}" style="animation-name:l{number}">{_spans(line, theme)}</text>'
-            )
+    drawn = [
+        f'<text xml:space="preserve" y="{(number + 1) * LINE_PX}" style="animation-name:l{number}">'
+        f"{_spans(line, theme)}</text>"
+        for number, line in enumerate(lines)
+        if line
+    ]
     appear = [
         f"@keyframes l{number} {{ 0%, {100 * moment / total:.3f}% {{ opacity: 0; }}"
         f" {100 * moment / total + 0.001:.3f}%, 100% {{ opacity: 1; }} }}"
         for number, moment in enumerate(moments)
         if lines[number]
     ]
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="title">
-<title id="title">A recording of the command make demo</title>
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">
+<title>A recording of the command make demo</title>
 <style>
-text {{ font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: {palette["text"]}; white-space: pre; }}
+text {{
+  font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  fill: {palette["text"]};
+  white-space: pre;
+}}
 g text {{ animation: {total:.1f}s step-end infinite; }}
 #screen {{ animation: scroll {total:.1f}s step-end infinite; }}
 @keyframes scroll {{ {" ".join(frames)} }}
