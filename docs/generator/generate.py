@@ -61,6 +61,13 @@ class Remarks:
         self._left.discard((table, name))
         return self._tables[table][name]
 
+    def of_field(self, owner: str, name: str) -> str:
+        """What all fields of that name mean, or of that name in `owner`; empty where the name says it all."""
+        for key in (f"{owner}.{name}", name):
+            if key in self._tables["fields"]:
+                return str(self.of("fields", key))
+        return ""
+
     def names(self, table: str) -> list[str]:
         """All names in `table`, in the file's order."""
         return list(self._tables[table])
@@ -104,7 +111,7 @@ def _methods(remarks: Remarks) -> Iterator[str]:
         for name in names:
             remark = remarks.of("methods", name)
             yield from ("", f"### `workspaced/{name}`", "", remark["does"], "")
-            yield from _fields(_schema(f"methods/{name}"), remark.get("params", {}), f"workspaced/{name}")
+            yield from _fields(_schema(f"methods/{name}"), remark.get("params", {}), name, remarks)
             yield f"Result: {remark['result']}"
     yield from ("", "## Methods of MCP", "", remarks.of("pages", "mcp_methods").strip())
     theirs = [name for name in METHODS if not name.startswith("workspaced/")]
@@ -128,7 +135,7 @@ def _event_entries(remarks: Remarks, names: list[str], folder: str) -> Iterator[
     for name in names:
         data = _data_of(_schema(f"{folder}/{name}"))
         yield from ("", f"### `{name}`", "", remarks.of("events", name), "")
-        yield from _fields(data, {}, name)
+        yield from _fields(data, {}, name, remarks)
 
 
 def _data_of(schema: Schema) -> Schema:
@@ -150,7 +157,7 @@ def _tools(remarks: Remarks) -> Iterator[str]:
         yield from ("", f"## `{name}`", "", " ".join(tool.description.split()), "")
         if "rules" in remark:
             yield from (remark["rules"], "")
-        yield from _fields(_schema(f"tools/{name}.input"), remarks.of("pages", "arguments"), name, "argument")
+        yield from _fields(_schema(f"tools/{name}.input"), {}, name, remarks, "argument")
         data = _schema(f"tools/{name}.output")["properties"]["data"]
         yield f"`data` of the answer: {', '.join(f'`{field}`' for field in data['properties'])}."
 
@@ -229,11 +236,12 @@ def _option(option: click.Option) -> str:
     return f"| {_cell(names)} | {_cell(option.help or '')} | {default} |"
 
 
-def _fields(schema: Schema, notes: dict[str, str], owner: str, noun: str = "field") -> Iterator[str]:
+def _fields(
+    schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks, noun: str = "field"
+) -> Iterator[str]:
     """A table of the schema's properties; nothing where there are none."""
     properties = schema.get("properties", {})
-    wrong = [name for name in notes if name not in properties] if noun == "field" else []
-    if wrong:
+    if wrong := [name for name in notes if name not in properties]:
         sys.exit(f"docs/generator/remarks.toml: {owner} has no field {wrong[0]}. Remove the remark.")
     if not properties:
         return
@@ -241,7 +249,7 @@ def _fields(schema: Schema, notes: dict[str, str], owner: str, noun: str = "fiel
     yield from (f"| {noun} | type | default | meaning |", "|---|---|---|---|")
     for name, field in properties.items():
         default = "required" if name in required else _default(field)
-        meaning = field.get("description") or notes.get(name, "")
+        meaning = field.get("description") or notes.get(name) or remarks.of_field(owner, name)
         yield f"| `{name}` | {_cell(_type(field, schema.get('$defs', {})))} | {default} | {_cell(meaning)} |"
     yield ""
 
@@ -256,9 +264,8 @@ def _type(field: Schema, definitions: Schema, depth: int = 0) -> str:
     if "$ref" in field:
         return _type(definitions[field["$ref"].rpartition("/")[2]], definitions, depth)
     if "anyOf" in field:
-        return " or ".join(
-            _type(each, definitions, depth) for each in field["anyOf"] if each.get("type") != "null"
-        )
+        kinds = [each for each in field["anyOf"] if each.get("type") != "null" or "default" not in field]
+        return " or ".join(_type(each, definitions, depth) for each in kinds)
     if "enum" in field:
         return ", ".join(f"`{each}`" for each in field["enum"] if each is not None)
     kind = field.get("type", "any")
