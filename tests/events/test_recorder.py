@@ -346,7 +346,7 @@ class TestTheSameIdAgain:
         assert desk.receipts(active("first.md", "first")) == [Receipt(3, EventId("first"), True)]
 
     def test_is_new_once_36000_later_events_were_recorded_as_the_reference_says(self, desk: Desk) -> None:
-        reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+        reference = (Path(__file__).parents[2] / "docs" / "reference" / "events.md").read_text()
         assert f"the latest {ID_WINDOW_EVENTS:,} events" in " ".join(reference.split())
         desk.publish(active("first.md", "first"))
         for _ in range(36):
