@@ -280,7 +280,7 @@ def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
             asked += 1
             return honest(first)
 
-        monkeypatch.setattr(service, "events_from", counted)
+        monkeypatch.setattr(service.tail, "events_from", counted)
         outlets = [Outlet() for _ in range(1_000)]
         subscribers = [Subscription(service, each, 1, None, coalesce=False) for each in outlets]
         for number in range(20):
