@@ -160,7 +160,7 @@ def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
     begin(session, b"")
     count = iter(range(10**6))
     monkeypatch.setattr("workspaced.calls.answers.policy_version", lambda _served: next(count))
-    monkeypatch.setattr("workspaced.calls.calls.is_current", lambda *_args: False)
+    monkeypatch.setattr("workspaced.calls.answers.is_current", lambda *_args: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")
     session.check()
