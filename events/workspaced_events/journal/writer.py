@@ -199,8 +199,8 @@ class LogWriter:
     def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
         """Queues the first actions of a session.
 
-        If the disk had no room at opening, this retries the opening; the log takes nothing else until that succeeds
-        (`SegmentLog.waiting`).
+        If the disk had no room at opening, this retries the opening; the log takes nothing else until that
+        succeeds (`SegmentLog.waiting`).
 
         Raises:
             Busy: too much already waits for the disk.

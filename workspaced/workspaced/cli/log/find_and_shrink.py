@@ -89,7 +89,11 @@ def find_command(
             after, upto = (parse_position(each) for each in between) if between is not None else (None, None)
             with _status() as say:
                 found = find_between(
-                    source, predicate, after, upto, told=lambda low, high: say(f"between events {low} and {high}")
+                    source,
+                    predicate,
+                    after,
+                    upto,
+                    report=lambda low, high: say(f"between events {low} and {high}"),
                 )
     _print_found(found, predicate.vault, as_json=as_json)
 
