@@ -206,10 +206,10 @@ class Command:
                 return None if code == CANNOT_TELL else code == SHOWN
             errors.seek(0, os.SEEK_END)
             errors.seek(max(0, errors.tell() - _SHOWN_ERROR_BYTES))
-            error_output = errors.read().decode(errors="replace").strip()
+            stderr = errors.read().decode(errors="replace").strip()
         ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
         raise PredicateFailed(
-            f"The command {ended} for the state after event {state.seq}{': ' + error_output if error_output else '.'}",
+            f"The command {ended} for the state after event {state.seq}{': ' + stderr if stderr else '.'}",
             hint="Expected 0 (shows it), 1 (does not) or 125 (cannot tell).",
             seq=state.seq,
             exit=code,
