@@ -14,7 +14,7 @@ from ..service.service import Service
 from ..service.session import Session
 
 CLOCK: Final = "io.github.workspaced/clock"
-"""The key of a result's or notification's `_meta` that names the moment of the log."""
+"""The `_meta` key of a result or notification that holds the log's clock."""
 
 ANNOTATIONS: Final = {
     "readOnlyHint": True,
@@ -22,11 +22,11 @@ ANNOTATIONS: Final = {
     "idempotentHint": True,
     "openWorldHint": False,
 }
-"""Without them a client must take a tool for one that destroys, and asks its user at every call."""
+"""Without them a client must assume a destructive tool, and asks its user at every call."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Parameters of a list. Lists are short and come whole: no cursor is ever given out."""
+    """Parameters of a list. Lists are short and have one page, so there are no cursors."""
 
     cursor: str | None = None
 
@@ -59,10 +59,10 @@ def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     answer = service.call_nonblocking(tool, params.arguments, session.client)
     if answer is not None:
         return _result(service, answer)
-    return _call_cold(service, tool, params.arguments, session.client)
+    return _call_blocking(service, tool, params.arguments, session.client)
 
 
-async def _call_cold(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
+async def _call_blocking(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
     return _result(service, await service.call_tool(tool, arguments, caller))
 
 
@@ -76,5 +76,5 @@ def _result(service: Service, answer: ToolAnswer) -> Any:
 
 
 def moment(service: Service) -> dict[str, Any]:
-    """The `_meta` of what is true now."""
+    """The `_meta` of a result: the log's present clock."""
     return {CLOCK: service.clock()}
