@@ -1,4 +1,4 @@
-"""Floor 1: what happened. Actions, events, the log, the fold, replay.
+"""Floor 1: actions, events, the log, its projections, replay.
 
 Knows nothing of vault files, tools, sockets or event loops; `workspaced_tools` and `workspaced` build on it.
 """

@@ -1,8 +1,8 @@
-"""Time as events carry it: UTC, exactly six fractional digits, `Z`. Such texts sort as the times they name.
+"""Event times: UTC, exactly six fractional digits, `Z`. Their texts sort in the order of the times.
 
-A wall clock is set now and then: by minutes, by decades and back. `LogClock` tells by a second clock, which nobody
-sets, when that happened. A log goes on by its old time until it holds the event `clock_stepped`: so the present
-time can always be compared with those in the state.
+Someone may set the wall clock by minutes or decades, forward or back. `LogClock` detects this by comparing the
+wall clock with the uptime, which nobody sets. The log keeps its old timeline until it holds the event
+`clock_stepped`, so the present time is always comparable with the times in the state.
 """
 
 import time
@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 
 Clock = Callable[[], str]
 Uptime = Callable[[], int]
-"""Nanoseconds since some moment, also while the machine sleeps; nobody sets it."""
+"""Nanoseconds since an arbitrary moment, including time asleep; nobody sets it."""
 
 STEP_US: Final = 5 * 60 * 1_000_000
-"""A clock that is further off than this was set; below it, times wait for the clock."""
+"""A larger difference means that the clock was set; for a smaller one, event times wait for the clock."""
 _UPTIME: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Where there is no CLOCK_BOOTTIME, as on macOS, CLOCK_MONOTONIC goes on in sleep."""
+"""CLOCK_BOOTTIME is missing on macOS, where CLOCK_MONOTONIC advances during sleep."""
 
 
 def system_clock() -> str:
-    """The present time."""
+    """The present time, in an event's form."""
     return event_time(time.time_ns())
 
 
@@ -32,19 +32,19 @@ def system_uptime() -> int:
 
 
 def event_time(ns: int) -> str:
-    """`ns` since the epoch in an event's form."""
+    """The time `ns` nanoseconds after the epoch, in an event's form."""
     seconds, rest = divmod(ns, 1_000_000_000)
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
 
 
 def microseconds(text: str) -> int:
-    """The time of an event as microseconds since the epoch."""
+    """The microseconds between the epoch and an event's time."""
     passed = datetime.fromisoformat(text) - _EPOCH
     return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
 
 
 def just_after(text: str) -> str:
-    """The time of an event and one microsecond."""
+    """The event time one microsecond after `text`."""
     return event_time((microseconds(text) + 1) * 1_000)
 
 
@@ -57,19 +57,19 @@ def _second(seconds: int) -> str:
 
 
 class _Base(NamedTuple):
-    """A moment by both clocks, in microseconds. From here on the log's time and the uptime go side by side."""
+    """One moment on both clocks, in microseconds. The log's time and the uptime advance together from here."""
 
     time_us: int
     uptime_us: int
 
 
 class Reading(NamedTuple):
-    """What a `LogClock` says."""
+    """A reading of a `LogClock`."""
 
     time: str
     """On the log's timeline."""
     stepped_to: str | None = None
-    """The wall clock, where it was set: events go by it once the log says so."""
+    """The wall clock's time if the clock was set; events use it once the log holds `clock_stepped`."""
     base: _Base | None = None
     """For `LogClock.follow`."""
 
@@ -81,8 +81,8 @@ class LogClock:
         """
         Args:
             wall: may be set at any time.
-            uptime: None: a wall clock that is never set while the log is open.
-            last: the time of the log's last event; a wall clock far before it was set.
+            uptime: None if nobody sets `wall` while the log is open.
+            last: the time of the log's last event; a wall clock more than `STEP_US` before it was set back.
         """
         self._wall = wall
         self._uptime = uptime
@@ -94,7 +94,7 @@ class LogClock:
         return self.read().time
 
     def read(self) -> Reading:
-        """The present time, and whether the wall clock was set since the log went by it."""
+        """The present time, and whether the wall clock was set since the last `follow`."""
         wall = self._wall()
         wall_us = microseconds(wall)
         uptime_us = self._uptime() // 1000 if self._uptime is not None else wall_us
@@ -108,5 +108,5 @@ class LogClock:
         return Reading(event_time(expected_us * 1_000), wall, _Base(wall_us, uptime_us))
 
     def follow(self, reading: Reading) -> None:
-        """Goes by the wall clock again, as `reading` found it: the log says that it was set."""
+        """Switches to the wall clock's time in `reading`; the caller has appended `clock_stepped`."""
         self._base = reading.base

@@ -1,26 +1,26 @@
-"""Errors of the recording floor.
+"""Errors of floor 1.
 
     WorkspacedError                 code, message, hint, details: what reaches the wire and the command line
       ActionError                   the caller's fault; carries the action's index in its batch
         InvalidArgument             INVALID_ARGUMENT
-          NotInLog                  the same: the log tells of no note that has this path
+          NotInLog                  the same: no event in the log names a note with this path
         UnknownAction               UNKNOWN_ACTION
         NotAllowed                  NOT_ALLOWED
         OutsideVault                OUTSIDE_VAULT
         BatchTooLarge               BATCH_TOO_LARGE
         Conflict                    CONFLICT
       Busy                          BUSY: the queue before the disk is full; retry
-      PredicateFailed               PREDICATE_FAILED: the command that tells states apart did not work
-      NeverTrue                     NEVER_TRUE: no event that was looked at shows what was looked for
-      AlreadyTrue                   ALREADY_TRUE: it shows before the first event that was looked at
-      CannotTell                    CANNOT_TELL: one of some events shows it; the command could not tell which
+      PredicateFailed               PREDICATE_FAILED: the predicate command failed
+      NeverTrue                     NEVER_TRUE: the predicate holds after no event in the range
+      AlreadyTrue                   ALREADY_TRUE: the predicate holds before the first event of the range
+      CannotTell                    CANNOT_TELL: the predicate turned true in a range it cannot narrow further
       LogError                      the log's fault
         DiskFull                    DISK_FULL: nothing of the batch was kept; works again once there is space
-        BlobFailed                  BLOB_FAILED: a blob could not be kept, so its batch was not; the log goes on
+        BlobFailed                  BLOB_FAILED: a blob was not written, so its batch was refused; the log is fine
         LogFailed                   LOG_FAILED: poisoned until a restart
-        LogReadOnly                 LOG_READ_ONLY: opened over damage
+        LogReadOnly                 LOG_READ_ONLY: the log is damaged, so it was opened for reading
         LogDamaged                  LOG_DAMAGED: names file, offset and sequence
-        LogUnreadable               LOG_UNREADABLE: a file of the log cannot be read; names it
+        LogUnreadable               LOG_UNREADABLE: names the file that cannot be read
         LogLocked                   ALREADY_RUNNING: another process holds the log
 
 `code` is stable and part of the contract; the message is for people and may change.
@@ -30,12 +30,12 @@ from typing import Any, ClassVar
 
 
 class WorkspacedError(Exception):
-    """An error that a caller is meant to see: what is wrong, where, and what to do.
+    """An error for a caller: what is wrong, where, and what to do.
 
     Attributes:
         code: stable identifier, upper snake case.
         message: what was expected, what came, where.
-        hint: the step that repairs it; may be empty when the message already says so.
+        hint: the step that repairs it; may be empty if the message contains it.
         details: further fields for the wire, JSON-shaped, in snake_case.
     """
 
@@ -52,10 +52,10 @@ class WorkspacedError(Exception):
 
 
 class ActionError(WorkspacedError):
-    """A publisher's action was refused; nothing of its batch was appended."""
+    """The daemon refused a publisher's action and appended nothing of its batch."""
 
     def at_index(self, index: int) -> "ActionError":
-        """The same error, saying which action of the batch it speaks of."""
+        """Adds the action's index in its batch to the details; an index already there stays."""
         self.details.setdefault("index", index)
         return self
 
@@ -65,7 +65,7 @@ class InvalidArgument(ActionError):
 
 
 class NotInLog(InvalidArgument):
-    """The log tells of no note that has this path."""
+    """No event in the log names a note with this path."""
 
 
 class UnknownAction(ActionError):

@@ -1,6 +1,6 @@
-"""Text of others on a terminal. Imports nothing: every command needs it."""
+"""Makes untrusted text safe for a terminal. Imports nothing, because every command needs it."""
 
 
 def shown(text: str) -> str:
-    """Text from notes or logs for a terminal: control characters are made visible instead of obeyed."""
+    """Escapes the control characters in text from notes or logs, so that a terminal does not obey them."""
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)

@@ -1,4 +1,4 @@
-"""The identifiers events carry, and the form a note's path must have."""
+"""The identifiers in events, and the syntax of a note's path."""
 
 import random
 import time
@@ -10,7 +10,7 @@ from .errors import InvalidArgument, OutsideVault
 from .limits import NOTE_ID_CHARS_MAX
 
 NoteId = NewType("NoteId", str)
-"""A note: its path in the vault, POSIX separators, NFC."""
+"""A note's path in the vault: POSIX separators, NFC."""
 VaultId = NewType("VaultId", str)
 TabId = NewType("TabId", str)
 EventId = NewType("EventId", str)
@@ -20,12 +20,12 @@ MessageId = NewType("MessageId", str)
 COMPONENT_BYTES_MAX = 255
 _ECHO_CHARS_MAX = 200
 _KNOWN_PATHS = 4_096
-"""Publishers name the same notes over and over."""
+"""Publishers name the same notes again and again, so checked paths are cached."""
 
 
 @lru_cache(maxsize=_KNOWN_PATHS)
 def note_id(path: str) -> NoteId:
-    """The id of the note at `path`, a vault-relative path; checks the form only, touches no file.
+    """The id of the note at the vault-relative `path`. Checks the syntax only; touches no file.
 
     Raises:
         OutsideVault: absolute, with `..` as a component, or with a NUL.
@@ -59,7 +59,7 @@ def note_id(path: str) -> NoteId:
 
 
 def uuid7() -> str:
-    """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Ours need be unique, not unguessable."""
+    """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Our ids must be unique, not unguessable."""
     value = (time.time_ns() // 1_000_000) << 80 | 7 << 76 | random.getrandbits(12) << 64
     value |= 2 << 62 | random.getrandbits(62)
     text = f"{value:032x}"

@@ -1,4 +1,4 @@
-"""Folders and files that only their owner can open, whatever the umask and the folder that they lie in."""
+"""Folders and files for their owner only, whatever the umask and the parent folder allow."""
 
 import os
 from contextlib import suppress
@@ -9,10 +9,10 @@ FILE_MODE = 0o600
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder, and those above it that are missing; one that is there stays as it is.
+    """Makes a folder and its missing parents; leaves an existing folder unchanged.
 
     Raises:
-        OSError: it cannot be made, or something else has its name.
+        OSError: the folder cannot be made, or `path` is no folder.
     """
     if path.is_dir():
         return
@@ -23,14 +23,14 @@ def make_folder(path: Path) -> None:
         if not path.is_dir():
             raise
     else:
-        path.chmod(FOLDER_MODE)  # a strict umask has taken rights from its owner, too
+        path.chmod(FOLDER_MODE)  # mkdir applies the umask, which may remove the owner's rights too
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file anew; nothing is synced.
+    """Writes or overwrites a file; does not sync it.
 
     Raises:
-        OSError: it cannot be written; what it holds then is not known.
+        OSError: the file cannot be written; its content is then undefined.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     try:
@@ -43,10 +43,10 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def touch_file(path: Path) -> None:
-    """Makes an empty file where there is none, and closes one that is there to others.
+    """Makes an empty file if `path` is missing; takes the rights of other users from an existing one.
 
     Raises:
-        OSError: it cannot be made, or is another user's.
+        OSError: the file cannot be made, or another user owns it.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))

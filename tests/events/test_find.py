@@ -331,7 +331,7 @@ class TestBisecting:
         find_between(
             logs.source_of(LONG),
             Asked(lambda seq: seq >= 700),
-            told=lambda low, high: told.append((low, high)),
+            report=lambda low, high: told.append((low, high)),
         )
         assert told[0] == (0, 3_000)
         assert all(low < 700 <= high for low, high in told)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.cli.log.bundle import COUNTED, TOLD, told
+from workspaced.cli.log.bundle import COUNTED_SETTINGS, PLAIN_SETTINGS, bundled_settings
 from workspaced.daemon.settings import Settings
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.journal.actions import Action
@@ -133,8 +133,8 @@ def test_settings_are_told_without_what_is_personal(daemon: Any) -> None:
 
 def test_every_setting_is_told_counted_or_left_out_as_personal() -> None:
     personal = {"workspace", "data_dir", "cache_dir", "socket", "templates"}
-    assert {*TOLD, *COUNTED, *personal} == set(Settings.model_fields)
-    assert all(isinstance(each, bool | int | float | str | None) for each in told(Settings()).values())
+    assert {*PLAIN_SETTINGS, *COUNTED_SETTINGS, *personal} == set(Settings.model_fields)
+    assert all(isinstance(each, bool | int | float | str | None) for each in bundled_settings(Settings()).values())
 
 
 def test_a_setting_that_is_wrong_keeps_nobody_from_reporting(daemon: Any) -> None:

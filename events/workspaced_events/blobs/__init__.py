@@ -1,3 +1,1 @@
-"""Texts named by their hash, beside the log: durable ones that events rest on, evictable ones that agents
-were shown.
-"""
+"""Texts named by their hash, beside the log: durable ones that events need, evictable ones shown to agents."""

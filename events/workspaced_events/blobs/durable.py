@@ -1,8 +1,8 @@
-"""Content-addressed store: text that belongs to the record but not into a log line, named by its sha256.
+"""Durable blob store: texts too long for a log line, named by their sha256.
 
-A file is one codec byte (`z`: zlib) and the compressed content. Blobs are written durably before the event that
-names them, and verified when read. A file that is there already is read before it counts as kept: once in the life
-of a store, and again where its size has changed.
+A file is one codec byte (`z`: zlib) and the compressed content. A blob is durable before the event that names it,
+and every read verifies it. An existing file is verified before a `put` relies on it: once per store, and again if
+its size has changed.
 """
 
 import threading
@@ -21,46 +21,45 @@ from ..log.disk import Disk, write_whole
 
 _ZLIB = b"z"
 _KNOWN_MAX: Final = 16_384
-"""Files that are known to be whole; others are read again before they are taken as kept."""
+"""Verified files remembered; a `put` verifies any other file again."""
 
 Problem = Literal["damaged", "missing", "unreadable"]
 
 
 class BlobTrouble(msgspec.Struct, frozen=True):
-    """A blob that an event names and that is not there as it was."""
+    """A damaged, missing or unreadable blob that an event names."""
 
     file: str
     problem: Problem
     seq: int
-    """Of the last event that names it."""
+    """The last event that names the blob."""
 
     def __str__(self) -> str:
         return f"{self.file}, which event {self.seq} names, is {self.problem}"
 
 
 class DurableBlobStore:
-    """The blobs of one data directory. `put` belongs to the writer thread; everything else to any."""
+    """The blobs of one data directory. Only the writer thread calls `put`; any thread calls the rest."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self._whole: OrderedDict[str, int] = OrderedDict()
-        """Bytes of the files that were seen to be whole, by name, those seen first before the others;
-        the writer's own."""
+        """File sizes of the verified blobs by name, oldest verification first; only the writer thread uses it."""
         self._troubles: dict[str, BlobTrouble] = {}
-        """By name."""
+        """By blob name."""
         self._examining = threading.Lock()
-        """So that no trouble is noted of a file that is being put anew."""
+        """Keeps `examine` from reporting a file that `put` is writing."""
         self._has_directory = False
-        with suppress(OSError):  # a full disk; `put` tries again
+        with suppress(OSError):  # a full disk; `put` retries
             self._make_directory()
 
     def put(self, content: bytes) -> str:
-        """Keeps `content` and returns its name, its sha256 in lower-case hex. Again it costs next to nothing.
+        """Stores `content` and returns its sha256 in lower-case hex. Cheap if it is already stored.
 
-        A file of that name that does not hold it is written anew.
+        Overwrites a file of that name with another content.
 
         Raises:
-            OSError: it was not kept.
+            OSError: the content was not stored.
         """
         name = sha256(content).hexdigest()
         directory = f"{BLOBS}/{name[:2]}"
@@ -68,7 +67,7 @@ class DurableBlobStore:
             self._make_directory()
         self.disk.make_directory(directory)
         if self._is_whole(name):
-            # A crash or a failed sync may have come between the renaming and the name's durability.
+            # A crash or a failed sync may have come between the rename and the sync of the directory.
             self.disk.sync_directory(directory)
             return name
         data = packed(content)
@@ -86,38 +85,38 @@ class DurableBlobStore:
         """Whether there is a file of this name.
 
         Raises:
-            OSError: the disk does not say.
+            OSError: the disk cannot list the directory.
         """
         return name in self.disk.names(f"{BLOBS}/{name[:2]}")
 
     def discard(self, name: str) -> None:
-        """Removes a blob that no event names, if it is there and the disk lets us: one that stays harms nobody."""
+        """Removes a blob that no event names. Ignores errors, because an unused blob does no harm."""
         with suppress(OSError):
             self.disk.remove(blob_path(BLOBS, name))
 
     def get(self, name: str) -> bytes | None:
-        """The content called `name`, or None if it is not kept.
+        """The content of the blob `name`; None if there is no such file.
 
         Raises:
-            LogDamaged: the file does not hold what its name says.
-            OSError: it cannot be read.
+            LogDamaged: the content has another hash.
+            OSError: the file cannot be read.
         """
         return read_blob(self.disk, BLOBS, name)
 
     @property
     def troubles(self) -> list[BlobTrouble]:
-        """What was found by `examine` and not put anew since."""
+        """The problems that `examine` found, except those that a `put` repaired."""
         return list(self._troubles.values())
 
     def examine(self, named: Mapping[str, int]) -> None:
-        """Reads the blobs of these names and keeps the troubles; `named` has an event's sequence for each."""
+        """Verifies the named blobs and notes their problems; `named` maps each to an event that names it."""
         for name, seq in named.items():
             with self._examining:
                 if (problem := problem_of(self.disk, BLOBS, name)) is not None:
                     self._troubles[name] = BlobTrouble(blob_path(BLOBS, name), problem, seq)
 
     def _is_whole(self, name: str) -> bool:
-        """Whether the file is there and holds what its name says."""
+        """Whether the file exists and its content has the hash in its name."""
         try:
             size = self.disk.size(blob_path(BLOBS, name))
         except FileNotFoundError:
@@ -136,7 +135,7 @@ class DurableBlobStore:
 
 
 def problem_of(disk: Disk, directory: str, name: str) -> Problem | None:
-    """What is wrong with a blob; None if it is there and whole."""
+    """The problem of a blob; None if it is intact."""
     try:
         return "missing" if read_blob(disk, directory, name) is None else None
     except LogDamaged:
@@ -146,11 +145,11 @@ def problem_of(disk: Disk, directory: str, name: str) -> Problem | None:
 
 
 def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
-    """The content called `name` in a directory of blobs, or None if it is not there.
+    """The content of the blob `name` in `directory`; None if there is no such file.
 
     Raises:
-        LogDamaged: the file does not hold what its name says.
-        OSError: it cannot be read.
+        LogDamaged: the content has another hash.
+        OSError: the file cannot be read.
     """
     path = blob_path(directory, name)
     try:
@@ -167,17 +166,17 @@ def read_blob(disk: Disk, directory: str, name: str) -> bytes | None:
 
 
 def blob_path(directory: str, name: str) -> str:
-    """Where the blob `name` lies."""
+    """The path of the blob `name`."""
     return f"{directory}/{name[:2]}/{name}"
 
 
 def packed(content: bytes) -> bytes:
-    """The bytes of the file that keeps `content`."""
+    """The bytes of the file for `content`."""
     return _ZLIB + zlib.compress(content, 6)
 
 
 def unpacked(data: bytes) -> bytes:
-    """The content that a blob's file keeps; of a file that is none, nothing."""
+    """The content of a blob's file; empty if the bytes are no such file."""
     try:
         return zlib.decompress(data[1:]) if data[:1] == _ZLIB else b""
     except zlib.error:

@@ -1,12 +1,11 @@
-"""What agents were served: a content-addressed store beside the log that may forget.
+"""Evictable blob store, beside the log: the results of tool calls and their inputs, for replaying the calls.
 
-Results of tools and what they were made from are kept here so that a call can be replayed. The log names them and
-does without them: a blob that was swept, or was lost with the power, makes a call `NOT_RECORDED` and nothing else.
-So nothing here is synced, and a blob that is not whole counts as none. What the log itself consists of lies in
-`blobs/`, which is never swept.
+The log names these blobs but does not need them: a call whose blob was swept, or lost in a power cut, is
+`NOT_RECORDED`, and nothing else changes. So nothing here is synced, and an incomplete blob counts as missing.
+Blobs that the log needs are in `blobs/` and never swept.
 
-The time of a file says when its blob was last kept, within an hour. Any process may sweep at any time, beside one
-that keeps and beside another sweep.
+A file's mtime is the time of the blob's last use, within an hour. Any process may sweep at any time, beside a
+process that stores blobs and beside another sweep.
 """
 
 import errno
@@ -29,21 +28,20 @@ from ..private_files import make_folder, write_file
 from .durable import blob_path, packed, unpacked
 
 FREE_BYTES_MIN: Final = 16 * 1024 * 1024
-"""So much of the disk is left to the log: what agents were shown is never what fills it."""
+"""Free space on the disk reserved for the log: evictable blobs must not fill it."""
 _KNOWN_MAX: Final = 16_384
-"""Files that are known to be whole; others are read again before they are taken as kept."""
+"""Verified files remembered; a `keep` verifies any other file again."""
 _TOUCH_NS: Final = 3_600 * 10**9
-"""How exactly the time of a blob's last use is known; and the age of a half-written file that nobody completes."""
+"""Precision of a blob's last use, and the age at which an incomplete file is removed."""
 _SLOT_NS: Final = 60 * 10**9
-"""What is kept in one minute is put in order only where a sweep ends within it: a list of every file would take a
-hundred megabytes."""
+"""A sweep sorts files by last use only within the minute where it ends: a list of all files would take 100 MB."""
 _FOLDER: Final = re.compile(r"[0-9a-f]{2}")
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
-_ASIDE: Final = ".tmp"
+_TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 class Swept(msgspec.Struct, frozen=True, rename="camel"):
-    """What a sweep left and what it removed: blobs, and the bytes of their files."""
+    """The result of a sweep: blobs kept and removed, with the bytes of their files."""
 
     kept: int
     kept_bytes: int
@@ -58,22 +56,22 @@ class _File(NamedTuple):
 
 
 class EvictableBlobStore:
-    """The served blobs of one data directory. `keep` belongs to one thread; everything else to any."""
+    """The evictable blobs of one data directory. One thread calls `keep`; any thread calls the rest."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
         self._whole: OrderedDict[str, int] = OrderedDict()
-        """Bytes of the files that were seen to be whole, by name; those seen first come first."""
+        """File sizes of the verified blobs by name, oldest verification first."""
         self.written = 0
-        """How many blobs were written,"""
+        """The number of blobs written."""
         self.written_bytes = 0
-        """and the bytes of their files."""
+        """The bytes of their files."""
 
     def keep(self, content: bytes, name: str | None = None) -> str:
-        """Keeps `content` and returns its sha256; give that as `name` where it is known. Cheap for what is kept.
+        """Stores `content` and returns its sha256, which is `name` if given. Cheap if it is already stored.
 
         Raises:
-            OSError: it was not kept.
+            OSError: the content was not stored.
         """
         name = name or sha256(content).hexdigest()
         path = self._data / blob_path(SERVED, name)
@@ -82,16 +80,16 @@ class EvictableBlobStore:
         return name
 
     def _is_kept(self, name: str, path: Path) -> bool:
-        """Whether the file is there and whole, and noted as used now."""
+        """Whether the file exists intact; if so, updates the time of its last use."""
         try:
-            found = path.stat()
-            if self._whole.get(name) != found.st_size:
+            status = path.stat()
+            if self._whole.get(name) != status.st_size:
                 if self.get(name) is None:
                     return False
-                self._remember(name, found.st_size)
-            if time.time_ns() - found.st_mtime_ns >= _TOUCH_NS:
+                self._remember(name, status.st_size)
+            if time.time_ns() - status.st_mtime_ns >= _TOUCH_NS:
                 os.utime(path)
-        except FileNotFoundError:  # swept, perhaps just now
+        except FileNotFoundError:  # possibly swept just now
             return False
         return True
 
@@ -100,9 +98,9 @@ class EvictableBlobStore:
         if disk.f_bavail * disk.f_frsize < FREE_BYTES_MIN:
             raise OSError(errno.ENOSPC, f"less than {FREE_BYTES_MIN >> 20} MiB are free, and they are the log's")
         make_folder(path.parent)
-        aside = path.with_name(name + _ASIDE)
-        write_file(aside, data)
-        aside.replace(path)
+        temporary = path.with_name(name + _TEMPORARY_SUFFIX)
+        write_file(temporary, data)
+        temporary.replace(path)
         self._remember(name, len(data))
         self.written += 1
         self.written_bytes += len(data)
@@ -113,7 +111,7 @@ class EvictableBlobStore:
             self._whole.popitem(last=False)
 
     def get(self, name: str) -> bytes | None:
-        """The content called `name`; None if it is not kept, or not whole, or cannot be read."""
+        """The content of the blob `name`; None if it is missing, incomplete or unreadable."""
         try:
             content = unpacked(read_regular(self._data / blob_path(SERVED, name)))
         except OSError:
@@ -121,10 +119,10 @@ class EvictableBlobStore:
         return content if sha256(content).hexdigest() == name else None
 
     def whole(self, name: str) -> bytes | None:
-        """The content called `name`; None if it is not kept.
+        """The content of the blob `name`; None if it is missing.
 
         Raises:
-            LogDamaged: the file does not hold what its name says, or cannot be read.
+            LogDamaged: the content has another hash, or the file cannot be read.
         """
         path = blob_path(SERVED, name)
         try:
@@ -137,23 +135,23 @@ class EvictableBlobStore:
             raise LogDamaged(f"The blob {path} does not hold what its name says.", file=path)
         return content
 
-    # -- forgetting --
+    # -- removing --
 
     def remove(self, name: str) -> None:
-        """Keeps the blob of that name no longer."""
+        """Removes the blob `name`, if it is there."""
         (self._data / blob_path(SERVED, name)).unlink(missing_ok=True)
 
     def sweep(self, bytes_max: int, days_max: float, *, dry_run: bool = False) -> Swept:
-        """Removes what was last kept more than `days_max` days ago, then the longest unused until the rest takes
-        no more than `bytes_max`; also what was never completed. With `dry_run` it only says so.
+        """Removes blobs unused for `days_max` days, then the longest unused ones until the rest takes at most
+        `bytes_max`; also removes incomplete files. With `dry_run` it removes nothing and only counts.
 
         Raises:
-            OSError: the store cannot be read, or a file in it not be removed.
+            OSError: a file cannot be listed or removed.
         """
         now = time.time_ns()
         end = self._first_kept(bytes_max, now - int(days_max * 86_400e9))
         if not dry_run:
-            self._remove_halves(now - _TOUCH_NS)
+            self._remove_incomplete(now - _TOUCH_NS)
         kept = kept_bytes = removed = removed_bytes = 0
         for file in self._files():
             if (file.used_ns, file.path) >= end:
@@ -165,7 +163,7 @@ class EvictableBlobStore:
         return Swept(kept, kept_bytes, removed, removed_bytes)
 
     def _first_kept(self, bytes_max: int, oldest_ns: int) -> tuple[int, str]:
-        """The file that is first to stay, in the order of last use."""
+        """The time and path of the first file to keep, in the order of last use."""
         slots: Counter[int] = Counter()
         for file in self._files():
             slots[file.used_ns // _SLOT_NS] += file.size
@@ -177,7 +175,7 @@ class EvictableBlobStore:
         return oldest_ns, ""
 
     def _first_in(self, slot: int, room: int) -> tuple[int, str]:
-        """The first file to stay of those last used in one minute, of which only `room` bytes may."""
+        """The first file to keep among those last used in one minute, of which `room` bytes may stay."""
         end = ((slot + 1) * _SLOT_NS, "")
         for file in sorted((each for each in self._files() if each.used_ns // _SLOT_NS == slot), reverse=True):
             if file.size > room:
@@ -186,16 +184,17 @@ class EvictableBlobStore:
         return end
 
     def _files(self) -> Iterator[_File]:
-        """Every blob's file, in no order; nothing else that may lie here."""
+        """Every blob's file, in no order; skips all other files."""
         for entry in self._entries():
             if _NAME.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
                 with suppress(FileNotFoundError):
-                    found = entry.stat(follow_symlinks=False)
-                    yield _File(found.st_mtime_ns, entry.path, found.st_size)
+                    status = entry.stat(follow_symlinks=False)
+                    yield _File(status.st_mtime_ns, entry.path, status.st_size)
 
-    def _remove_halves(self, before_ns: int) -> None:
+    def _remove_incomplete(self, before_ns: int) -> None:
         for entry in self._entries():
-            if entry.name.endswith(_ASIDE) and _NAME.fullmatch(entry.name.removesuffix(_ASIDE)):
+            name, suffix, rest = entry.name.partition(_TEMPORARY_SUFFIX)
+            if suffix and not rest and _NAME.fullmatch(name):
                 with suppress(FileNotFoundError):
                     if entry.stat(follow_symlinks=False).st_mtime_ns < before_ns:
                         Path(entry.path).unlink()

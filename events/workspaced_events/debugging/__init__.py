@@ -1,1 +1,1 @@
-"""Finding the event after which something holds, and shrinking a log to what still shows it."""
+"""Finds the event at which a predicate becomes true, and shrinks a log that satisfies it."""

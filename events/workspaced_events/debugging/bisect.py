@@ -1,8 +1,8 @@
-"""Finding the event at which a state first shows something.
+"""Finds the event at which a predicate over the state becomes true.
 
-`find_first` follows the log with an expression. `find_between` bisects, for predicates too slow for that: it takes
-for granted that once shown it stays shown, up to the last event it is given; else it finds one of the events at
-which it begins to show.
+`find_first` evaluates an expression after each event. `find_between` bisects, for slower predicates: it assumes
+that the predicate, once true, stays true up to the last event; otherwise it finds one of the events where it
+becomes true.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ from ..replay.source import Progress, Source
 from ..schema.catalogue import Event
 from .predicate import Expression, Predicate
 
-Told = Callable[[int, int], None]
-"""Told between which sequences the event lies, each time it is known more closely."""
+Report = Callable[[int, int], None]
+"""Called with the two sequences between which the event lies, whenever they move closer."""
 _STATES_MAX = 1_000
-"""So many states of a log are held at a time."""
+"""States of a log in memory at a time."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The event at which it begins to show, and the states around it."""
+    """The event at which the predicate becomes true, and the states around it."""
 
     event: Event
     before: WorkspaceState
@@ -34,17 +34,17 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class _Stop(Exception):
-    """The source need not be read further."""
+    """Stops reading the source."""
 
 
 def find_first(source: Source, expression: Expression, *, progress: Progress | None = None) -> Found:
     """The first event of the source after which the expression is true.
 
     Raises:
-        AlreadyTrue: it is true of the state before the first event.
-        NeverTrue: it is true after none.
-        InvalidArgument: the expression cannot work, or speaks of a vault that the log does not know.
-        LogDamaged, OSError: the source cannot be read, as far as was needed.
+        AlreadyTrue: the expression is true before the first event.
+        NeverTrue: the expression is true after no event.
+        InvalidArgument: the expression is invalid, or its vault is unknown to the log.
+        LogDamaged, OSError: the source cannot be read far enough.
     """
     found, state = follow(source, expression, lambda _event: None, progress=progress)
     if found is None:
@@ -55,7 +55,7 @@ def find_first(source: Source, expression: Expression, *, progress: Progress | N
 def follow(
     source: Source, expression: Expression, passed: Callable[[Event], None], *, progress: Progress | None = None
 ) -> tuple[Found | None, WorkspaceState]:
-    """As `find_first`, with the last state that was folded; `passed` is shown every event up to what is found."""
+    """Like `find_first`; also returns the last state. Calls `passed` with every event up to the one found."""
     state = source.start
     if expression(state):
         raise already_true(state.seq)
@@ -77,7 +77,7 @@ def follow(
 
 
 def already_true(seq: int) -> AlreadyTrue:
-    """The error that the state after event `seq`, from which something was to be looked for, shows it."""
+    """The error for a predicate that is true in the state after event `seq`, where the search begins."""
     where = f"after event {seq}" if seq else "of the state before the first event"
     return AlreadyTrue(
         f"It is true {where} already, so there is no event at which it becomes true.",
@@ -87,7 +87,7 @@ def already_true(seq: int) -> AlreadyTrue:
 
 
 def never_true(predicate: Predicate, last: WorkspaceState, message: str, hint: str = "") -> WorkspacedError:
-    """The error that what was looked for, the last time in `last`, does not show; with what may be the cause."""
+    """The error for a predicate that never became true, with a possible cause; `last` is the last state."""
     vault = predicate.vault
     if vault is not None and vault not in last.vaults and vault not in last.by_vault:
         known = ", ".join(shown(each) for each in last.vaults)
@@ -101,11 +101,11 @@ def never_true(predicate: Predicate, last: WorkspaceState, message: str, hint: s
 
 
 class _Point(msgspec.Struct, frozen=True):
-    """A place in the log."""
+    """A point in the log: a sequence and the state after it."""
 
     seq: int
     event: Event | None
-    """None before the first one."""
+    """None before the first event."""
     state: WorkspaceState
 
 
@@ -115,39 +115,38 @@ def find_between(
     after: Position | None = None,
     upto: Position | None = None,
     *,
-    told: Told | None = None,
+    report: Report | None = None,
 ) -> Found:
-    """An event after which the predicate is true and before which it is not; asks about log2 of the events.
+    """An event after which the predicate is true and before which it is false; tests about log2 of the states.
 
-    Where the predicate cannot tell, its neighbours are asked.
-
+    If the predicate cannot tell, neighbouring states are tested.
     Args:
-        after: the last event known not to show it; default: before the first.
-        upto: an event that shows it; default: the last.
+        after: the last event known to be false; default: before the first.
+        upto: an event known to be true; default: the last.
 
     Raises:
         AlreadyTrue: true after `after`.
         NeverTrue: not true after `upto`.
-        CannotTell: of the two, or of all that would tell which event it is.
+        CannotTell: the predicate cannot tell at an end, or at every state that would single out the event.
         InvalidArgument: the log holds no such events, or they are in the wrong order.
-        PredicateFailed: the predicate did not work.
-        LogDamaged, OSError: the source cannot be read, as far as was needed.
+        PredicateFailed: the predicate failed.
+        LogDamaged, OSError: the source cannot be read far enough.
     """
     low, high = _ends(source, after, upto)
     _check_ends(predicate, low, high)
-    asked: dict[int, bool | None] = {}
+    verdicts: dict[int, bool | None] = {}
 
     def ask(point: _Point) -> bool | None:
-        if point.state.seq not in asked:
-            asked[point.state.seq] = predicate(point.state)
-        return asked[point.state.seq]
+        if point.state.seq not in verdicts:
+            verdicts[point.state.seq] = predicate(point.state)
+        return verdicts[point.state.seq]
 
     while True:
-        if told is not None:
-            told(low.seq, high.seq)
+        if report is not None:
+            report(low.seq, high.seq)
         stride = -(-(high.seq - low.seq) // _STATES_MAX)
         points = _points(source, low, high, stride)
-        at, to = _narrowed(points, ask, told)
+        at, to = _narrowed(points, ask, report)
         if stride == 1 and to == at + 1:
             event = points[to].event
             assert event is not None
@@ -158,7 +157,7 @@ def find_between(
 
 
 def _ends(source: Source, after: Position | None, upto: Position | None) -> tuple[_Point, _Point]:
-    """The two places, which exist and are in order."""
+    """The two ends, which exist and are in order."""
     if isinstance(after, int) and isinstance(upto, int) and after >= upto:
         raise InvalidArgument(f"Expected the earlier event first, got {after} and {upto}.")
     if isinstance(after, str):
@@ -205,7 +204,7 @@ def _check_ends(predicate: Predicate, low: _Point, high: _Point) -> None:
 
 
 def _points(source: Source, low: _Point, high: _Point, stride: int) -> list[_Point]:
-    """From `low` to `high` every place that many events on, but of those with one state the first alone."""
+    """Every `stride`-th point from `low` to `high`; of points with the same state only the first."""
     points = [low]
     state = source.start
 
@@ -222,9 +221,9 @@ def _points(source: Source, low: _Point, high: _Point, stride: int) -> list[_Poi
 
 
 def _narrowed(
-    points: Sequence[_Point], ask: Callable[[_Point], bool | None], told: Told | None
+    points: Sequence[_Point], ask: Callable[[_Point], bool | None], report: Report | None
 ) -> tuple[int, int]:
-    """The closest two points of which the first does not show it and the second does."""
+    """The closest two points of which the first is false and the second is true."""
     low, high = 0, len(points) - 1
     unknown: set[int] = set()
     while still := [at for at in range(low + 1, high) if at not in unknown]:
@@ -236,8 +235,8 @@ def _narrowed(
             high = middle
         else:
             low = middle
-        if told is not None:
-            told(points[low].seq, points[high].seq)
+        if report is not None:
+            report(points[low].seq, points[high].seq)
     return low, high
 
 

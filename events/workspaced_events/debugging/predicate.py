@@ -1,4 +1,4 @@
-"""Predicates over a state: an expression, or a command that is shown the state.
+"""Predicates over a state: an expression, or a command that gets the state.
 
 Both see the JSON that `workspaced replay --json` prints: `to_json(state)`.
 """
@@ -22,21 +22,21 @@ from ..projections.workspace_state import StateJson, VaultState, WorkspaceState,
 
 EXPRESSION_CHARS_MAX: Final = 10_000
 TIMEOUT_S: Final = 60.0
-"""So long a command may take over one state."""
+"""Time limit of a command for one state."""
 
 
 class Predicate(Protocol):
-    """Whether a state shows what is looked for."""
+    """Tests a state."""
 
     vault: VaultId | None
-    """The vault whose state it is shown; None: the one that is current in that state."""
+    """The vault of the tested state; None: the vault current in that state."""
 
     def __call__(self, state: WorkspaceState) -> bool | None:
-        """True, False, or None where it cannot tell.
+        """True, False, or None if it cannot tell.
 
         Raises:
-            PredicateFailed: it did not work.
-            InvalidArgument: it can never work.
+            PredicateFailed: the test failed.
+            InvalidArgument: the predicate is invalid.
         """
         ...
 
@@ -60,7 +60,7 @@ _OF_VAULT: Final = {
     "archived": ("archived",),
     "lastUpdated": ("last_updated",),
 }
-"""What of a `WorkspaceState`, and of its vault's state, each field of the JSON is made of."""
+"""For each JSON field, the fields of `WorkspaceState` or `VaultState` it is made of."""
 _FIRST_IN_SCOPE: Final = frozenset(
     ("subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection")
 )
@@ -69,9 +69,9 @@ _FIRST_IN_SCOPE: Final = frozenset(
 class Expression:
     """Implements `Predicate`: a JMESPath expression, true as JMESPath defines it (not null, false, "", [] or {}).
 
-    A state for which it cannot be evaluated (`contains(activeNote.id, 'x')` while no note is active) does not show
-    it. It is given only the fields it reads, and need not be asked again while those are the same: following a log
-    is then a matter of looking whether they moved.
+    A state in which the expression cannot be evaluated (`contains(activeNote.id, 'x')` without an active note)
+    counts as false. The expression gets only the fields it reads, and its value stays the same while those fields
+    do: to follow a log it is enough to check whether they changed.
     """
 
     def __init__(self, text: str, vault: VaultId | None = None) -> None:
@@ -94,9 +94,9 @@ class Expression:
         self._of_vault = sorted({part for field in fields for part in _OF_VAULT.get(field, ())})
 
     def __call__(self, state: WorkspaceState) -> bool:
-        shown = msgspec.to_builtins(self._narrowed(state))
+        state_json = msgspec.to_builtins(self._narrowed(state))
         try:
-            return is_true(self._interpreter.visit(self._parsed, shown))
+            return is_true(self._interpreter.visit(self._parsed, state_json))
         except (ArityError, UnknownFunctionError) as error:
             raise InvalidArgument(f"Cannot evaluate {self._text!r}: {error}.") from None
         except (JMESPathError, TypeError, ArithmeticError) as error:
@@ -104,7 +104,7 @@ class Expression:
             return False
 
     def _narrowed(self, state: WorkspaceState) -> StateJson:
-        """The JSON of `state` as far as the expression reads it; the rest as in an empty state."""
+        """The JSON of `state` with the fields that the expression reads; the others as in an empty state."""
         vault = self.vault if self.vault is not None else state.current
         parts: dict[str, Any] = {name: getattr(state, name) for name in self._of_workspace}
         if vault is not None and self._of_vault:
@@ -113,7 +113,7 @@ class Expression:
         return to_json(WorkspaceState(**parts), vault)
 
     def same(self, before: WorkspaceState, after: WorkspaceState) -> bool:
-        """Whether it certainly says the same of both, since what it reads is the same."""
+        """True if both states are equal in all fields that the expression reads, and so in its value."""
         for name in self._of_workspace:
             if getattr(before, name) is not getattr(after, name):
                 return False
@@ -129,7 +129,7 @@ class Expression:
 
 
 def is_true(value: Any) -> bool:
-    """Whether JMESPath takes the value for true; 0 is."""
+    """Whether JMESPath treats the value as true; 0 is true."""
     return not (value is None or value is False or value in ("", [], {}))
 
 
@@ -161,9 +161,9 @@ def _unknown_field(name: str) -> InvalidArgument:
 
 
 def _reads(node: dict[str, Any], *, at_root: bool) -> frozenset[str]:
-    """Names of the fields of the whole state that an expression reads; more than it does, but never fewer.
+    """The state's top-level fields that an expression reads; a superset, never fewer.
 
-    A node after a dot, in brackets or behind a pipe is applied to what stood before it, not to the state.
+    A node after a dot, in brackets or after a pipe applies to the value before it, not to the state.
     """
     kind, children = node["type"], node["children"]
     if kind in ("current", "identity"):
@@ -172,25 +172,25 @@ def _reads(node: dict[str, Any], *, at_root: bool) -> frozenset[str]:
         return frozenset((node["value"],)) if at_root else frozenset()
     if kind == "function_expression" and node["value"] not in Functions.FUNCTION_TABLE:
         raise InvalidArgument(f"JMESPath has no function {node['value']!r}.", hint="See jmespath.org.")
-    found: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
     for number, child in enumerate(children):
         if isinstance(child, dict):  # a slice has numbers
             inside = kind == "expref" or (kind in _FIRST_IN_SCOPE and number > 0)
-            found |= _reads(child, at_root=at_root and not inside)
-    return found
+            fields |= _reads(child, at_root=at_root and not inside)
+    return fields
 
 
 # -- a command --
 
 SHOWN, NOT_SHOWN, CANNOT_TELL = 0, 1, 125
-"""What its exit code says, as for `git bisect run`."""
+"""Exit codes, as for `git bisect run`."""
 _SHOWN_ERROR_BYTES: Final = 500
 
 
 class Command:
-    """Implements `Predicate`: a command of the shell that gets the state's JSON on its standard input.
+    """Implements `Predicate`: a shell command that gets the state's JSON on its standard input.
 
-    It is killed with all it started when it takes too long, or when the one who asks is interrupted.
+    After the time limit, or if the caller is interrupted, the command is killed with all its child processes.
     """
 
     def __init__(self, command: str, vault: VaultId | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
@@ -199,24 +199,24 @@ class Command:
         self._timeout_s = timeout_s
 
     def __call__(self, state: WorkspaceState) -> bool | None:
-        shown = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
+        state_json = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
         with tempfile.TemporaryFile() as errors:
-            code = self._exit_code(shown, errors.fileno())
+            code = self._exit_code(state_json, errors.fileno())
             if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
                 return None if code == CANNOT_TELL else code == SHOWN
             errors.seek(0, os.SEEK_END)
             errors.seek(max(0, errors.tell() - _SHOWN_ERROR_BYTES))
-            said = errors.read().decode(errors="replace").strip()
+            stderr = errors.read().decode(errors="replace").strip()
         ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
         raise PredicateFailed(
-            f"The command {ended} for the state after event {state.seq}{': ' + said if said else '.'}",
+            f"The command {ended} for the state after event {state.seq}{': ' + stderr if stderr else '.'}",
             hint="Expected 0 (shows it), 1 (does not) or 125 (cannot tell).",
             seq=state.seq,
             exit=code,
         )
 
-    def _exit_code(self, shown: bytes, errors: int) -> int:
-        # A session of its own: what it starts can be killed with it.
+    def _exit_code(self, state_json: bytes, errors: int) -> int:
+        # A session of its own, so that child processes are killed too.
         process = subprocess.Popen(  # noqa: S603 (the user's own command)
             ["/bin/sh", "-c", self._command],
             stdin=subprocess.PIPE,
@@ -225,7 +225,7 @@ class Command:
             start_new_session=True,
         )
         try:
-            process.communicate(shown, timeout=self._timeout_s)
+            process.communicate(state_json, timeout=self._timeout_s)
         except BaseException as error:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -1,11 +1,10 @@
-"""A log made smaller: what is left of it, published anew.
+"""Makes a log smaller: publishes the remaining events again.
 
-Whatever is taken away, the rest is numbered from 1 through the real rules (`actions.admit`, the fold), as if
+After every cut the remaining events are numbered from 1 by the real rules (`actions.admit`, the fold), as if
 nothing else had ever been published:
-
 - ids, times and sources stay; `tab-<seq>` follows the numbering;
-- an order names what is there to be ordered; a tab is not closed if the event that made it is gone;
-- what is not admitted any more is left out.
+- an order names existing items only; an event that closes a tab goes if the event that made the tab is gone;
+- events that are no longer admitted go.
 """
 
 from bisect import bisect_right
@@ -26,14 +25,14 @@ _TAB: Final = "tab-"
 
 
 class ReducedLog:
-    """The smallest log found so far, of those whose last state shows what is looked for.
+    """The smallest log found so far whose last state satisfies the predicate.
 
-    It keeps states along the log. As long as cuts are tried from the back to the front, each folds from its first
-    change only, so costs what is behind it: what earlier cuts have left.
+    It keeps states along the log. While cuts are tried from the end to the beginning, each cut folds only the
+    events after it, which earlier cuts have already reduced.
     """
 
     def __init__(self, events: Sequence[Event], shows: Callable[[WorkspaceState], bool]) -> None:
-        """`events` are of a log, all or some of them; whether they show it is for `is_shown` to say."""
+        """`events`: all or some of a log. `is_shown` tells whether they satisfy the predicate `shows`."""
         self._shows = shows
         self._places: list[int] = [0]
         self._states: list[WorkspaceState] = [EMPTY]
@@ -43,19 +42,19 @@ class ReducedLog:
         return len(self.events)
 
     def is_shown(self) -> bool:
-        """Whether the last state shows it."""
+        """Whether the last state satisfies the predicate."""
         return self._shows(self.state)
 
     def without(self, start: int, stop: int) -> bool:
-        """Leaves out events, one at least, from index `start` to before `stop` if the rest shows it; says so."""
+        """Removes the events from index `start` to before `stop`, if the rest satisfies the predicate."""
         return self._become(start, self.events[stop:], stride=stop - start)
 
     def with_data(self, index: int, data: Data) -> bool:
-        """Gives the event at `index` other data, if that shows it; says whether."""
+        """Replaces the data of the event at `index`, if the result satisfies the predicate."""
         return self._become(index, [_with(self.events[index], data), *self.events[index + 1 :]], stride=1)
 
     def with_all(self, data: Callable[[Data], Data]) -> bool:
-        """Gives all events the data that `data` makes of theirs, if that shows it; says whether."""
+        """Replaces the data of all events by `data` of it, if the result satisfies the predicate."""
         return self._become(0, [_with(each, data(each.data)) for each in self.events], stride=1)
 
     def _become(self, start: int, rest: Sequence[Event], *, stride: int) -> bool:
@@ -64,12 +63,12 @@ class ReducedLog:
             return False
         self.events = [*self.events[:start], *published]
         self.state = state
-        kept = bisect_right(self._places, start)
-        del self._places[kept:], self._states[kept:]
+        valid = bisect_right(self._places, start)
+        del self._places[valid:], self._states[valid:]
         return True
 
     def _state_at(self, index: int, stride: int) -> WorkspaceState:
-        """The state before the event at `index`; on the way there one of every `stride` is kept."""
+        """The state before the event at `index`; keeps one state per `stride` events on the way."""
         nearest = bisect_right(self._places, index) - 1
         place, state = self._places[nearest], self._states[nearest]
         while place < index:
@@ -84,7 +83,7 @@ class ReducedLog:
 
 
 def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tuple[list[Event], WorkspaceState]:
-    """What becomes of `events` after the first `count` of a log, which fold to `state`; the state they lead to."""
+    """Publishes `events` after the first `count` of a log, which fold to `state`; also returns the new state."""
     published: list[Event] = []
     numbers: dict[int, int] = {}
     for event in events:
@@ -93,7 +92,7 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        # The share policy and the clock belong to no vault, so they need none to be open.
+        # The share policy and the clock belong to no vault, so no vault needs to be open.
         vault = None if type(data) in (c.SharingSet, c.ClockStepped) else event.vault
         try:
             vault = admit(state, Action(data, event.id, vault))
@@ -118,9 +117,9 @@ def _event(event: Event, seq: int, vault: VaultId | None, data: Data) -> Event:
 
 
 def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int | None]) -> Data | None:
-    """The event's data, naming only what is there; None if nothing is left that it is about.
+    """The event's data, naming only existing tabs and pins; None if none is left.
 
-    `number` tells the present number of what was an event's, or None if that is gone.
+    `number` returns the new sequence of an event, or None if that event is gone.
     """
     data: Data = event.data
     if isinstance(data, c.PinnedNotesReordered):
@@ -138,7 +137,7 @@ def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int |
 
 
 def _tab(tab: TabId, number: Callable[[int], int | None]) -> TabId | None:
-    """What the tab is called now; None if the event that made it is gone."""
+    """The tab's new id; None if the event that made the tab is gone."""
     seq = tab.removeprefix(_TAB)
     now = number(int(seq)) if seq.isdecimal() else None
     return None if now is None else TabId(f"{_TAB}{now}")

@@ -1,7 +1,7 @@
-"""The prelude of a part of a log: events that lead from nothing to the state in which the part begins.
+"""Seed events for a part of a log: events that lead from nothing to the state at the part's beginning.
 
-They stand for what really happened, of which only the state is known. What they lead to is the same for whoever
-reads it as JSON, but for `seq`, `lastUpdated` and the numbers of tabs; former paths are not in it.
+They replace the real events, which are unknown. The resulting state has the same JSON, except for `seq`,
+`lastUpdated` and the numbers of tabs; it lacks former paths.
 """
 
 from collections.abc import Iterator
@@ -24,24 +24,26 @@ class _Step(msgspec.Struct, frozen=True):
     data: Data
     source: str = _SOURCE
     seq: int | None = None
-    """Where others name the event by it."""
+    """Set if other events name this one by its sequence."""
 
 
 def seed_events(state: WorkspaceState) -> list[Event]:
-    """Events, not numbered in a row, that lead to `state` when they are published in this order.
+    """Events, without consecutive sequences, that lead to `state` if published in this order.
 
-    An event that makes a tab has the number that is in the tab's id; the other numbers are negative. Times never
+    An event that makes a tab has the sequence in the tab's id; the other sequences are negative. Times never
     decrease.
     """
     vaults = list(state.vaults)
-    told = sorted((step for vault in vaults for step in _told(vault, state.of(vault))), key=lambda step: step.time)
-    first = told[0].time if told else _BEGINNING
-    last = told[-1].time if told else _BEGINNING
+    timed = sorted(
+        (step for vault in vaults for step in _timed_steps(vault, state.of(vault))), key=lambda step: step.time
+    )
+    first = timed[0].time if timed else _BEGINNING
+    last = timed[-1].time if timed else _BEGINNING
     steps = [_Step(first, each.id, c.VaultOpened(each.id, each.name, each.path)) for each in state.vaults.values()]
     if state.current is not None and state.current != vaults[0]:
         steps.append(_Step(first, state.current, c.VaultSwitched(state.current)))
     steps += [_Step(first, state.current, c.SharingSet(*each)) for each in state.sharing.items()]
-    steps += told
+    steps += timed
     steps += [_Step(last, vault, data) for vault in vaults for data in _in_order(state.of(vault))]
     closed = [vault.id for vault in state.vaults.values() if not vault.open]
     if state.current is None and closed and vaults[0] != closed[0]:
@@ -58,15 +60,15 @@ def _event(number: int, step: _Step) -> Event:
     return made
 
 
-def _told(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
-    """What the times in a vault's state tell."""
-    looked_at = [*sub.recents.items(), *([(sub.active.id, sub.active.since)] if sub.active is not None else [])]
-    for place, (note, at) in enumerate(looked_at):
+def _timed_steps(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
+    """The steps that follow from the times in a vault's state."""
+    activations = [*sub.recents.items(), *([(sub.active.id, sub.active.since)] if sub.active is not None else [])]
+    for place, (note, at) in enumerate(activations):
         tab = sub.tabs.get(note)
         if tab is None or at <= tab.last_accessed:
             yield _Step(at, vault, c.ActiveNoteSet(note))
             continue
-        # Looking at it would have touched its tab: it had another name then.
+        # Setting the note would have touched its tab, so it must have had another name then.
         former = NoteId(f"{_SOURCE}/{place} {note}")
         yield _Step(at, vault, c.ActiveNoteSet(former))
         yield _Step(at, vault, c.NoteRenamed(former, note))
@@ -81,7 +83,7 @@ def _told(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
 
 
 def _in_order(sub: VaultState) -> Iterator[Data]:
-    """What the order of a vault's lists tells beyond the times, and what has none."""
+    """The events for the order of a vault's lists, and for fields without a time."""
     if len(sub.pins) > 1:
         yield c.PinnedNotesReordered(tuple(sub.pins))
     if len(sub.tabs) > 1:

@@ -1,8 +1,8 @@
-"""Shrinking: the fewest actions that lead to a state which shows something.
+"""Shrinking: finds the fewest actions that lead to a state which satisfies a predicate.
 
-Delta debugging: ever smaller pieces of the log are left out, from the back to the front, as long as the rest shows
-it. Then what is left is made simpler: fields that may be missing, texts, names of notes. At the end no single
-event can be left out. The same log and predicate give the same result.
+Delta debugging: removes smaller and smaller pieces of the log, from the end to the beginning, while the rest
+satisfies the predicate. Then it simplifies the remaining events: optional fields, texts, names of notes. At the
+end no single event can be removed. The same log and predicate give the same result.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,16 +25,16 @@ from .predicate import Expression, Predicate
 from .reduced_log import ReducedLog
 from .seed_events import seed_events
 
-Told = Callable[[int, int], None]
-"""Told how many events are left, and how many times the predicate was asked."""
+Report = Callable[[int, int], None]
+"""Called with the number of remaining events and of predicate calls."""
 
 
 class Shrinking:
-    """A log on its way to its smallest form.
+    """A log being shrunk.
 
     Attributes:
-        given: how many events of the log lead to what is shown.
-        asked: how many times the predicate was asked.
+        given: the number of events up to the one that satisfies the predicate.
+        asked: the number of predicate calls.
     """
 
     def __init__(
@@ -47,26 +47,26 @@ class Shrinking:
     ) -> None:
         """Reads the log up to the first event after which an expression is true; for a command up to `until`.
 
-        A part of a log is given the events that its first state rests on.
+        A part of a log is preceded by seed events for its first state.
 
         Raises:
-            AlreadyTrue: an empty log shows it.
-            NeverTrue: the log does not.
-            CannotTell: the command cannot tell whether it does.
-            InvalidArgument: the log does not show it when it is published anew from its beginning.
-            PredicateFailed: the predicate did not work.
-            LogDamaged, OSError: the source cannot be read, as far as was needed.
+            AlreadyTrue: an empty log satisfies the predicate.
+            NeverTrue: the log does not satisfy it.
+            CannotTell: the command cannot tell.
+            InvalidArgument: the log, published again from its beginning, does not satisfy it.
+            PredicateFailed: the predicate failed.
+            LogDamaged, OSError: the source cannot be read far enough.
         """
         self.asked = 0
         self._predicate = predicate
-        self._told: Told | None = None
+        self._report: Report | None = None
         given = _leading(source, predicate, until, progress)
         self.given = len(given)
-        self._candidate = ReducedLog([each for each in given if type(each.data) in STATE_TYPES], self._shows)
-        if not self._candidate.is_shown():
-            # Numbers of tabs are told by all events before them, so those may have to stay.
-            self._candidate = ReducedLog(given, self._shows)
-            if not self._candidate.is_shown():
+        self._reduced = ReducedLog([each for each in given if type(each.data) in STATE_TYPES], self._shows)
+        if not self._reduced.is_shown():
+            # Numbers of tabs depend on all events before them, so other events may be needed.
+            self._reduced = ReducedLog(given, self._shows)
+            if not self._reduced.is_shown():
                 raise InvalidArgument(
                     "When its actions are published anew the log does not show it.",
                     hint="Give a log from event 1 on; look for nothing that hangs on `seq` or on numbers of tabs.",
@@ -75,46 +75,46 @@ class Shrinking:
     @property
     def events(self) -> list[Event]:
         """The smallest log found so far, numbered from 1."""
-        return self._candidate.events
+        return self._reduced.events
 
-    def run(self, told: Told | None = None) -> None:
-        """Goes on until nothing can be left out; what was reached stands in `events`, also when it raises.
+    def run(self, report: Report | None = None) -> None:
+        """Shrinks until nothing can be removed; `events` holds the result, also after an exception.
 
         Raises:
-            PredicateFailed: the predicate did not work.
+            PredicateFailed: the predicate failed.
         """
-        self._told = told
-        candidate = self._candidate
-        minimise(lambda: len(candidate), candidate.without)
+        self._report = report
+        reduced = self._reduced
+        minimise(lambda: len(reduced), reduced.without)
         while self._simplify_data() | self._simplify_names():
-            minimise(lambda: len(candidate), candidate.without)
+            minimise(lambda: len(reduced), reduced.without)
 
     def is_shown_when_read(self) -> bool:
-        """Asks once more, of the log as it will be read. False: the predicate says now this, now that."""
+        """Tests the exported log once more. False: the predicate is not deterministic."""
         events = read_export(export_lines("", self.events), "the shrunk log")
         return self._predicate(fold_all(events, EMPTY)) is True
 
     def _shows(self, state: WorkspaceState) -> bool:
         self.asked += 1
         shown = self._predicate(state) is True
-        if self._told is not None:
-            self._told(len(self._candidate), self.asked)
+        if self._report is not None:
+            self._report(len(self._reduced), self.asked)
         return shown
 
     def _simplify_data(self) -> bool:
-        """Makes each event's data simpler; says whether any was."""
-        candidate, changed = self._candidate, False
-        for index in reversed(range(len(candidate))):
-            while index < len(candidate) and any(
-                candidate.with_data(index, data) for data in _simpler(candidate.events[index].data)
+        """Simplifies each event's data; returns whether it changed any."""
+        reduced, changed = self._reduced, False
+        for index in reversed(range(len(reduced))):
+            while index < len(reduced) and any(
+                reduced.with_data(index, data) for data in _simpler(reduced.events[index].data)
             ):
                 changed = True
-            if index < len(candidate):
+            if index < len(reduced):
                 changed |= self._simplify_text(index)
         return changed
 
     def _simplify_text(self, index: int) -> bool:
-        data = self._candidate.events[index].data
+        data = self._reduced.events[index].data
         if not isinstance(data, c.SelectionChanged) or not data.text:
             return False
         text = data.text
@@ -122,7 +122,7 @@ class Shrinking:
         def cut(start: int, stop: int) -> bool:
             nonlocal text
             shorter = text[:start] + text[stop:]
-            if not self._candidate.with_data(index, msgspec.structs.replace(data, text=shorter)):
+            if not self._reduced.with_data(index, msgspec.structs.replace(data, text=shorter)):
                 return False
             text = shorter
             return True
@@ -131,23 +131,23 @@ class Shrinking:
         return text != data.text
 
     def _simplify_names(self) -> bool:
-        """Calls notes `a.md`, `b.md`, ... wherever they are named; says whether any was."""
+        """Renames notes to `a.md`, `b.md`, ... everywhere; returns whether it renamed any."""
         changed = False
         for note in _notes(self.events):
             free = _SHORT_NAMES - _notes(self.events).keys()
             if not free or len(min(free)) >= len(note):
                 continue
-            changed |= self._candidate.with_all(_calling(note, min(free)))
+            changed |= self._reduced.with_all(_calling(note, min(free)))
         return changed
 
 
 def minimise(length: Callable[[], int], cut: Callable[[int, int], bool]) -> None:
-    """Cuts pieces out of something, ever smaller ones, until not even a single item can go.
+    """Removes smaller and smaller pieces until not even a single item can be removed.
 
     Args:
-        length: of what is left.
-        cut: leaves out the items from one index to before another, if what is looked for then still holds, and
-            says whether it did. It may leave out more, but nothing before the first index.
+        length: returns the number of remaining items.
+        cut: removes the items from one index to before another, if the rest still satisfies the predicate, and
+            returns whether it did. It may remove more, but nothing before the first index.
     """
     size = max(1, length() // 2)
     while True:
@@ -164,7 +164,7 @@ def minimise(length: Callable[[], int], cut: Callable[[int, int], bool]) -> None
 def _leading(
     source: Source, predicate: Predicate, until: Position | None, progress: Progress | None
 ) -> list[Event]:
-    """The events that lead from nothing to what is shown."""
+    """The events that lead from nothing to the first state that satisfies the predicate."""
     if predicate(EMPTY):
         raise already_true(EMPTY.seq)
     events = seed_events(source.start)
@@ -190,13 +190,13 @@ def _leading(
 
 
 def _simpler(data: Data) -> Iterator[Data]:
-    """The data in forms that say less, most telling first."""
+    """Simpler variants of the data, the simplest first."""
     for field in msgspec.structs.fields(data):
         if field.default is None and getattr(data, field.name) is not None:
             try:
                 yield msgspec.structs.replace(data, **{field.name: None})
             except ValueError:
-                continue  # one of two fields must be there
+                continue  # one of two fields is required
     if isinstance(data, c.NotePinned) and data.index:
         yield msgspec.structs.replace(data, index=0)
     if isinstance(data, c.SelectionChanged) and data.end_line > 1:
@@ -214,18 +214,18 @@ _NOTE_FIELDS: Final = {
 
 
 def _notes(events: list[Event]) -> dict[NoteId, None]:
-    """The notes that the events name, in the order in which they do."""
-    found: dict[NoteId, None] = {}
+    """The notes that the events name, in order of first mention."""
+    notes: dict[NoteId, None] = {}
     for event in events:
         for field in _NOTE_FIELDS[type(event.data)]:
             value = getattr(event.data, field)
-            found.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
-    found.pop(None, None)  # type: ignore[call-overload]
-    return found
+            notes.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
+    notes.pop(None, None)  # type: ignore[call-overload]
+    return notes
 
 
 def _calling(note: NoteId, name: NoteId) -> Callable[[Data], Data]:
-    """Gives data about `note` the other name, wherever it names it."""
+    """A function that renames `note` to `name` in an event's data."""
 
     def renamed(data: Data) -> Data:
         changed: dict[str, NoteId | tuple[NoteId, ...]] = {}

@@ -1,3 +1,1 @@
-"""The single writer: actions are checked, deduplicated, numbered and appended; snapshots; opening a data
-directory.
-"""
+"""The single writer: checks, deduplicates, numbers and appends actions; snapshots; opening a data directory."""

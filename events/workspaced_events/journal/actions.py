@@ -1,7 +1,7 @@
-"""Actions: from what a publisher sent to what may be appended.
+"""Actions: parsing and checking a publisher's batch.
 
-`parse_actions` checks everything that needs no state: type, data, paths, who may publish it, sizes. `admit`
-checks an action against the state at the very moment of its appending.
+`parse_actions` makes every check that needs no state: type, data, paths, publisher, sizes. `admit` checks an
+action against the state at the moment of its append.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,22 +33,22 @@ class Action(msgspec.Struct, frozen=True):
 
     data: Data
     id: EventId | None = None
-    """The publisher's idempotency key, or None: the recorder makes one."""
+    """The publisher's idempotency key; None: the writer makes one."""
     vault: VaultId | None = None
-    """None: the vault current at the moment of appending."""
+    """None: the current vault at the moment of the append."""
     blobs: tuple[bytes, ...] = ()
-    """Texts that `data` names by their sha256; kept as blobs, durably, before the event is appended."""
+    """Texts that `data` names by their sha256; stored as blobs, durably, before the append."""
 
 
 def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> list[Action]:
-    """The checked actions of a UI's batch.
+    """Checks a UI's batch and returns its actions.
 
     Args:
         raw: JSON values as the publisher sent them.
-        keep_text: names a text that will be kept as a blob (its sha256).
+        keep_text: returns the sha256 of a text that will be kept as a blob.
 
     Raises:
-        ActionError: which says the index of the first action that is wrong; nothing of the batch may be appended.
+        ActionError: with the index of the first invalid action; nothing of the batch may be appended.
     """
     if not raw:
         raise InvalidArgument("Expected at least one action, got none.")
@@ -86,7 +86,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
     elif isinstance(data, c.SelectionChanged):
-        data, blobs = _with_text_aside(data, keep_text)
+        data, blobs = _text_as_blob(data, keep_text)
     return Action(
         data,
         EventId(envelope.id) if envelope.id is not None else None,
@@ -123,7 +123,7 @@ def _with_checked_paths(data: Data) -> Data:
     return msgspec.structs.replace(data, **changed) if changed else data
 
 
-def _with_text_aside(
+def _text_as_blob(
     data: c.SelectionChanged, keep_text: Callable[[bytes], str]
 ) -> tuple[c.SelectionChanged, tuple[bytes, ...]]:
     if data.text_sha256 is not None:
@@ -135,10 +135,10 @@ def _with_text_aside(
 
 
 def admit(state: WorkspaceState, action: Action) -> VaultId | None:
-    """The vault the action's event belongs to, if it may be appended to a log whose fold is `state`.
+    """Checks an action against the log's folded `state`, and returns the vault of its event.
 
     Raises:
-        ActionError: unknown or closed vault, or an order that is no permutation of what is there.
+        ActionError: the vault is unknown or closed, or the order is no permutation of the present items.
     """
     data = action.data
     if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):

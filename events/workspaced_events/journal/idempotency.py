@@ -1,7 +1,7 @@
-"""The latest event ids: a publisher that retries after a lost answer is recognised and gets the first answer.
+"""The window of latest event ids: recognises a retry after a lost answer and gives it the first answer.
 
-What was sent with an id is kept as a checksum of its type and data, the same in every process, so that snapshots
-can hold the window. 32 bits will do: the question is only whether two actions *with one id* are the same.
+For each id the window keeps a checksum of the action's type and data. The checksum is the same in every process,
+so snapshots can hold the window. 32 bits suffice: it only distinguishes actions *with the same id*.
 """
 
 from collections import deque
@@ -19,20 +19,20 @@ from ..schema.catalogue import DAEMON_TYPES, ENTRY_OF, Data, Event, UnknownEvent
 
 _DAEMONS_OWN: Final = 0
 _GENERATIONS: Final = 4
-"""Of an id window, beside the one that fills: with more of them less memory comes and goes."""
+"""Full generations per window, beside the one in use: more generations free memory in smaller steps."""
 _SEEDS: Final = {data: crc32(entry.name.encode()) for data, entry in ENTRY_OF.items()}
 _ENCODER: Final = msgspec.json.Encoder()
 
 
 def fingerprint(data: Data) -> int:
-    """What tells one action from another with the same id; what no UI may publish is equal to nothing."""
+    """Distinguishes actions with the same id. A daemon's type gets _DAEMONS_OWN, which matches nothing."""
     if type(data) in DAEMON_TYPES:
         return _DAEMONS_OWN
     return crc32(_ENCODER.encode(data), _SEEDS[type(data)]) or 1
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Where an id was used first, and for what."""
+    """The first use of an id: sequence, fingerprint and vault."""
 
     seq: int
     print: int
@@ -40,7 +40,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 def seen_in(event: Event) -> Seen:
-    """What the window keeps of an event."""
+    """The window's entry for an event."""
     known = type(event) is not UnknownEvent
     return Seen(event.seq, fingerprint(event.data) if known else _DAEMONS_OWN, event.vault)
 
@@ -48,31 +48,31 @@ def seen_in(event: Event) -> Seen:
 class IdWindow:
     """The ids of at least the last `size` events.
 
-    They are kept in generations: when the youngest is full, the oldest is forgotten whole. A former generation
-    never changes, so a copy shares it.
+    They are kept in generations: when the newest is full, the oldest is dropped whole. A full generation never
+    changes, so a copy shares it.
     """
 
     def __init__(self, size: int = ID_WINDOW_EVENTS) -> None:
         self.size = size
         self._generation_size = -(-size // _GENERATIONS)
         self._generations: deque[dict[EventId, Seen]] = deque([{}], maxlen=_GENERATIONS + 1)
-        """The youngest first."""
+        """Newest first."""
 
     def get(self, event_id: EventId) -> Seen | None:
-        """Where the id was used, as far back as the window reaches."""
+        """The first use of the id, if it is in the window."""
         for generation in self._generations:
             if (seen := generation.get(event_id)) is not None:
                 return seen
         return None
 
     def add(self, seen: Mapping[EventId, Seen]) -> None:
-        """Remembers the ids of appended events."""
+        """Adds the ids of appended events."""
         if len(self._generations[0]) >= self._generation_size:
             self._generations.appendleft({})
         self._generations[0].update(seen)
 
     def copy(self) -> "IdWindow":
-        """The window as it is now; costs far less than `latest`."""
+        """A copy of the window; costs far less than `latest`."""
         copied = IdWindow(self.size)
         copied._generations = self._generations.copy()
         copied._generations[0] = self._generations[0].copy()
@@ -88,16 +88,16 @@ class IdWindow:
 
 
 def first_seq(seen: Seen, event_id: EventId, data: Data, vault: VaultId | None) -> int:
-    """The sequence at which the very same action was appended.
+    """The sequence of the first append of this action.
 
     Args:
-        seen: what is known of the id.
+        seen: the window's entry for the id.
         event_id: the publisher's.
-        data: of the action that came now.
-        vault: the one it names; None fits every vault, since the current one may have changed since.
+        data: of the retried action.
+        vault: of the retried action; None matches every vault, because the current vault may have changed.
 
     Raises:
-        Conflict: the id was used for something else.
+        Conflict: the id was used for another action.
     """
     same = seen.print != _DAEMONS_OWN and seen.print == fingerprint(data) and vault in (None, seen.vault)
     if not same:

@@ -1,7 +1,7 @@
 """Opening a data directory: log, fold and id window in one pass.
 
-`open_journal` is what a daemon starts from. `read_journal` only reads: it takes no lock and changes nothing, so it
-works beside a running daemon.
+A daemon starts with `open_journal`. `read_journal` only reads: it takes no lock and changes nothing, so it works
+beside a running daemon.
 """
 
 from collections import deque
@@ -39,17 +39,17 @@ class Journal(msgspec.Struct, frozen=True):
 
 
 class Folding:
-    """A sink that folds what it is given and keeps the latest events, from which the id window is made."""
+    """A sink that folds its events and keeps the latest ones for the id window."""
 
     def __init__(self, keep_events: int = 0, snapshot: Snapshot | None = None) -> None:
-        """Folds from the beginning, or from a snapshot on."""
+        """Starts from an empty state, or from a snapshot."""
         self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
         self.last_time = snapshot.last_time if snapshot else ""
         self.visibility = snapshot.visibility if snapshot else VisibilityFold()
         self._ids = snapshot.ids if snapshot else {}
         self.latest: deque[list[Event]] = deque()
         self._keep_events = keep_events
-        self._kept = 0
+        self._latest_count = 0
 
     def __call__(self, events: list[Event]) -> None:
         self.state = fold_all(events, self.state)
@@ -57,9 +57,9 @@ class Folding:
         self.last_time = events[-1].time
         if self._keep_events:
             self.latest.append(events)
-            self._kept += len(events)
-            while self._kept - len(self.latest[0]) >= self._keep_events:
-                self._kept -= len(self.latest.popleft())
+            self._latest_count += len(events)
+            while self._latest_count - len(self.latest[0]) >= self._keep_events:
+                self._latest_count -= len(self.latest.popleft())
 
     def id_window(self) -> IdWindow:
         """The window over the latest events."""
@@ -80,12 +80,12 @@ def open_journal(
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
     snapshot_events: int = SNAPSHOT_EVENTS,
 ) -> Journal:
-    """Opens the log for writing and folds it, from the newest snapshot that fits it on.
+    """Opens the log for writing and folds it, starting at the newest snapshot that fits.
 
-    The caller holds the lock (log/lock.py). `clock` and `uptime`: as those of a `LogClock`.
+    The caller holds the lock (log/lock.py). `clock` and `uptime` are those of a `LogClock`.
 
     Raises:
-        OSError: the directory cannot be used.
+        OSError: the directory cannot be read or written.
     """
     snapshots = Snapshots(disk)
     scan, folding, snapshot_seq = _fold(disk, snapshots)
@@ -109,7 +109,7 @@ def open_journal(
 
 
 def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
-    """Scans the log from the newest snapshot that fits it, or from its beginning; also says its sequence."""
+    """Scans the log from the newest fitting snapshot or the beginning; also returns the snapshot's sequence."""
     warnings: list[str] = []
     for snapshot in snapshots.newest_first(warnings):
         folding = Folding(ID_WINDOW_EVENTS, snapshot)
@@ -124,10 +124,10 @@ def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
 
 
 def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:
-    """Verifies the log in `directory` and hands its events to `sink`, without changing anything.
+    """Verifies the log in `directory` and passes its events to `sink`, without changing anything.
 
     Raises:
-        LogReadOnly: a forgetting was interrupted there: the log is neither the old nor the new one.
+        LogReadOnly: an erasure was interrupted there, so the log is neither the old nor the new one.
         OSError: a file cannot be read.
     """
     if is_erasure_interrupted(directory):

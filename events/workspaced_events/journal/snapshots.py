@@ -1,8 +1,8 @@
-"""Snapshots of the fold: with one, opening reads only the log's last part, however long the log is.
+"""Snapshots of the fold: with one, opening reads only the end of the log, however long the log is.
 
-A snapshot is a file `snapshots/<seq>.wsnap` of one line, `crc SP json LF`: the state, the id window and the place
-in the log they belong to. It is taken of synced events only, and believed only where the log's bytes at that place
-carry the same chain value (`resume_scan`). All may be deleted at any time; a bad one costs time, nothing else.
+A snapshot is a file `snapshots/<seq>.wsnap` of one line, `crc SP json LF`, with the state, the id window and their
+position in the log. It covers synced events only, and is used only if the log has the same chain value at that
+position (`resume_scan`). Snapshots may be deleted at any time; a bad one only costs time.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _NAME: Final = re.compile(r"^[0-9]{20}\.wsnap\Z", re.ASCII)
 
 
 class Made(msgspec.Struct, frozen=True):
-    """By which versions a snapshot was made: any other one folds the log anew."""
+    """The versions that made a snapshot; a program with other versions folds the log from the beginning."""
 
     format: int = FORMAT_VERSION
     catalogue: int = CATALOGUE_VERSION
@@ -37,13 +37,13 @@ class Made(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of a log up to `tail`, and all else that opening the log would have made of its events."""
+    """The fold of a log up to `tail`, with everything else that opening derives from its events."""
 
     made: Made = Made()
     log: str
     tail: Tail
     positions: list[LogOffset]
-    """Of the tail's segment."""
+    """Positions in the tail's segment."""
     last_time: str
     state: WorkspaceState
     ids: dict[EventId, Seen]
@@ -63,14 +63,14 @@ class Snapshots:
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        self._kept = ""
-        """The latest one known to fit the log."""
+        self._fitting = ""
+        """The file name of the latest snapshot known to fit the log."""
 
     def newest_first(self, warnings: list[str]) -> Iterator[Snapshot]:
-        """Those of this program's versions that verify; the caller asks for the next one if one does not fit.
+        """The valid snapshots of this program's versions; asking for the next one means that the last did not fit.
 
         Args:
-            warnings: are told of those that cannot be read, do not verify, or did not fit.
+            warnings: gets a line for each snapshot that is unreadable, invalid or unfit.
         """
         try:
             names = [name for name in self._disk.names(SNAPSHOTS) if _NAME.match(name)]
@@ -87,16 +87,16 @@ class Snapshots:
                 warnings.append(f"{SNAPSHOTS}/{name} cannot be read ({error.strerror}); ignored.")
                 continue
             if snapshot is not None:
-                self._kept = name
+                self._fitting = name
                 yield snapshot
-                self._kept = ""
+                self._fitting = ""
                 warnings.append(f"{SNAPSHOTS}/{name} does not fit the log; ignored.")
 
     def put(self, snapshot: Snapshot) -> None:
-        """Puts a snapshot in place, durably; of the others only the latest that fits the log is kept.
+        """Writes a snapshot durably and removes all others except the latest that fits the log.
 
         Raises:
-            OSError: the older ones are as they were.
+            OSError: the older snapshots are unchanged.
         """
         self._disk.make_directory(SNAPSHOTS)
         name = f"{snapshot.tail.seq:020d}.wsnap"
@@ -106,22 +106,22 @@ class Snapshots:
             with contextlib.suppress(OSError):
                 self._disk.remove(f"{SNAPSHOTS}/{name}.tmp")
             raise
-        kept, self._kept = {name, self._kept}, name
+        staying, self._fitting = {name, self._fitting}, name
         for each in self._disk.names(SNAPSHOTS):
-            if each not in kept and _NAME.match(each.removesuffix(".tmp")):
+            if each not in staying and _NAME.match(each.removesuffix(".tmp")):
                 self._disk.remove(f"{SNAPSHOTS}/{each}")
 
 
 def encode(snapshot: Snapshot) -> bytes:
-    """The file of a snapshot."""
+    """The bytes of a snapshot's file."""
     return frame_line(msgspec.json.encode(snapshot), 0)[0]
 
 
 def parse(data: bytes) -> Snapshot | None:
-    """The snapshot of a file, or None where other versions made it.
+    """Decodes a snapshot's file; None if other versions made it.
 
     Raises:
-        ValueError: the file is torn, damaged, or none.
+        ValueError: the file is torn, damaged, or no snapshot.
     """
     payload = data[PREFIX_BYTES:-1]
     if data[:PREFIX_BYTES] != b"%08x " % zlib.crc32(payload) or data[-1:] != b"\n":

@@ -1,4 +1,4 @@
-"""From a UI's whole view to the actions that make it true. Pure: what differs from the state, and nothing else."""
+"""Turns a UI's whole view into the actions that bring the state to it. Pure; unchanged parts yield no action."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,10 +32,10 @@ class Snapshot(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
 
 
 def checked(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with its paths in the form ids have, each once.
+    """The snapshot with normalised paths and without duplicates.
 
     Raises:
-        ActionError: a path that cannot be a note's.
+        ActionError: a path is invalid.
     """
     tabs = {note_id(tab.note): tab.source for tab in snapshot.tabs}
     return msgspec.structs.replace(
@@ -47,12 +47,12 @@ def checked(snapshot: Snapshot) -> Snapshot:
 
 
 def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Action]:
-    """What to append after sequence `seq` so that the state shows `snapshot`.
+    """The actions to append after sequence `seq` so that the state shows `snapshot`.
 
     Pins and tabs of other sources stay as they are.
 
     Raises:
-        InvalidArgument: an unknown vault.
+        InvalidArgument: the vault is unknown.
     """
     vault = VaultId(snapshot.vault) if snapshot.vault is not None else state.current
     if vault is not None and vault not in state.vaults:
@@ -75,13 +75,13 @@ def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
     new = [note for note in snapshot.pins if note not in state.pins]
     data: list[c.Data] = []
     for note in gone:
-        # Unpinning leaves a tab behind; a UI that shows none did not unpin but closed.
+        # Unpinning leaves a tab; if the UI shows no such tab, it closed the note.
         data.append(c.NoteUnpinned(note))
         if note not in [tab.note for tab in snapshot.tabs]:
             data.append(c.TemporaryTabClosed(note=note))
     data.extend(c.NotePinned(note) for note in new)
     order = [note for note in state.pins if note not in gone] + new
-    wanted = _in_places(order, [note for note in snapshot.pins if note in {*mine, *new}])
+    wanted = _reordered(order, [note for note in snapshot.pins if note in {*mine, *new}])
     if wanted != order:
         data.append(c.PinnedNotesReordered(tuple(wanted)))
     return data
@@ -99,7 +99,7 @@ def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
 
 
 def _folded(data: list[c.Data], state: WorkspaceState, seq: int, vault: VaultId | None, source: str) -> VaultState:
-    """The vault's state once `data` is appended: only then the ids of new tabs are known."""
+    """The vault's state after appending `data`; the ids of new tabs come from it."""
     for number, each in enumerate(data, start=seq + 1):
         state = apply(state, c.ENTRY_OF[type(each)].event(number, "", "", source, vault, each))
     return state.of(vault)
@@ -108,11 +108,11 @@ def _folded(data: list[c.Data], state: WorkspaceState, seq: int, vault: VaultId 
 def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
     mine = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
     order = list(state.tabs)
-    wanted = _in_places(order, [tab.note for tab in snapshot.tabs if tab.note in mine])
+    wanted = _reordered(order, [tab.note for tab in snapshot.tabs if tab.note in mine])
     return [c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted))] if wanted != order else []
 
 
-def _in_places(order: Sequence[NoteId], mine: Sequence[NoteId]) -> list[NoteId]:
-    """`order` with the places that hold one of `mine` filled in the order of `mine`; the others stay."""
+def _reordered(order: Sequence[NoteId], mine: Sequence[NoteId]) -> list[NoteId]:
+    """`order` with the entries of `mine` rearranged into the order of `mine`; all others keep their places."""
     following = iter(mine)
     return [next(following) if note in mine else note for note in order]

@@ -1,7 +1,7 @@
-"""How many bytes of batches wait for the disk, in all and of each client.
+"""Counts the bytes of batches that wait for the disk, in total and per client.
 
-Batches differ by four orders of magnitude, so their number bounds no memory. What the daemon itself records is
-small and counts nothing here; it must not be refused because a client has sent much.
+Batch sizes differ by four orders of magnitude, so a limit on their number bounds no memory. The daemon's own
+records are small and not counted, because a client's large batches must not cause their refusal.
 """
 
 import threading
@@ -22,10 +22,10 @@ class WaitingBytes:
     def take(self, client: Hashable, size_bytes: int) -> None:
         """Counts a batch until `give_back` is called with the same arguments.
 
-        A batch for which nothing else waits is always taken, however large: it can only be refused for good.
+        A client's first waiting batch is always accepted, however large, because it would be refused forever.
 
         Raises:
-            Busy: with it more would wait than WAITING_BYTES_MAX, or of this client WAITING_CLIENT_BYTES_MAX.
+            Busy: more than WAITING_BYTES_MAX would wait, or more than WAITING_CLIENT_BYTES_MAX of this client.
         """
         if not size_bytes:
             return
@@ -39,7 +39,7 @@ class WaitingBytes:
             self.total += size_bytes
 
     def give_back(self, client: Hashable, size_bytes: int) -> None:
-        """Counts a batch no more."""
+        """Ends the counting of a batch."""
         if not size_bytes:
             return
         with self._lock:
@@ -50,6 +50,6 @@ class WaitingBytes:
 
 
 def busy(message: str) -> Busy:
-    """The error of a queue that is full."""
+    """The error for a full queue."""
     hint = "Publish again after retryAfterMs; with the same ids nothing is recorded twice."
     return Busy(message, hint=hint, retry_after_ms=BUSY_RETRY_MS)

@@ -1,11 +1,10 @@
-"""`LogWriter`: the one place where actions become events.
+"""`LogWriter`: the only place where actions become events.
 
-Any thread submits; one writer thread takes what waits, gives it sequence, time and id against the state of that
-very moment, appends it all as one line, folds it, and only then tells the submitters. A failed append therefore
-leaves no trace: state, ids and sequence are those before it, and everybody in the group gets the error.
-
-The work of one group is `commit`, a plain function of the queue: tests and simulations call it without a thread.
-HEAD only witnesses what was acknowledged, so it is written afterwards, when nobody waits.
+Any thread submits. One writer thread takes the waiting batches, gives them sequence, time and id against the
+present state, appends them as one line, folds them, and only then answers the submitters. A failed append
+therefore leaves state, ids and sequence unchanged, and every submitter of the group gets the error. `commit`, a
+plain function of the queue, does the work of one group: tests and simulations call it without a thread. HEAD only
+records what was acknowledged, so it is written afterwards, while nobody waits.
 """
 
 import logging
@@ -47,11 +46,11 @@ from .waiting_bytes import WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)
 OWN_SOURCE = "workspaced"
-"""The publisher of what the daemon itself appends."""
+"""The source of events that the daemon itself appends."""
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """Where an action went. `duplicate`: it was there before, at `seq`."""
+    """An action's sequence and id. `duplicate`: an earlier append at `seq` already had this id."""
 
     seq: int
     id: EventId
@@ -63,11 +62,11 @@ Done = Callable[[Outcome], None]
 
 
 Plan = Callable[[WorkspaceState, int], Sequence[Action]]
-"""Decides at the moment of appending what to append, from the state and the last sequence before it."""
+"""Chooses the actions at the moment of the append, from the state and the last sequence."""
 
 
 class Submission(NamedTuple):
-    """A batch of actions on its way: all of it is appended, or nothing."""
+    """A queued batch of actions, appended as a whole or not at all."""
 
     actions: Sequence[Action] | Plan
     source: str
@@ -75,18 +74,18 @@ class Submission(NamedTuple):
     client: Hashable = None
     size_bytes: int = 0
     begins: bool = False
-    """Whether a log that found no room at its opening tries again for it."""
+    """True for `LogWriter.begin`: retries an opening that found no room on the disk."""
 
 
 class Committed(NamedTuple):
-    """What one group commit did: whom to tell what, and the events it appended (synced)."""
+    """The result of one group commit: each submitter's outcome, and the appended (synced) events."""
 
     outcomes: list[tuple[Done, Outcome]]
     events: list[Event]
 
 
 class _Draft:
-    """What the group would make true; dropped whole if the append fails."""
+    """The events and state of a group before its append; dropped whole if the append fails."""
 
     def __init__(self, state: WorkspaceState, seq: int, time: str) -> None:
         self.state = state
@@ -96,17 +95,17 @@ class _Draft:
         self.added: dict[EventId, Seen] = {}
         self.parts: list[bytes] = []
         self.blobs: list[str] = []
-        """Made for it; there were none of these names before."""
+        """Names of the blobs made for this group; none existed before."""
         self.bytes = 2
 
 
 class LogWriter:
-    """Owns the log's writing end.
+    """Appends to the log.
 
     Attributes:
-        state: the fold of everything synced; replaced whole, so any thread may keep one it read.
-        visibility: likewise what is known of notes' visibility; the writer's own.
-        slow_syncs: how many appends took longer than SLOW_SYNC_S.
+        state: the fold of all synced events; never modified in place, so any thread may keep a reference.
+        visibility: the fold of notes' visibility; only the writer thread may use it.
+        slow_syncs: the number of appends longer than SLOW_SYNC_S.
     """
 
     def __init__(
@@ -125,10 +124,10 @@ class LogWriter:
         snapshot_events: int = SNAPSHOT_EVENTS,
         snapshot_seq: int = 0,
     ) -> None:
-        """`deliver` is called on the writer thread once a group; by default it calls each `done`.
+        """`deliver` is called on the writer thread once per group; by default it calls each `done`.
 
         `clock`, `uptime` and `last_time` are those of a `LogClock`.
-        A snapshot goes to `snapshots` every `snapshot_events`, the last being of `snapshot_seq`, and at the end.
+        `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end.
         """
         self.state = state
         self.log = log
@@ -139,13 +138,13 @@ class LogWriter:
         self._clock = LogClock(clock, uptime, last_time)
         self._last_time = last_time
         self._seq = log.tail.seq
-        """That `state` is the fold of."""
+        """The sequence up to which `state` is folded."""
         self._deliver = deliver or deliver_here
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         """None only wakes the writer."""
         self._buffered: deque[Submission] = deque()
         self._taken: deque[Submission] = deque()
-        """Off the queue, not yet in a line; the writer's own."""
+        """Taken off the queue but not appended; only the writer thread uses it."""
         self._buffering = threading.Lock()
         self._waiting = WaitingBytes()
         self._closing = False
@@ -167,18 +166,18 @@ class LogWriter:
         client: Hashable = None,
         size_bytes: int = 0,
     ) -> None:
-        """Queues a batch; `done` gets its receipts once they are synced, or the error.
+        """Queues a batch; `done` gets its receipts after the sync, or the error.
 
         Args:
-            actions: checked ones, or a plan that makes them from the state they will meet.
+            actions: checked actions, or a plan that makes them from the state at the append.
             source: the publisher's name.
             done: called exactly once, through `deliver`.
-            buffered: may wait up to BUFFERED_DELAY_S for company; otherwise it is written as soon as possible.
-            client: whose share of what may wait the batch takes.
-            size_bytes: what the batch keeps in memory until it is written; 0: what the daemon itself records.
+            buffered: may wait up to BUFFERED_DELAY_S for other batches; otherwise written as soon as possible.
+            client: the client whose limit of waiting bytes the batch counts towards.
+            size_bytes: the batch's memory until it is written; 0 for the daemon's own records.
 
         Raises:
-            Busy: too much waits for the disk already.
+            Busy: too much already waits for the disk.
         """
         self._check_room()
         self._waiting.take(client, size_bytes)
@@ -189,30 +188,34 @@ class LogWriter:
         with self._buffering:
             self._buffered.append(submission)
             if len(self._buffered) == 1:
-                self._queue.put(None)  # starts the writer's clock; waking it for each would make the caller wait
+                self._queue.put(
+                    None
+                )  # starts the writer's delay; one wake-up per batch would slow the caller down
 
     def now(self) -> str:
-        """The present time on the log's timeline: that of the state's times."""
+        """The present time on the log's timeline, which is also the state's."""
         return self._clock.now()
 
     def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
-        """Queues what must be recorded first. A log that found no room when it was opened tries again for it, and
-        takes nothing else before that has worked (`SegmentLog.waiting`).
+        """Queues the first actions of a session.
+
+        If the disk had no room at opening, this retries the opening; the log takes nothing else until that
+        succeeds (`SegmentLog.waiting`).
 
         Raises:
-            Busy: too much waits for the disk already.
+            Busy: too much already waits for the disk.
         """
         self._check_room()
         self._queue.put(Submission(actions, source, done, begins=True))
 
     @property
     def queued(self) -> int:
-        """How many batches wait."""
+        """The number of waiting batches."""
         return self._queue.qsize() + len(self._buffered) + len(self._taken)
 
     @property
     def queued_bytes(self) -> int:
-        """How many bytes of clients' batches wait."""
+        """The bytes of the clients' waiting batches."""
         return self._waiting.total
 
     def start(self) -> None:
@@ -221,13 +224,13 @@ class LogWriter:
         self._thread.start()
 
     def close(self) -> None:
-        """Writes what waits, takes a snapshot, then closes the log. Later submissions are refused."""
+        """Writes the waiting batches, takes a snapshot and closes the log. Refuses later submissions."""
         self._closing = True
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
         while self.queued:
-            self._tell(self._commit())
+            self._answer(self._commit())
         if self._snapshot_thread is not None:
             self._snapshot_thread.join()
         if (make := self._snapshot_due(1)) is not None:
@@ -246,8 +249,8 @@ class LogWriter:
             self._wait(min(flush_at, head_at))
             now = time.monotonic()
             if self._taken or now >= flush_at:
-                self._tell(self._commit())
-                self._snapshot_aside()
+                self._answer(self._commit())
+                self._start_due_snapshot()
                 flush_at = now if self._taken or self._buffered else math.inf
                 head_at = min(head_at, now + HEAD_DELAY_S)
             elif self._buffered:
@@ -257,7 +260,7 @@ class LogWriter:
                 head_at = math.inf
 
     def _wait(self, until: float) -> None:
-        """Takes the next submission off the queue, or none if `until` comes, or a wake-up, before one does."""
+        """Takes the next submission off the queue; returns earlier at time `until` or at a wake-up."""
         try:
             first = self._queue.get(timeout=max(0.0, until - time.monotonic()) if until < math.inf else None)
         except Empty:
@@ -266,29 +269,29 @@ class LogWriter:
             self._taken.append(first)
 
     def commit(self) -> Committed:
-        """Appends what waits, as much as fits one line, and says what became of it; `deliver` is not called."""
+        """Appends as many waiting batches as fit one line and returns their outcomes; does not call `deliver`."""
         committed = self._commit()
         self.log.acknowledged()
         if (make := self._snapshot_due(self._snapshot_events)) is not None:
             self._put_snapshot(make)
         return committed
 
-    def _tell(self, committed: Committed) -> None:
+    def _answer(self, committed: Committed) -> None:
         try:
             self._deliver(committed)
         except Exception:
-            # What was committed stays so; the writer must outlive those it serves.
+            # The commit is final; the writer must survive an error of its submitters.
             _logger.exception("Telling what became of a group of batches failed.")
 
     # -- snapshots --
 
     def _snapshot_due(self, events: int) -> Callable[[], Snapshot] | None:
-        """What makes a snapshot of the present, on any thread, if that is so many events after the last one."""
+        """A function that makes a snapshot of the present on any thread; None before `events` have passed."""
         tail = self.log.tail
         if self._snapshots is None or tail.seq - self._snapshot_seq < events or not self.log.is_healthy:
             return None
         if tail.seq != self._seq:
-            return None  # somebody appended past us: our state is not of that place
+            return None  # another writer appended, so our state is behind the tail
         self._snapshot_seq = tail.seq
         log_id, positions, window = self.log.log_id, self.log.positions(), self._window.copy()
         visibility = self.visibility.copy()
@@ -303,8 +306,8 @@ class LogWriter:
             visibility=visibility,
         )
 
-    def _snapshot_aside(self) -> None:
-        """Writes a snapshot that is due on a thread of its own: publishers do not wait for it."""
+    def _start_due_snapshot(self) -> None:
+        """Writes a due snapshot on its own thread, so that publishers do not wait for it."""
         if self._snapshot_thread is not None and self._snapshot_thread.is_alive():
             return
         if (make := self._snapshot_due(self._snapshot_events)) is not None:
@@ -318,14 +321,14 @@ class LogWriter:
         try:
             self._snapshots.put(make())
         except Exception as error:
-            # The next start takes longer, which is all that a snapshot is for.
+            # Without the snapshot the next start only takes longer.
             _logger.warning("A snapshot was not written: %r.", error)
 
     def _commit(self) -> Committed:
         taken: list[Submission] = []
         try:
             return self._commit_group(taken)
-        finally:  # before anybody hears of it: an answer says that there is room again
+        finally:  # before the outcomes are delivered: a client with an answer may use the room again
             for each in taken:
                 self._waiting.give_back(each.client, each.size_bytes)
 
@@ -345,19 +348,19 @@ class LogWriter:
             except WorkspacedError as error:
                 outcomes.append((submission.done, error))
             except Exception as error:
-                # A plan's bug, or text that has no UTF-8 form, is its submitter's trouble and not the writer's.
+                # A bug in a plan, or text without a UTF-8 form, concerns its submitter only.
                 outcomes.append((submission.done, WorkspacedError(f"The batch could not be recorded: {error!r}.")))
             else:
                 accepted.append((submission.done, receipts))
         try:
             self._append(draft)
         except LogError as error:
-            if not isinstance(error, LogFailed):  # else the line may yet be in the log, and names them
+            if not isinstance(error, LogFailed):  # otherwise the line may be in the log and name the blobs
                 self._discard(draft.blobs)
             outcomes.extend((done, error) for done, _receipts in accepted)
             return Committed(outcomes, [])
         except Exception as error:
-            # A bug below us: what is on the disk is not known, which is what poisoning is for.
+            # A bug in the log: the disk's content is unknown, so the log is poisoned.
             failure = self.log.poison(f"Appending failed unexpectedly ({error!r}).")
             outcomes.extend((done, failure) for done, _receipts in accepted)
             return Committed(outcomes, [])
@@ -367,7 +370,7 @@ class LogWriter:
         return Committed(outcomes, draft.events)
 
     def _draft(self, time: str, stepped_to: str | None) -> _Draft:
-        """What a group begins with: that the clock was set; or nothing, at a time later than all before."""
+        """A new group: begins with `clock_stepped` if the clock was set; its time is later than all before."""
         before = max(time, just_after(self._last_time)) if time <= self._last_time else time
         draft = _Draft(self.state, self.log.tail.seq, stepped_to or before)
         if stepped_to is not None:
@@ -376,9 +379,9 @@ class LogWriter:
         return draft
 
     def _submissions(self, draft: _Draft) -> Iterator[Submission]:
-        """What waits, as long as even the largest batch would still fit the draft's line.
+        """The waiting batches, while the draft's line has room for even the largest one.
 
-        The buffered ones first: they have waited longest.
+        Buffered batches come first, because they have waited longest.
         """
         while draft.bytes + BATCH_BYTES_MAX <= LINE_BYTES_MAX:
             if self._buffered or self._taken:
@@ -392,7 +395,7 @@ class LogWriter:
                 yield submission
 
     def _sequence(self, submission: Submission, draft: _Draft) -> list[Receipt]:
-        """Makes the submission's events part of the draft, or raises and leaves the draft as it was."""
+        """Adds the submission's events to the draft; on an error leaves the draft unchanged and raises."""
         state, seq = draft.state, draft.seq
         events: list[Event] = []
         receipts = []
@@ -423,7 +426,7 @@ class LogWriter:
                     f"The batch makes {len(part)} bytes of events; at most {BATCH_BYTES_MAX} are taken.",
                     hint="Publish it in parts.",
                 )
-            draft.blobs += self._keep(blobs)
+            draft.blobs += self._store_blobs(blobs)
             draft.parts.append(part)
             draft.bytes += len(part) + 1
         draft.state, draft.seq = state, seq
@@ -432,33 +435,33 @@ class LogWriter:
         return receipts
 
     def _first_seq(self, action: Action, draft: _Draft, added: dict[EventId, Seen]) -> int | None:
-        """Where the very same action was appended before, in this group included; None if its id is new."""
+        """The first append of this action, possibly in this group; None if its id is new."""
         if action.id is None:
             return None
         seen = added.get(action.id) or draft.added.get(action.id) or self._window.get(action.id)
         return first_seq(seen, action.id, action.data, action.vault) if seen is not None else None
 
     def seen(self, event_id: EventId) -> Seen | None:
-        """Where an id was used and for what, as far back as retries are recognised; the writer thread's."""
+        """The first use of an id, if it is in the window; call it on the writer thread."""
         return self._window.get(event_id)
 
-    def _keep(self, blobs: list[bytes]) -> list[str]:
-        """Keeps the texts of a batch, last of all that may refuse it; returns the names that are new.
+    def _store_blobs(self, blobs: list[bytes]) -> list[str]:
+        """Stores the texts of a batch, after all checks that may refuse it; returns the names that are new.
 
         Raises:
-            DiskFull, BlobFailed: one could not be kept; none that is new is left.
+            DiskFull, BlobFailed: a text could not be stored; all new ones are removed again.
         """
-        made: list[str] = []
+        new_names: list[str] = []
         if not self.log.is_healthy:
-            return made  # the append will be refused
+            return new_names  # the append will be refused
         for blob in blobs:
             name = sha256(blob).hexdigest()
             try:
                 if not self._blobs.has(name):
-                    made.append(name)
+                    new_names.append(name)
                 self._blobs.put(blob)
             except OSError as error:
-                self._discard(made)
+                self._discard(new_names)
                 place = blob_path(BLOBS, name)
                 if error.errno not in NO_SPACE:
                     raise BlobFailed(
@@ -471,7 +474,7 @@ class LogWriter:
                     hint="Nothing of the batch was kept. Free some space and publish again.",
                     file=place,
                 ) from error
-        return made
+        return new_names
 
     def _discard(self, blobs: list[str]) -> None:
         for name in blobs:
@@ -492,7 +495,7 @@ class LogWriter:
 
 
 def deliver_here(committed: Committed) -> None:
-    """Tells the submitters on the calling thread."""
+    """Delivers the outcomes on the calling thread."""
     for done, outcome in committed.outcomes:
         try:
             done(outcome)

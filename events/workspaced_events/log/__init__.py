@@ -1,1 +1,1 @@
-"""The storage engine: segments on a disk, appended durably, scanned, recovered, salvaged."""
+"""The storage engine: segments on a disk, with durable appends, scanning, recovery and salvage."""

@@ -1,20 +1,20 @@
-"""What lies in a data directory beside `HEAD`, by name: one place, so that each name is given once."""
+"""Names of the files and folders in a data directory, except `HEAD`."""
 
 from pathlib import Path
 from typing import Final
 
 LOG: Final = "log"
 BLOBS: Final = "blobs"
-"""Durable ones."""
+"""Durable blobs."""
 SERVED: Final = "served"
-"""Evictable ones."""
+"""Evictable blobs."""
 SNAPSHOTS: Final = "snapshots"
 ERASURE: Final = "forgetting"
-"""What an erasure prepares."""
+"""An erasure's prepared files."""
 ERASURE_READY: Final = "ready"
-"""Written there once all is prepared."""
+"""Marker in that folder: preparation is complete."""
 
 
 def is_erasure_interrupted(data: Path) -> bool:
-    """Whether the log in a data directory is half the former and half the new one, until `finish_forgetting`."""
+    """Whether an erasure was interrupted: the log is partly old, partly new, until `finish_forgetting`."""
     return (data / ERASURE / ERASURE_READY).exists()

@@ -1,14 +1,14 @@
 """The port to the disk, and its real implementation.
 
-The log touches files only through `Disk`, so that the simulated disk (simdisk.py) can lose, tear and reorder what
-was not synced. Names are relative to the disk's root, with `/`. Guarantees a caller may rely on:
+The log touches files only through `Disk`, so that the simulated disk (simulated_disk.py) can lose, tear and
+reorder unsynced writes. Names are relative to the disk's root, with `/`. Guarantees for callers:
 
 - `write_at` writes at an offset and may write less than asked; only `sync` makes bytes durable, and only
   `sync_directory` makes names durable (created, renamed, removed ones).
-- Only regular files are read and written: a FIFO or a device under a name is an error and is never waited for.
-- Every method raises OSError when the system does, and after a bounded time where it answers EINTR for ever
-  (`trouble`, and the bytes of a file being read, left out). After a failed `sync` nothing is known of the file's
-  unsynced bytes; the caller must not sync that descriptor again.
+- Only regular files are read and written: a FIFO or a device is an error, and no call waits for it.
+- Every method raises OSError when the system does, and after a bounded time if the system returns EINTR forever
+  (except `trouble`, and reading a file's bytes). After a failed `sync` the state of the file's unsynced bytes is
+  unknown; the caller must not sync that descriptor again.
 """
 
 import errno
@@ -26,7 +26,7 @@ class DiskFile(Protocol):
     """One open file."""
 
     def write_at(self, offset: int, data: bytes) -> int:
-        """Writes `data` at `offset` and says how many bytes; fewer than given is no error here."""
+        """Writes `data` at `offset` and returns the number of bytes written; a short write is no error."""
         ...
 
     def sync(self) -> None:
@@ -38,11 +38,11 @@ class DiskFile(Protocol):
         ...
 
     def trouble(self, size: int) -> str | None:
-        """What happened to the file behind our back: it should have `size` bytes and be what its name means."""
+        """What changed the file behind our back: expects `size` bytes, and that its name still leads to it."""
         ...
 
     def close(self) -> None:
-        """Gives the descriptor back; syncs nothing."""
+        """Closes the descriptor; syncs nothing."""
         ...
 
 
@@ -50,19 +50,19 @@ class Disk(Protocol):
     """A directory tree."""
 
     def names(self, directory: str) -> list[str]:
-        """The names in `directory`, sorted; none if it does not exist."""
+        """The names in `directory`, sorted; empty if the directory does not exist."""
         ...
 
     def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
-        """The bytes of a file from `offset` on, at most `size` unless negative."""
+        """The bytes of a file from `offset` on, at most `size` unless `size` is negative."""
         ...
 
     def size(self, name: str) -> int:
-        """How many bytes a file has."""
+        """The file's size in bytes."""
         ...
 
     def reserve(self, descriptors: int) -> None:
-        """Keeps so many descriptors back: `open` and `sync_directory` take them where there are no others."""
+        """Holds so many spare descriptors; `open` and `sync_directory` use them when the limit is reached."""
         ...
 
     def open(self, name: str, *, create: bool = False) -> DiskFile:
@@ -70,7 +70,7 @@ class Disk(Protocol):
         ...
 
     def make_directory(self, directory: str) -> None:
-        """Makes a directory and its parents, readable by its owner only; durable."""
+        """Makes a directory and its parents durably, readable by the owner only."""
         ...
 
     def rename(self, old: str, new: str) -> None:
@@ -87,33 +87,33 @@ class Disk(Protocol):
 
 
 def write_whole(disk: Disk, name: str, data: bytes) -> None:
-    """Puts a whole file in place, durably and atomically: written aside, synced, renamed, the name synced.
+    """Replaces a whole file durably and atomically: writes a temporary file, syncs, renames, syncs the directory.
 
     Raises:
-        OSError: the file is then as it was before, or the new one whose name is not durable yet.
+        OSError: the file has its old content, or the new content under a name that is not durable yet.
     """
-    aside = f"{name}.tmp"
+    temporary = f"{name}.tmp"
     try:
-        file = disk.open(aside, create=True)
+        file = disk.open(temporary, create=True)
         try:
             file.truncate(0)
             write_all(file, 0, data)
             file.sync()
         finally:
             file.close()
-        disk.rename(aside, name)
+        disk.rename(temporary, name)
     except OSError:
         with suppress(OSError):
-            disk.remove(aside)
+            disk.remove(temporary)
         raise
     disk.sync_directory(name.rpartition("/")[0])
 
 
 def write_all(file: DiskFile, offset: int, data: bytes) -> None:
-    """Writes all of `data`, going on after short writes.
+    """Writes all of `data`, continuing after short writes.
 
     Raises:
-        OSError: what the system says where no byte more would go in.
+        OSError: a write failed, or wrote nothing.
     """
     while data:
         written = file.write_at(offset, data)
@@ -123,10 +123,10 @@ def write_all(file: DiskFile, offset: int, data: bytes) -> None:
 
 
 def read_regular(path: Path, offset: int = 0, size: int = -1) -> bytes:
-    """The bytes of a regular file from `offset` on, at most `size` unless negative. Nothing else is waited for.
+    """The bytes of a regular file from `offset` on, at most `size` unless negative. Waits for no other file type.
 
     Raises:
-        OSError: it cannot be read, or is a FIFO, a device or a directory.
+        OSError: the file cannot be read, or is a FIFO, a device or a directory.
     """
     descriptor = system_calls.open_file(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     _check_regular(descriptor, path)
@@ -140,20 +140,20 @@ def read_regular(path: Path, offset: int = 0, size: int = -1) -> bytes:
 
 
 def _check_regular(descriptor: int, path: Path) -> None:
-    """Closes a descriptor of anything but a regular file, and raises OSError."""
+    """Closes the descriptor and raises OSError, unless the file is a regular one."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
 
 
 class RealFile:
-    """A file of this machine."""
+    """A file on a real disk."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
         self._path = str(path)
-        found = os.fstat(descriptor)
-        self._identity = (found.st_dev, found.st_ino)
+        status = os.fstat(descriptor)
+        self._identity = (status.st_dev, status.st_ino)
 
     def write_at(self, offset: int, data: bytes) -> int:
         return system_calls.write_at(self._descriptor, data, offset)
@@ -169,7 +169,7 @@ class RealFile:
             named = os.lstat(self._path)
         except FileNotFoundError:
             return "was removed"
-        # An inode stays ours while we hold it open, so its name alone tells both: which file it is, and its size.
+        # The inode is ours while we hold it open, so one lstat of the name gives identity and size.
         if (named.st_dev, named.st_ino) != self._identity:
             return "was replaced by another file"
         return None if named.st_size == size else f"has {named.st_size} bytes instead of {size}"
@@ -179,7 +179,7 @@ class RealFile:
 
 
 class RealDisk:
-    """The directory `root` of this machine."""
+    """The directory `root` on a real disk."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -209,7 +209,7 @@ class RealDisk:
             while len(self._reserve) < self._reserved:
                 self._reserve.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
-            return  # none to be had; asked for again next time
+            return  # no descriptors available; the next call retries
 
     def _open(self, path: Path, flags: int) -> int:
         while True:

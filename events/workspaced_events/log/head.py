@@ -1,7 +1,7 @@
-"""`HEAD`: what was acknowledged, written beside the log so that missing events are noticed.
+"""`HEAD`: the last acknowledged position, in a file beside the log, so that missing events are noticed.
 
-Two slots of fixed size are written in turn, so a torn write leaves the other one. A slot never names a sequence
-that is not synced. It is synced itself only now and then: it may be behind, never ahead.
+Writes alternate between two slots of fixed size, so a torn write leaves the other slot intact. A slot never names
+an unsynced sequence. HEAD is synced only now and then: it may be behind the log, never ahead of it.
 """
 
 import zlib
@@ -16,7 +16,7 @@ SLOT_BYTES: Final = 256
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The log's end as acknowledged. `clean` is written last of all by an orderly shutdown."""
+    """The log's acknowledged end. An orderly shutdown sets `clean` in its last write."""
 
     log: str
     seq: int
@@ -24,7 +24,7 @@ class Head(msgspec.Struct, frozen=True):
     offset: int
     chain: str
     stamp: int = 0
-    """Counts the writes; of two good slots the higher one is right."""
+    """Counts writes; of two valid slots the one with the higher stamp is newer."""
     clean: bool = False
 
 
@@ -32,7 +32,7 @@ _DECODER: Final = msgspec.json.Decoder(Head)
 
 
 def read_head(disk: Disk) -> Head | None:
-    """The newest good slot, or None where there is no file, or one that cannot be read, or no good slot."""
+    """The newer valid slot; None if the file is missing or unreadable, or has no valid slot."""
     try:
         data = disk.read(NAME)
     except OSError:
@@ -42,20 +42,20 @@ def read_head(disk: Disk) -> Head | None:
 
 
 class HeadFile:
-    """Writes `HEAD`, made anew at the first write and after every one that failed. Not thread-safe; the writer
+    """Writes `HEAD`. Recreates the file at the first write and after a failed one. Not thread-safe; the writer
     owns it."""
 
     def __init__(self, disk: Disk, stamp: int) -> None:
-        """`stamp`: of the newest slot there is, or 0."""
+        """`stamp`: of the newest existing slot, or 0."""
         self._disk = disk
         self._stamp = stamp
         self._file: DiskFile | None = None
 
     def write(self, head: Head) -> None:
-        """Puts `head` into the slot that is due, not synced; into both, durably, where the file is made anew.
+        """Writes `head` to the next slot, unsynced; a new file gets it in both slots, durably.
 
         Raises:
-            OSError: what HEAD says is not known; it says nothing that was not acknowledged.
+            OSError: the content of HEAD is unknown, but names nothing unacknowledged.
         """
         self._stamp += 1
         slot = _format(msgspec.structs.replace(head, stamp=self._stamp))
@@ -73,7 +73,7 @@ class HeadFile:
         """Makes the last write durable.
 
         Raises:
-            OSError: it may not be.
+            OSError: the last write may not be durable.
         """
         assert self._file is not None
         try:
@@ -83,7 +83,7 @@ class HeadFile:
             raise
 
     def close(self) -> None:
-        """Gives the descriptor back."""
+        """Closes the descriptor."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

@@ -1,12 +1,12 @@
 """The bytes of a segment: lines, their checksum chain, header and seal. Pure functions, no files.
 
 A line is `cccccccc SP json LF`, where c is zlib.crc32(json, previous c) in lower-case hex. JSON holds no raw
-newline, so the next LF is where reading can take up again. The chain runs through header, batches and seal, and
-from segment to segment: a line lost, doubled, swapped or taken from another log breaks it.
+newline, so reading can resume after the next LF. The chain runs through header, batches and seal, and from segment
+to segment: a lost, duplicated, swapped or foreign line breaks it.
 
-A batch's JSON is an array of events; a header's or seal's is an object with the key `wlog`. One appended batch is
-one line written and synced before the next is begun, so a valid line behind a bad one proves that the bad one was
-once synced: that is damage, and no torn tail.
+A batch's JSON is an array of events; a header's or seal's is an object with the key `wlog`. An append writes one
+batch as one line and syncs it before the next, so a valid line after a bad one proves that the bad one was once
+synced: the log is damaged, not torn.
 """
 
 import re
@@ -25,30 +25,30 @@ _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="wlog", tag="header"):
-    """First line of a segment."""
+    """A segment's first line."""
 
     format: int
     catalogue: int
     version: str
     log: str
-    """The log's id; a clock names it."""
+    """The log's id; clocks contain it."""
     first: int
     chain: str
-    """The chain's value before this line."""
+    """The chain's value before the header."""
     created: str
 
 
 class Seal(msgspec.Struct, frozen=True, tag_field="wlog", tag="seal"):
-    """Last line of a segment that takes no more."""
+    """The last line of a full segment."""
 
     count: int
     last: int
     blake2b: str
-    """Of the file before this line, 32 bytes, hex."""
+    """Hash of the file before the seal: 32 bytes, hex."""
 
 
 class Line(NamedTuple):
-    """One verified line. `payload` is its JSON; `end` the offset behind its LF; `chain` the value after it."""
+    """A verified line. `payload` is its JSON, `end` the offset after its LF, `chain` the value after it."""
 
     payload: bytes
     end: int
@@ -60,7 +60,7 @@ class Line(NamedTuple):
 
 
 class BadLine(NamedTuple):
-    """The first line that does not verify: where it starts and what is wrong."""
+    """The first line that does not verify: its offset and the reason."""
 
     offset: int
     reason: Literal["checksum", "incomplete", "framing"]
@@ -76,7 +76,7 @@ def segment_name(first: int) -> str:
 
 
 def segment_first(name: str) -> int | None:
-    """The first sequence a segment's file name says, or None if it is no segment's name."""
+    """The first sequence in a segment's file name; None if `name` is no segment's name."""
     match = _NAME.match(name)
     return int(match[1]) if match else None
 
@@ -89,17 +89,17 @@ def frame_line(payload: bytes, chain: int) -> tuple[bytes, int]:
 
 
 def chain_text(chain: int) -> str:
-    """The chain's value as headers and HEAD write it."""
+    """The chain's value as written in headers and HEAD."""
     return f"{chain:08x}"
 
 
 def digest(data: bytes) -> str:
-    """What a seal says of the file before it."""
+    """The hash in a seal, of the file before it."""
     return blake2b(data, digest_size=32).hexdigest()
 
 
 def verified_lines(data: bytes, offset: int, chain: int) -> Iterator[Line | BadLine]:
-    """The lines of `data` from `offset` on while they verify; a `BadLine`, if there is one, comes last."""
+    """Yields the lines of `data` from `offset` on while they verify; a `BadLine`, if any, comes last."""
     crc32 = zlib.crc32
     find = data.find
     size = len(data)
@@ -121,9 +121,9 @@ def verified_lines(data: bytes, offset: int, chain: int) -> Iterator[Line | BadL
 
 
 def valid_line_after(data: bytes, bad: BadLine, chain: int) -> bool:
-    """Whether a line that verifies stands behind the bad one, which then is damage and no torn tail.
+    """Whether a valid line follows the bad one, which is then damage, not a torn tail.
 
-    The chain before such a line is what the line before it says of itself, or what its JSON gives.
+    The chain value before such a line is either the one its predecessor stores or the one computed from its JSON.
     """
     offset, computed, stored = bad.offset, chain, chain
     while (stop := data.find(b"\n", offset)) >= 0:
@@ -139,7 +139,7 @@ def valid_line_after(data: bytes, bad: BadLine, chain: int) -> bool:
 
 
 def parse_header(payload: bytes) -> Header | None:
-    """The header of a line's JSON, or None if it is none."""
+    """Decodes a header; None if the JSON is no header."""
     try:
         return _HEADER_DECODER.decode(payload)
     except msgspec.MsgspecError:
@@ -147,7 +147,7 @@ def parse_header(payload: bytes) -> Header | None:
 
 
 def parse_seal(payload: bytes) -> Seal | None:
-    """The seal of a line's JSON, or None if it is none."""
+    """Decodes a seal; None if the JSON is no seal."""
     try:
         return _SEAL_DECODER.decode(payload)
     except msgspec.MsgspecError:

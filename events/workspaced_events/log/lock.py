@@ -1,7 +1,8 @@
-"""One process per log: an flock on its directory, which nobody can delete while it is in use.
+"""One process per log: an flock on the log's directory, which nobody can delete while the log is in use.
 
-The kernel drops the lock with the process, so there is no stale one. Whoever holds it writes its pid into the file
-`lock` for the loser's message and holds that too, for programs that look there; the lock, not the pid, is true.
+The kernel releases the lock with the process, so no lock goes stale. The holder writes its pid into the file
+`lock` for other processes' messages, and locks that file too, for programs that look there. Only the directory's
+lock counts, not the pid.
 """
 
 import fcntl
@@ -14,13 +15,13 @@ from .disk import read_regular
 
 
 class LogLock:
-    """Holds the lock until closed."""
+    """Holds the lock until `close`."""
 
     def __init__(self, directory: Path) -> None:
-        """Takes the lock of the log in `directory`, at once or not at all.
+        """Takes the lock of the log in `directory`; does not wait.
 
         Raises:
-            LogLocked: another process holds it; `pid` names it where it can be read.
+            LogLocked: another process holds it; `pid` names that process if known.
             OSError: the directory cannot be opened.
         """
         path = directory / "lock"
@@ -36,7 +37,7 @@ class LogLock:
                 pid=pid,
             ) from None
         self._file: int | None = None
-        with suppress(OSError):  # it only names us: whatever is wrong with it, the lock is on the directory
+        with suppress(OSError):  # the file only names this process; the lock is on the directory
             self._file = os.open(
                 path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
             )
@@ -47,7 +48,7 @@ class LogLock:
                 os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def close(self) -> None:
-        """Lets go. The file stays."""
+        """Releases the lock. The file `lock` stays."""
         if self._file is not None:
             os.close(self._file)
         os.close(self._directory)
@@ -61,7 +62,7 @@ def _pid_in(path: Path) -> int | None:
 
 
 def _pid_of_holder(descriptor: int) -> int | None:
-    """Who holds the flock on this file, where the system tells (Linux)."""
+    """The pid of the process that holds the flock on this file, if /proc/locks is available (Linux)."""
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:

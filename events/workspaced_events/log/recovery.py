@@ -1,9 +1,9 @@
-"""Opening a log for appending: scan it, put aside what was torn, and go on where it ends.
+"""Opening a log for appending: scan it, quarantine a torn tail, and continue at its end.
 
-After an unclean stop the open segment's good part is copied to a new file, because the page cache may hold what
-the platter does not. A torn tail is kept in `quarantine/`, never deleted. Every step is durable before the next,
-so that dying in between leaves a log that opens. Where the disk has no room for a step the log opens for reading
-only, and goes on with that step when it is asked to (`SegmentLog.begin`).
+After an unclean stop the valid part of the open segment is copied to a new file, because the page cache may hold
+bytes that the platter does not. A torn tail is kept in `quarantine/`, never deleted. Each step is durable before
+the next, so a crash in between leaves a log that opens. If the disk has no room for a step, the log opens
+read-only and retries that step on demand (`SegmentLog.begin`).
 """
 
 import os
@@ -25,11 +25,11 @@ QUARANTINE = "quarantine"
 
 
 class OpenedLog(msgspec.Struct, frozen=True):
-    """An open log and what opening it found."""
+    """An open log, with the warnings and the recovery of its opening."""
 
     log: SegmentLog
     recovered: LogRecovered | None
-    """To be appended, if a torn tail was put aside."""
+    """To be appended; set if a torn tail was quarantined."""
     warnings: list[str]
 
 
@@ -42,15 +42,15 @@ def open_log(
     new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
 ) -> OpenedLog:
-    """Opens the log, handing every event to `sink`. A log with damage opens read-only, up to the damage.
+    """Opens the log and passes every event to `sink`. A damaged log opens read-only, up to the damage.
 
     Args:
-        disk: the data directory; its `log` and `quarantine` are made where they are missing.
+        disk: the data directory; its missing `log` and `quarantine` are made.
         sink: gets each batch in order.
-        version: of the program, for the headers of new segments.
+        version: the program's, for the headers of new segments.
         now: the clock, in an event's time form.
-        new_id: makes the id of a new log.
-        segment_bytes_max: a segment that would grow larger is sealed.
+        new_id: makes a new log's id.
+        segment_bytes_max: the log seals a segment before it exceeds this.
 
     Raises:
         OSError: the directory cannot be read or written.
@@ -68,10 +68,10 @@ def open_scanned(
     new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
 ) -> OpenedLog:
-    """Opens a log that was just scanned; else like `open_log`.
+    """Like `open_log`, for a log that was just scanned.
 
     Raises:
-        OSError: the directory cannot be read or written, for another reason than want of room.
+        OSError: the directory cannot be read or written, for a reason other than lack of space.
     """
     if scan.damage is not None:
         log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None, damage=scan.damage)
@@ -95,7 +95,7 @@ def open_scanned(
 
 
 class _Opening:
-    """The steps from a scanned log to one that takes events. Called again after an error it goes on."""
+    """The steps from a scanned log to one that takes appends. A call after an error resumes at the failed step."""
 
     def __init__(self, disk: Disk, scan: Scan, version: str, now: Callable[[], str]) -> None:
         self._disk = disk
@@ -107,7 +107,7 @@ class _Opening:
     def __call__(self) -> tuple[Writable, Tail, LogRecovered | None]:
         """
         Raises:
-            OSError: the disk refused; nothing acknowledged is lost by that.
+            OSError: a disk operation failed; nothing acknowledged is lost.
         """
         disk, scan = self._disk, self._scan
         disk.make_directory(LOG)
@@ -116,7 +116,7 @@ class _Opening:
             if is_unfinished(name):
                 disk.remove(f"{LOG}/{name}")
         if scan.torn is not None and self._recovered is None:
-            self._recovered = _put_aside(disk, scan, scan.torn)
+            self._recovered = _quarantine(disk, scan, scan.torn)
         tail = scan.tail
         if scan.segments == 0:
             file, tail, content = create_segment(disk, scan.log_id, 0, 0, self._version, self._now())
@@ -131,13 +131,13 @@ class _Opening:
         return writable, tail, self._recovered
 
 
-def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
-    """Copies the torn bytes to `quarantine/`; a segment that never got its header goes there whole."""
+def _quarantine(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
+    """Copies the torn bytes to `quarantine/`; moves a segment without a header there whole."""
     content = read_segment(disk, torn.segment, torn.offset)
     taken = set(disk.names(QUARANTINE))
     stem = f"{torn.segment}.{torn.offset}"
-    kept = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)
-    write_whole(disk, f"{QUARANTINE}/{kept}", content)
+    quarantined_name = next(name for n in range(len(taken) + 1) if (name := f"{stem}.{n}.torn") not in taken)
+    write_whole(disk, f"{QUARANTINE}/{quarantined_name}", content)
     if torn.offset == 0:
         disk.remove(f"{LOG}/{torn.segment}")
         disk.sync_directory(LOG)
@@ -146,5 +146,5 @@ def _put_aside(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:
         offset=torn.offset,
         bytes=torn.bytes,
         last_seq=scan.tail.seq,
-        quarantined=f"{QUARANTINE}/{kept}",
+        quarantined=f"{QUARANTINE}/{quarantined_name}",
     )

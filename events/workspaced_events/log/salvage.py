@@ -1,8 +1,8 @@
-"""Salvage: of a damaged log, a new one with everything before the damage, and a file of what verifies behind it.
+"""Salvage: copies a damaged log up to the damage into a new log, and valid events after it into a file.
 
-The new log has an id of its own: clocks of the old one do not speak of it. Events behind the damage are never
-renumbered into it, since what they followed is lost; they go to `after-damage.jsonl`, with the ranges that are
-missing, for people to look at. The damaged log is only read.
+The new log has its own id, so clocks of the old log do not apply to it. Events after the damage never enter the
+new log, because events before them are lost; they go to `after-damage.jsonl`, with the missing ranges, for people
+to read. The damaged log is only read.
 """
 
 import re
@@ -30,44 +30,44 @@ _IMPORTED: Final = "imported"
 
 
 class AfterDamageHeader(msgspec.Struct, frozen=True):
-    """First line of the file; `workspaced` tells it from an export, so that nobody imports it as a log."""
+    """First line of the file; distinguishes it from an export, so that nobody imports it as a log."""
 
     log: str
-    """The damaged one's id."""
+    """The damaged log's id."""
     lost: list[tuple[int, int]]
-    """Ranges of sequences, both ends included, of which nothing verifies."""
+    """Ranges of sequences without a valid event, both ends included."""
     workspaced: str = "after-damage"
     version: int = 1
     catalogue: int = CATALOGUE_VERSION
 
 
 class Salvaged(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """The result of a salvage."""
 
     log_id: str
-    """Of the new log."""
+    """The new log's id."""
     last_seq: int
-    """Up to here the new log has everything."""
+    """The new log holds everything up to this sequence."""
     damage: LogDamaged
     after: int
-    """How many events behind the damage verify."""
+    """The number of valid events after the damage."""
     lost: list[tuple[int, int]]
-    """Ranges of sequences known to be lost; what followed the last event that verifies is not known."""
+    """Ranges of lost sequences; losses after the last valid event are unknown."""
     blobs: int
 
 
 def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
-    """Makes a new log in `to` of what the damaged log in `disk` still holds.
+    """Copies everything before the damage in `disk` to a new log in `to`.
 
     Args:
-        disk: the damaged log's data directory; it is only read, and nobody may be writing it.
+        disk: the damaged log's data directory; it is only read, and nobody may write it meanwhile.
         to: an empty data directory.
-        version: of the program.
-        now: the time.
+        version: the program's.
+        now: the present time.
 
     Raises:
-        InvalidArgument: the log is not damaged, or there is a log in `to` already.
-        OSError, LogError: a disk refused.
+        InvalidArgument: the log is not damaged, or `to` already holds a log.
+        OSError, LogError: a disk operation failed.
     """
     damage = scan_log(disk, lambda _events: None)
     if damage.damage is None:
@@ -94,15 +94,15 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
 
 
 def _behind(disk: Disk, last: int) -> dict[int, Event]:
-    """The events behind sequence `last` whose lines verify, whatever lies between them."""
-    found: dict[int, Event] = {}
+    """The valid events after sequence `last`, whatever lies between them."""
+    events_by_seq: dict[int, Event] = {}
     catalogue = CATALOGUE_VERSION
     for name in disk.names(LOG):
         if segment_first(name) is None:
             continue
-        for payload in _standing_lines(read_segment(disk, name)):
+        for payload in _valid_lines(read_segment(disk, name)):
             if (header := parse_header(payload)) is not None:
-                catalogue = header.catalogue  # also the best guess for a next segment whose header is gone
+                catalogue = header.catalogue  # also the best guess for a following segment without a header
                 continue
             try:
                 events = decode_batch(payload, catalogue) if payload.startswith(b"[") else []
@@ -110,12 +110,12 @@ def _behind(disk: Disk, last: int) -> dict[int, Event]:
                 continue
             for event in events:
                 if event.seq > last:
-                    found.setdefault(event.seq, event)
-    return found
+                    events_by_seq.setdefault(event.seq, event)
+    return events_by_seq
 
 
-def _standing_lines(data: bytes) -> Iterator[bytes]:
-    """The JSON of each line whose checksum fits what the line before it says of itself, or what its JSON gives."""
+def _valid_lines(data: bytes) -> Iterator[bytes]:
+    """The JSON of each line whose checksum fits its predecessor's stored or computed one."""
     stored = computed = 0
     offset = 0
     while (stop := data.find(b"\n", offset)) >= 0:
@@ -129,7 +129,7 @@ def _standing_lines(data: bytes) -> Iterator[bytes]:
 
 
 def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, int]]:
-    """The ranges missing behind `last`; `acknowledged` is as far as HEAD says that there were events."""
+    """The missing ranges after `last`; HEAD names `acknowledged` as the last event."""
     gaps = []
     for event in after:
         if event.seq > last + 1:
@@ -141,7 +141,7 @@ def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, i
 
 
 def _copy_blobs(disk: Disk, to: Disk) -> int:
-    """Copies the blobs byte by byte: each is verified by its name whenever it is read."""
+    """Copies the blobs byte by byte; every read verifies a blob against its name."""
     count = 0
     to.make_directory(_BLOBS)
     for directory in disk.names(_BLOBS):
@@ -149,6 +149,6 @@ def _copy_blobs(disk: Disk, to: Disk) -> int:
         for name in disk.names(f"{_BLOBS}/{directory}"):
             write_whole(to, f"{_BLOBS}/{directory}/{name}", disk.read(f"{_BLOBS}/{directory}/{name}"))
             count += 1
-    with suppress(FileNotFoundError):  # says which texts there never were (blob_check)
+    with suppress(FileNotFoundError):  # lists the blobs missing since the import (blob_check)
         write_whole(to, _IMPORTED, disk.read(_IMPORTED))
     return count

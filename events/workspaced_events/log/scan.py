@@ -1,4 +1,4 @@
-"""Reading a whole log: verify the chain from the first header on, hand out the events, find where it ends.
+"""Reading a whole log: verifies the chain from the first header on, passes on the events, finds the end.
 
 Opening, `log verify` and a replay of a data directory all go through `scan_log`; it writes nothing.
 """
@@ -32,31 +32,31 @@ from .line_format import (
 )
 
 _ENDS_BYTES: Final = 4_096
-"""Holds any header, or any seal."""
+"""A header and a seal each fit into this many bytes."""
 
 Sink = Callable[[list[Event]], None]
 
 
 class LogOffset(msgspec.Struct, frozen=True):
-    """A place in the log where reading may start: the line that begins with `seq`."""
+    """A line's position in the log, where reading may start; its first event is `seq`."""
 
     seq: int
     segment: str
     offset: int
     chain: int
     catalogue: int
-    """Of the segment."""
+    """The segment's catalogue version."""
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """The end of the log: the last good line of its last segment."""
+    """The end of the log: the last valid line of its last segment."""
 
     seq: int = 0
     segment: str = ""
     offset: int = 0
     chain: int = 0
     events: int = 0
-    """How many events the last segment holds."""
+    """Events in the last segment."""
     chain_before: int = 0
     """The chain's value before the last segment's header."""
     catalogue: int = 0
@@ -64,7 +64,7 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 class Torn(msgspec.Struct, frozen=True):
-    """A last line that never was completed, and so was never acknowledged."""
+    """An incomplete last line, which was never acknowledged."""
 
     segment: str
     offset: int
@@ -72,7 +72,7 @@ class Torn(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct):
-    """What a log holds. With `damage` set, all else speaks of the part before it."""
+    """The result of a scan. With `damage` set, all other fields describe the part before it."""
 
     log_id: str = ""
     tail: Tail = Tail()
@@ -85,7 +85,7 @@ class Scan(msgspec.Struct):
 
     @property
     def clean(self) -> bool:
-        """Whether an orderly shutdown wrote HEAD last of all, and nothing after it."""
+        """Whether an orderly shutdown wrote HEAD, and nothing followed."""
         head, tail = self.head, self.tail
         return bool(
             head and head.clean and (head.seq, head.segment, head.offset) == (tail.seq, tail.segment, tail.offset)
@@ -93,12 +93,12 @@ class Scan(msgspec.Struct):
 
 
 def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:
-    """Verifies the log and hands its events to `sink`, a line at a time, in order.
+    """Verifies the log and passes its events to `sink`, a line at a time, in order.
 
     Args:
         disk: its directory `log` is read.
-        sink: gets each verified batch; never one behind damage.
-        progress: told (segments done, of how many).
+        sink: gets each verified batch before any damage.
+        progress: gets the number of scanned segments and of all segments.
 
     Raises:
         LogUnreadable: the directory or a segment cannot be read.
@@ -116,20 +116,20 @@ def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | N
 
 
 def resume_scan(disk: Disk, sink: Sink, log_id: str, tail: Tail, positions: list[LogOffset]) -> Scan | None:
-    """Like `scan_log`, but verifies and hands out only what is behind `tail`, where the log once ended.
+    """Like `scan_log`, but starts at `tail`, a former end of the log.
 
-    Of the segment it is in only the chain is verified, of those before it only header and end are looked at;
-    `scan_log` and every reading verify the rest.
+    Verifies only the chain of the tail's segment, and only header and end of earlier segments; `scan_log` and
+    every read verify the rest.
 
     Args:
         disk: its directory `log` is read.
-        sink: gets each verified batch behind `tail`.
-        log_id: of the log that `tail` speaks of.
-        tail: of a snapshot.
-        positions: places in the tail's segment where reading may start.
+        sink: gets each verified batch after `tail`.
+        log_id: the id of the tail's log.
+        tail: from a snapshot.
+        positions: where reading of the tail's segment may start.
 
     Returns:
-        None if the log's bytes do not fit `tail`; nothing was handed out then.
+        None if the log's bytes do not fit `tail`; `sink` got nothing then.
 
     Raises:
         LogUnreadable: the directory or a segment cannot be read.
@@ -161,7 +161,7 @@ def read_segment(disk: Disk, name: str, offset: int = 0, size: int = -1) -> byte
     """The bytes of a segment.
 
     Raises:
-        LogUnreadable: the system does not give them.
+        LogUnreadable: the disk cannot read it.
     """
     try:
         return disk.read(f"{LOG}/{name}", offset, size)
@@ -174,7 +174,7 @@ def read_segment(disk: Disk, name: str, offset: int = 0, size: int = -1) -> byte
 
 
 def fits(data: bytes, tail: Tail) -> bool:
-    """Whether the segment `data` verifies up to a line that ends where `tail` says, with its chain value."""
+    """Whether the segment `data` verifies up to a line with the offset and chain value of `tail`."""
     line: Line | BadLine = BadLine(0, "incomplete")
     for line in verified_lines(data[: tail.offset], 0, tail.chain_before):  # noqa: B007
         pass
@@ -182,7 +182,7 @@ def fits(data: bytes, tail: Tail) -> bool:
 
 
 def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
-    """Moves the scan's tail over a sealed segment by its header and its end alone; False if they are not good."""
+    """Moves the scan's tail over a sealed segment by its header and end alone; False if either is invalid."""
     start = read_segment(disk, name, 0, _ENDS_BYTES)
     header, _bad = _read_header(start, name, scan)
     if header is None or header.format > FORMAT_VERSION:
@@ -220,7 +220,7 @@ def _is_ours(name: str) -> bool:
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether it is a copy of a segment that was never put in its place."""
+    """Whether `name` is a temporary copy of a segment, left by an interrupted write."""
     return name.endswith(".tmp") and segment_first(name.removesuffix(".tmp")) is not None
 
 
@@ -233,7 +233,7 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
     header, bad = _read_header(data, name, scan)
     if header is None:
         assert bad is not None
-        # The last file without a header: the daemon died while it made the segment; nothing was in it yet.
+        # The last file without a header: the daemon died while it made the segment, which held no event.
         if following is None and not valid_line_after(data, bad, scan.tail.chain):
             scan.torn = Torn(name, 0, len(data))
         else:
@@ -263,14 +263,14 @@ def _scan_rest(data: bytes, following: str | None, scan: Scan, sink: Sink) -> No
 
 
 def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> str | None:
-    """Moves the scan's tail over the segment's lines; says what is wrong with the first one that is not good."""
+    """Moves the scan's tail over the segment's valid lines; returns the problem of the first invalid one."""
     tail = scan.tail
     seq, offset, chain, events, sealed = tail.seq, tail.offset, tail.chain, tail.events, tail.sealed
     indexed = -INDEX_STRIDE_BYTES
     problem = None
     for line in verified_lines(data, offset, chain):
         if isinstance(line, BadLine):
-            # Behind the seal too: a line that was cut back before, whose cutting never reached the platter.
+            # After the seal too: an earlier cut of a torn line may not have reached the platter.
             if following is not None or valid_line_after(data, line, chain):
                 problem = f"a line does not verify ({line.reason})"
             else:
@@ -338,7 +338,7 @@ def _compare_with_head(scan: Scan) -> None:
         scan.torn = None
         _damaged(scan, name, offset, None, "acknowledged events are missing")
     elif scan.segments == 0 and scan.torn is None:
-        # HEAD is made after the first segment, so a HEAD alone means that segments were taken away.
+        # HEAD is made after the first segment, so a HEAD alone means that segments were removed.
         _damaged(scan, head.segment, 0, None, "the segment that HEAD names is missing")
 
 

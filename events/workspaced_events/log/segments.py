@@ -1,8 +1,8 @@
 """`SegmentLog`: the open log. Appends a batch durably or not at all; reads from any sequence.
 
-Rules (ARCHITECTURE.md, "The log"): a batch is one line, written whole and synced before `append` returns. What
-cannot be written whole is cut off again. A failed sync poisons the log: nothing is appended until it is opened
-again, because the kernel may have dropped the unsynced pages and a second sync would succeed without them.
+Rules (ARCHITECTURE.md, "The log"): a batch is one line, written whole and synced before `append` returns. A
+partial write is cut off again. A failed sync poisons the log until it is reopened: the kernel may have dropped the
+unsynced pages, and a second sync would succeed without them.
 """
 
 import errno
@@ -44,7 +44,7 @@ from .scan import LogOffset, Tail, read_segment
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
 _RESERVED_DESCRIPTORS: Final = 2
-"""A new segment is opened, and its directory synced, while the old segment is still open."""
+"""Rotation opens the new segment and syncs its directory while the old segment is still open."""
 
 
 class Batch(NamedTuple):
@@ -56,11 +56,11 @@ class Batch(NamedTuple):
 
 
 class Writable(msgspec.Struct):
-    """What only a log that may be appended to has."""
+    """The parts of a log that only appending needs."""
 
     file: DiskFile
     hasher: blake2b
-    """Of the open segment's bytes, for its seal."""
+    """Hash of the open segment's bytes, for its seal."""
     head: HeadFile
     version: str
     now: Callable[[], str]
@@ -73,13 +73,13 @@ class SegmentLog:
     """One log. `append` and `close` belong to one thread; `read` and the attributes to any.
 
     Attributes:
-        log_id: names this log in clocks.
-        tail: its synced end.
-        damage: why it is read-only, if it is.
-        failure: why it is poisoned, if it is.
-        head_problem: why HEAD could not be written last, if it could not.
-        waiting: why it takes nothing yet, where the disk had no room when it was opened.
-        recovered: to be recorded, if opening put a torn tail aside.
+        log_id: the log's id in clocks.
+        tail: the synced end.
+        damage: the reason for being read-only, if any.
+        failure: the reason for being poisoned, if any.
+        head_problem: why the last write of HEAD failed, if it did.
+        waiting: set while the log takes no appends because the disk had no room at opening.
+        recovered: to be appended; set if opening quarantined a torn tail.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class SegmentLog:
         opening: Opening | None = None,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
     ) -> None:
-        """`opening` makes what is needed to append, and is called by `begin`."""
+        """`begin` calls `opening`, which makes the parts for appending."""
         self.log_id = log_id
         self.tail = tail
         self.damage = damage
@@ -115,12 +115,12 @@ class SegmentLog:
     # -- appending --
 
     def begin(self) -> None:
-        """Ends the opening, if the disk has room for it now. Belongs to the appending thread, as `append`.
+        """Completes the opening if the disk has room. Call it on the appending thread.
 
         Raises:
-            DiskFull: it has not; try again later.
-            LogFailed: the disk refused for another reason, after there was no room at first.
-            OSError: it refused, at the first try.
+            DiskFull: no room yet; try again later.
+            LogFailed: opening failed for another reason, after an earlier lack of room.
+            OSError: the first try failed for another reason.
         """
         if self._opening is None:
             return
@@ -146,10 +146,10 @@ class SegmentLog:
 
         Args:
             batch: its first sequence must be `expected` + 1.
-            expected: the tail's sequence as the caller believes it.
+            expected: the sequence of the tail as the caller knows it.
 
         Raises:
-            DiskFull: nothing was kept; works again once there is space.
+            DiskFull: nothing was kept; appends work again once there is space.
             LogFailed: the log is poisoned, now or before.
             LogReadOnly: the log was opened over damage.
         """
@@ -158,7 +158,7 @@ class SegmentLog:
         assert len(batch.payload) <= LINE_BYTES_MAX
         size = PREFIX_BYTES + len(batch.payload) + 1
         rotate = self._must_rotate(size)
-        if self.tail.events > 0 or not rotate:  # an empty segment is made anew, whatever is left of it
+        if self.tail.events > 0 or not rotate:  # rotation makes an empty segment again, so its file may be gone
             self._check_in_place(writable)
         if rotate:
             self._rotate(writable)
@@ -177,18 +177,18 @@ class SegmentLog:
         )
 
     def acknowledged(self) -> None:
-        """Everything up to the tail was acknowledged: HEAD may say so."""
+        """Notes that everything up to the tail was acknowledged, so HEAD may name it."""
         if self._writable is not None and self.failure is None and self._head_seq != self.tail.seq:
             self._write_head(self._writable)
 
     def close(self) -> None:
-        """Writes HEAD last of all, saying that the shutdown was orderly, and gives the descriptors back."""
+        """Writes HEAD with `clean` set and closes the descriptors."""
         writable, self._writable = self._writable, None
         if writable is None:
             return
         try:
             if self.failure is None:
-                writable.file.sync()  # what was cut back may not be yet; after a clean stop nobody looks for it
+                writable.file.sync()  # a cut may be unsynced, and an opening after a clean stop does not check
                 self._write_head(writable, sync=True, clean=True)
         except OSError as error:
             self.poison(f"Syncing log/{self.tail.segment} at the end failed: {error.strerror}.")
@@ -210,13 +210,13 @@ class SegmentLog:
         return self._writable
 
     def _check_in_place(self, writable: Writable) -> None:
-        """Appending to a file that is no longer the log's would lose what is acknowledged."""
+        """Poisons the log if its file was replaced: appending there would lose acknowledged events."""
         tail = self.tail
         if (trouble := writable.file.trouble(tail.offset)) is not None:
             raise self.poison(f"log/{tail.segment} {trouble}: it was changed behind the daemon's back.")
 
     def _write_synced(self, writable: Writable, offset: int, data: bytes) -> None:
-        """Writes and syncs, or leaves the file as it was, or poisons the log."""
+        """Writes and syncs `data`; on an error leaves the file unchanged or poisons the log."""
         try:
             write_all(writable.file, offset, data)
         except OSError as error:
@@ -240,7 +240,7 @@ class SegmentLog:
         raise self.poison(f"Writing log/{self.tail.segment} failed: {error.strerror}.") from error
 
     def poison(self, problem: str) -> LogFailed:
-        """Lets nothing more be appended until the log is opened again; reading goes on."""
+        """Stops all appends until the log is reopened; reads continue to work."""
         self.failure = LogFailed(
             f"{problem} Nothing more is appended; reading goes on.",
             hint="Check the disk, then restart the daemon: it recovers everything acknowledged.",
@@ -249,19 +249,19 @@ class SegmentLog:
             seq=self.tail.seq,
         )
         if self._writable is not None:
-            # What was acknowledged stays so: the next start must notice if it is gone.
+            # Acknowledged events stay so: the next start must notice if they are gone.
             self._write_head(self._writable, sync=True)
         return self.failure
 
     def positions(self) -> list[LogOffset]:
-        """Where reading of the open segment may start; belongs to the appending thread."""
+        """Where reading of the open segment may start; call it on the appending thread."""
         segment = self.tail.segment
         first = bisect_left(self._positions, segment, key=lambda position: position.segment)
         return self._positions[first:]
 
     @property
     def is_healthy(self) -> bool:
-        """Whether it takes appends: neither read-only nor poisoned nor closed."""
+        """Whether the log takes appends: neither read-only nor poisoned nor closed."""
         return self._writable is not None and self.failure is None
 
     # -- rotation --
@@ -275,7 +275,7 @@ class SegmentLog:
         )
 
     def _rotate(self, writable: Writable) -> None:
-        """Seals the segment and begins the next one. Either step may fail and is taken up at the next append."""
+        """Seals the segment and begins the next one. The next append retries a failed step."""
         if not self.tail.sealed and self.tail.events > 0:
             seal = Seal(self.tail.events, self.tail.seq, writable.hasher.hexdigest())
             line, chain = frame_line(msgspec.json.encode(seal), self.tail.chain)
@@ -308,12 +308,12 @@ class SegmentLog:
         return Head(self.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), clean=clean)
 
     def write_head(self) -> None:
-        """Makes HEAD name the tail, durably; belongs to the appending thread."""
+        """Writes the tail to HEAD, durably; call it on the appending thread."""
         if self._writable is not None:
             self._write_head(self._writable, sync=True)
 
     def _write_head(self, writable: Writable, *, sync: bool = False, clean: bool = False) -> None:
-        """HEAD only helps to notice what is missing: if it cannot be written the log goes on without it."""
+        """Writes HEAD. A failure does not stop the log, because HEAD only helps to notice missing events."""
         now = time.monotonic()
         self._head_seq = self.tail.seq
         try:
@@ -332,13 +332,13 @@ class SegmentLog:
     # -- reading --
 
     def read(self, first: int, limit: int, bytes_max: int = READ_BYTES_MAX) -> list[Event]:
-        """Up to `limit` synced events from sequence `first` on, whole ones of about `bytes_max`; [] past the tail.
+        """Up to `limit` synced events from sequence `first` on, of about `bytes_max` in all; [] past the tail.
 
-        At least one event is returned where there is one.
+        Returns at least one event if there is one.
 
         Raises:
-            LogDamaged: what lies on the disk no longer verifies.
-            LogUnreadable: the disk does not give it.
+            LogDamaged: the bytes on the disk no longer verify.
+            LogUnreadable: the disk cannot read them.
         """
         events: list[Event] = []
         taken = 0
@@ -350,7 +350,7 @@ class SegmentLog:
                 if len(events) >= limit or (events and taken + share > bytes_max):
                     return events
                 events.append(event)
-                if len(events) == limit:  # what lies behind, damaged perhaps, was not asked for
+                if len(events) == limit:  # the rest may be damaged, and the caller does not need it
                     return events
                 taken += int(share)
         return events
@@ -400,12 +400,12 @@ class SegmentLog:
 def create_segment(
     disk: Disk, log_id: str, seq: int, chain: int, version: str, now: str
 ) -> tuple[DiskFile, Tail, bytes]:
-    """Makes the segment that follows `seq`, with its header, durably: bytes first, then its name.
+    """Makes the segment after `seq` with its header, durably: its bytes first, then its name.
 
     Returns the open file, the log's new tail, and the header's line.
 
     Raises:
-        OSError: the segment may be there in part; making it again starts over.
+        OSError: the segment may exist in part; another call starts over.
     """
     name = segment_name(seq + 1)
     header = Header(FORMAT_VERSION, CATALOGUE_VERSION, version, log_id, seq + 1, chain_text(chain), now)

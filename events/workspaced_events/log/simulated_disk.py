@@ -1,9 +1,9 @@
-"""A disk that keeps only what was synced: for tests of everything that must survive a power cut.
+"""A disk that loses unsynced data: for tests of everything that must survive a power cut.
 
 Between syncs every written sector, every size change and every name change may or may not have reached the
-platter; `crash` decides from a seed. A failed sync is as bad as on Linux: the pages are marked clean all the same,
-so programs still read the bytes, and a later sync succeeds without them. `faults` raises an error at any
-operation, `crash_at` stops the program there, so that a test can be cut at every I/O call.
+platter; `crash` decides from a seed. A failed sync is as bad as on Linux: the pages count as clean, so programs
+still read the bytes, and a later sync succeeds without them. `faults` raises an error at any operation, and
+`crash_at` stops the program at one, so that a test can stop at every I/O call.
 """
 
 import errno
@@ -15,18 +15,18 @@ SECTOR_BYTES: Final = 512
 
 
 class PowerCut(BaseException):
-    """The simulated machine lost its power; not an Exception, so that no handler survives it."""
+    """The simulated machine lost power. Not an Exception, so that no handler catches it."""
 
 
 class _Inode:
-    """A file's bytes: what programs see, and the sectors and sizes that may be on the platter."""
+    """A file's bytes as programs see them, and the sectors and sizes that may be on the platter."""
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.durable = b""
         self.unsynced: list[tuple[int, bytes]] = []
         self.dropped: list[tuple[int, bytes]] = []
-        """Sectors whose sync failed: no later one writes them, yet they may have got through."""
+        """Sectors whose sync failed: no later sync writes them, yet they may have reached the platter."""
         self.sizes: list[int] = []
 
     def sync(self) -> None:
@@ -40,12 +40,12 @@ class _Inode:
         self.unsynced.clear()
 
     def settle(self) -> None:
-        """All that programs see is on the platter."""
+        """Puts everything that programs see on the platter."""
         self.unsynced = [(0, bytes(self.data))]
         self.sync()
 
     def survive(self, chance: random.Random) -> bytes:
-        """What is on the platter after a cut: some of the unsynced sectors, one of the sizes it had."""
+        """The bytes on the platter after a power cut: some of the unsynced sectors, one of the sizes."""
         size = chance.choice([len(self.durable), *self.sizes])
         return _patched(
             self.durable, [each for each in self.dropped + self.unsynced if chance.random() < 0.5], size
@@ -62,7 +62,7 @@ def _patched(content: bytes, sectors: list[tuple[int, bytes]], size: int) -> byt
 
 
 class SimDisk:
-    """A `Disk` in memory. Names without a directory entry on the platter are lost at a crash."""
+    """A `Disk` in memory. A crash removes names that are not on the platter."""
 
     def __init__(self) -> None:
         self._live: dict[str, _Inode] = {}
@@ -70,7 +70,7 @@ class SimDisk:
         self.operations = 0
         self.crash_at: int | None = None
         self.faults: Callable[[str, str], OSError | None] = lambda _operation, _name: None
-        """Asked before every operation (its name, the file's): an error to raise instead."""
+        """Called with the operation's and the file's name before every operation; returns an error to raise."""
         self.free_bytes: int | None = None
 
     # -- the port --
@@ -114,10 +114,10 @@ class SimDisk:
             if name.rpartition("/")[0] == directory:
                 self._settle(name)
 
-    # -- what tests do to it --
+    # -- for tests --
 
     def crash(self, seed: int) -> "SimDisk":
-        """The disk after a power cut: what was synced, and a choice by `seed` of what was not."""
+        """The disk after a power cut: the synced data, and a part of the unsynced data chosen by `seed`."""
         chance = random.Random(seed)
         for name in sorted({*self._live, *self._durable}):
             if chance.random() < 0.5:
@@ -142,7 +142,7 @@ class SimDisk:
         self._live.pop(name, None)
         self._durable.pop(name, None)
 
-    # -- inside --
+    # -- internals --
 
     def _step(self, operation: str, name: str) -> None:
         self.operations += 1
@@ -176,7 +176,7 @@ class SimFile:
         try:
             self._disk._step("write", self._name)
         except PowerCut:
-            self._put(offset, data)  # it may have reached the platter, in part
+            self._put(offset, data)  # the bytes may have reached the platter in part
             raise
         growth = max(0, offset + len(data) - len(self._inode.data))
         free = self._disk.free_bytes
@@ -210,11 +210,11 @@ class SimFile:
             return "was removed"
         if named is not self._inode:
             return "was replaced by another file"
-        found = len(self._inode.data)
-        return None if found == size else f"has {found} bytes instead of {size}"
+        size_now = len(self._inode.data)
+        return None if size_now == size else f"has {size_now} bytes instead of {size}"
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing: a simulated file has no descriptor."""
 
     def _put(self, offset: int, data: bytes) -> None:
         inode = self._inode

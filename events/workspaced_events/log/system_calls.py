@@ -1,7 +1,7 @@
-"""The system calls that publishing waits for, with an end to interruptions.
+"""The system calls of publishing, with a limit on interruptions.
 
-Python repeats a call that ends with EINTR inside the call (PEP 475), without end where a file system answers
-nothing else. On Linux these are called directly, and repeated INTERRUPTIONS_MAX times.
+Python repeats a call interrupted by EINTR inside the call (PEP 475), forever if a file system always returns
+EINTR. On Linux these functions call the C library directly and repeat INTERRUPTIONS_MAX times.
 """
 
 import errno
@@ -19,10 +19,10 @@ if sys.platform == "linux":
     _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
     def _function(name: str, *arguments: Any, result: Any = ctypes.c_int) -> Any:
-        """The C library's function, the one for large files where there are two."""
-        found = getattr(_LIBRARY, f"{name}64", None) or getattr(_LIBRARY, name)
-        found.argtypes, found.restype = arguments, result
-        return found
+        """The C library's function, in its variant for large files if there is one."""
+        function = getattr(_LIBRARY, f"{name}64", None) or getattr(_LIBRARY, name)
+        function.argtypes, function.restype = arguments, result
+        return function
 
     _OPEN = _function("open", ctypes.c_char_p, ctypes.c_int, ctypes.c_uint)
     _PWRITE = _function(
@@ -32,10 +32,10 @@ if sys.platform == "linux":
     _FSYNC = _function("fsync", ctypes.c_int)
     _FDATASYNC = _function("fdatasync", ctypes.c_int)
 
-    def _called(function: Any, *arguments: Any, path: str | None = None) -> int:
+    def _call(call: Any, *arguments: Any, path: str | None = None) -> int:
         code = 0
         for _ in range(INTERRUPTIONS_MAX):
-            result: int = function(*arguments)
+            result: int = call(*arguments)
             if result >= 0:
                 return result
             code = ctypes.get_errno()
@@ -46,23 +46,23 @@ if sys.platform == "linux":
 
     def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
         """Opens a file; returns its descriptor."""
-        return _called(_OPEN, os.fsencode(path), flags, mode, path=str(path))
+        return _call(_OPEN, os.fsencode(path), flags, mode, path=str(path))
 
     def write_at(descriptor: int, data: bytes, offset: int) -> int:
-        """Writes at an offset; returns how many bytes."""
-        return _called(_PWRITE, descriptor, data, len(data), offset)
+        """Writes at an offset; returns the number of bytes written."""
+        return _call(_PWRITE, descriptor, data, len(data), offset)
 
     def truncate(descriptor: int, size: int) -> None:
         """Cuts a file to `size` bytes."""
-        _called(_FTRUNCATE, descriptor, size)
+        _call(_FTRUNCATE, descriptor, size)
 
     def sync_all(descriptor: int) -> None:
         """Makes a file, or the names in a directory, durable."""
-        _called(_FSYNC, descriptor)
+        _call(_FSYNC, descriptor)
 
     def sync_data(descriptor: int) -> None:
         """Makes a file's bytes and size durable."""
-        _called(_FDATASYNC, descriptor)
+        _call(_FDATASYNC, descriptor)
 
 else:  # pragma: no cover
     import fcntl
@@ -84,7 +84,7 @@ else:  # pragma: no cover
         os.fsync(descriptor)
 
     def sync_data(descriptor: int) -> None:
-        """Makes a file durable; on macOS fsync alone leaves it in the drive's cache."""
+        """Makes a file durable; on macOS fsync alone leaves the bytes in the drive's cache."""
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         except (OSError, AttributeError):

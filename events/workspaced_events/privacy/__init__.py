@@ -1,1 +1,1 @@
-"""Taking notes out of a log: pseudonyms for a copy that is given away, erasure in the log itself."""
+"""Removes notes from logs: pseudonyms in a redacted copy, erasure in the log itself."""

@@ -1,11 +1,11 @@
-"""Forgetting a note in conversations: what is left of an event about one that told of it.
+"""Erases a note from conversation events.
 
-Whatever part of a message tells of the note goes (its text, an attachment, a call, a result); the rest stays in
-its place, and so do its id and its role. Blocks of the note leave the library, a pin of it becomes the end of that
-pin. An answer that repeats what was in the note, and does not name it, is not found.
+A part of a message that mentions the note goes (its text, an attachment, a call, a result); the other parts keep
+their places, the message its id and role. Blocks of the note leave the library, and a pin of the note becomes its
+removal. An answer that repeats the note's content without naming the note is not found.
 
-From there on no prompt of that conversation can be made again to the byte. So the events of these prompts keep
-what they did to the conversation, and name FORGOTTEN for everything that they were made from and came to.
+After that, no later prompt of the conversation can be rebuilt byte for byte. So the events of these prompts keep
+their effect on the conversation, and name FORGOTTEN instead of their inputs and results.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,29 +19,29 @@ from ..schema import catalogue as c
 from ..schema.catalogue import Data
 
 _IN_A_NOTE: Final = ("selected_text", "dataview")
-"""Kinds whose ids are a note's path, `#`, and something of it."""
+"""Kinds whose ids are a note's path, `#` and a part of the note."""
 
 
 class ConversationEraser:
-    """Data of conversations' events with a note taken out, one after the other from the first on."""
+    """Removes a note from conversation events, which it must get in order from the log's first."""
 
-    def __init__(self, tells: Callable[[Any], bool]) -> None:
-        """`tells` says whether a struct or text tells of the note, or a blob does that it names."""
-        self._tells = tells
+    def __init__(self, mentions_note: Callable[[Any], bool]) -> None:
+        """`mentions_note`: whether a struct or text mentions the note, itself or through a blob it names."""
+        self._mentions_note = mentions_note
         self._cut: set[ConversationId | None] = set()
-        """The conversations that are not what they were."""
+        """Conversations with an erased part."""
 
     def __call__(self, data: Any) -> Data:
-        """What stands in place of `data`; the very object where it does not tell of the note."""
+        """The data to put in place of `data`; the same object if it does not mention the note."""
         rest: Data = self._without_parts(data)
-        if isinstance(data, c.ContextPinned) and self._tells(rest):
+        if isinstance(data, c.ContextPinned) and self._mentions_note(rest):
             rest = c.ContextUnpinned(conversation=data.conversation, id=data.id)
         conversation = getattr(data, "conversation", None)
         if rest is not data:
             self._cut.add(conversation)
-        if isinstance(rest, c.PromptAssembled) and (conversation in self._cut or self._tells(rest)):
-            rest = _of_forgotten(rest)
-        if self._tells(rest):
+        if isinstance(rest, c.PromptAssembled) and (conversation in self._cut or self._mentions_note(rest)):
+            rest = _without_hashes(rest)
+        if self._mentions_note(rest):
             self._cut.add(conversation)
             return c.RecordForgotten()
         return rest
@@ -52,10 +52,10 @@ class ConversationEraser:
         for name in data.__struct_fields__:
             value = getattr(data, name)
             if isinstance(value, tuple):
-                kept = tuple(each for each in value if not self._tells(each))
-                if len(kept) < len(value):
-                    changed[name] = kept
-            elif name in optional and value is not None and self._tells(value):
+                staying = tuple(each for each in value if not self._mentions_note(each))
+                if len(staying) < len(value):
+                    changed[name] = staying
+            elif name in optional and value is not None and self._mentions_note(value):
                 changed[name] = None
         return replace(data, **changed) if changed else data
 
@@ -65,10 +65,10 @@ _MAY_BE_NONE: Final[dict[type[Data], tuple[str, ...]]] = {
     c.MessageAdded: ("text_sha256",),
     c.MessageReplaced: ("text_sha256",),
 }
-"""Texts that an event can do without."""
+"""Texts that an event of the type may lack."""
 
 
-def _of_forgotten(data: c.PromptAssembled) -> c.PromptAssembled:
+def _without_hashes(data: c.PromptAssembled) -> c.PromptAssembled:
     return replace(
         data,
         inputs_sha256=FORGOTTEN,
@@ -79,7 +79,7 @@ def _of_forgotten(data: c.PromptAssembled) -> c.PromptAssembled:
 
 
 def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:
-    """What an event about a conversation calls notes, or may call so: paths, each with a hint of its title."""
+    """The note paths that a conversation event names or may name, each with a title hint."""
     if isinstance(data, c.MessageData):
         for each in data.attachments:
             yield _note_of(each.kind, each.id), each.title

@@ -1,16 +1,16 @@
-"""Forgetting a note: the log made anew without it, and everything beside the log that told of it removed.
+"""Erasure of a note: rebuilds the log without it and removes everything beside the log that mentions it.
 
-First a new log, with an id of its own, is built in `forgetting/` in the data directory, synced; until then nothing
-else has changed. Then the file `ready` is put there, durably: it says which files are the new log and which files
-have to go. From that moment `finish` leads to the new state however often it is interrupted, and only there: it
-copies, removes, and removes `ready` last. Without `ready` it throws away what was built. So whoever opens the data
-directory calls `finish_forgetting` first, holding the lock, which is on the directory itself and so stays true.
+First a new log, with its own id, is built in `forgetting/` in the data directory and synced; nothing else changes
+until then. Then the file `ready` is written there, durably: it lists the files of the new log and the files to
+remove. From then on `finish` leads to the new state, however often it is interrupted: it copies, removes, and
+removes `ready` last. Without `ready` it discards the new log. So every opener of the data directory calls
+`finish_forgetting` first, holding the lock, which stays valid because it is on the directory itself.
 
-A `ready` that cannot be read says at least that the new log was whole. If that one's first segment is in its place
-already, the rest follows, with everything removed that nothing of it names; else nothing has begun.
+An unreadable `ready` proves that the new log was complete. If the new log's first segment is already in place, the
+rest follows, and everything that the new log does not name is removed; otherwise nothing has begun.
 
-What the log names by hash is kept if an event that stays names it; every other blob goes: those of the note, and
-whatever no event names. Snapshots and quarantined bytes go whole.
+A blob stays if a remaining event names it; every other blob goes: those of the note, and those that no event
+names. All snapshots and quarantined bytes go.
 """
 
 import re
@@ -45,52 +45,52 @@ from .conversation_erasure import ConversationEraser
 from .tombstones import Forgetting, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_SAYS_POSITIONS: Final = (b'"leftOut"', b'"ask":"visits"')
-"""A recording that names entries of the state or the history by where they stood; once one is gone they lie."""
+_POSITION_MARKS: Final = (b'"leftOut"', b'"ask":"visits"')
+"""Marks of a recording that names entries by their position; they are wrong once an entry is erased."""
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """What `finish` has to do."""
+    """The work of `finish`."""
 
     log: list[str]
-    """The files of the new log."""
+    """The new log's files."""
     remove: list[str]
     """Paths in the data directory."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """What a forgetting is going to do; nothing is done yet."""
+    """A prepared erasure; the log has not changed yet."""
 
     vault: VaultId
     vault_path: str
     paths: list[NoteId]
     """Every path the note had, the present one first."""
     events: int
-    """How many are changed or replaced, calls of tools among them."""
+    """The number of changed or replaced events, including tool calls."""
     calls: int
     ready: Ready
 
 
 def prepare(
-    disk: Disk, aside: Disk, note: NoteId, vault: VaultId | None = None, *, version: str, now: str
+    disk: Disk, staging: Disk, note: NoteId, vault: VaultId | None = None, *, version: str, now: str
 ) -> Prepared:
-    """Builds in `aside` what the log is without a note.
+    """Builds the log without a note in `staging`.
 
     Args:
         disk: the data directory; it is only read, and the caller holds its lock.
-        aside: its directory `forgetting`; whatever is in it goes.
+        staging: its directory `forgetting`; the present content is discarded.
         note: its path at the log's end.
         vault: the note's; by default the current one, or the only one.
-        version: of the program.
-        now: the time.
+        version: the program's.
+        now: the present time.
 
     Raises:
-        NotInLog: the log never mentions the note, or only by what is a former path of it.
-        InvalidArgument: there is no such vault.
+        NotInLog: the log never mentions the note, or only under a former path.
+        InvalidArgument: the vault is unknown.
         LogDamaged: the log does not verify.
-        OSError, LogError: the disk refused; nothing but `aside` has changed.
+        OSError, LogError: a disk operation failed; only `staging` has changed.
     """
-    clear(aside)
+    clear(staging)
     state = EMPTY
 
     def fold(events: list[Event]) -> None:
@@ -105,88 +105,90 @@ def prepare(
     trail = Trail(vault, note)
     trail.feed(_events(log))
     if trail.note != note:
-        # Not a short cut to it: asked again, it would lead to the next note that was once called so.
+        # A former path is refused: after the erasure it would lead to another note that once had it.
         raise NotInLog(f"The note that was {note!r} last is {trail.note!r} now.", hint="Forget it by that path.")
     try:
         recordings = _Recordings(disk, _pattern(note, trail))
-        forgetting = Forgetting(vault, trail, recordings.tells, ConversationEraser(recordings.tells_of))
-        import_events(aside, recordings.kept_of(_events(log), forgetting), version=version, now=now)
+        forgetting = Forgetting(
+            vault, trail, recordings.mentions_note, ConversationEraser(recordings.part_mentions_note)
+        )
+        import_events(staging, recordings.without_note(_events(log), forgetting), version=version, now=now)
         if not forgetting.changed:
             raise NotInLog(
                 f"The log of vault {vault!r} never mentions {note!r}.",
                 hint="Give the note's path in the vault; `workspaced log export` shows what the log holds.",
             )
-        ready = Ready(aside.names(LOG), list(_to_remove(disk, recordings)))
+        ready = Ready(staging.names(LOG), list(_to_remove(disk, recordings)))
     except BaseException:
         with suppress(OSError):
-            clear(aside)
+            clear(staging)
         raise
     paths = sorted(trail.paths(), key=lambda path: (path != trail.note, path))
     return Prepared(vault, state.vaults[vault].path, paths, forgetting.changed, recordings.calls, ready)
 
 
-def carry_out(disk: Disk, aside: Disk, prepared: Prepared) -> None:
-    """Does what was prepared.
+def carry_out(disk: Disk, staging: Disk, prepared: Prepared) -> None:
+    """Carries out a prepared erasure.
 
     Raises:
-        OSError: the disk refused; `finish` goes on with it, or undoes it.
+        OSError: a disk operation failed; `finish` completes or undoes the erasure.
     """
-    write_whole(aside, ERASURE_READY, msgspec.json.encode(prepared.ready))
-    finish(disk, aside)
+    write_whole(staging, ERASURE_READY, msgspec.json.encode(prepared.ready))
+    finish(disk, staging)
 
 
-def finish(disk: Disk, aside: Disk, warnings: list[str] | None = None) -> bool:
-    """Ends a forgetting that was interrupted: it is done, or had not begun. Returns whether it is done by this.
+def finish(disk: Disk, staging: Disk, warnings: list[str] | None = None) -> bool:
+    """Completes an interrupted erasure, or discards one that had not begun. Returns whether it completed one.
 
     Args:
         disk: the data directory.
-        aside: its directory `forgetting`.
-        warnings: get what a person should know.
+        staging: its directory `forgetting`.
+        warnings: gets messages for the user.
 
     Raises:
-        OSError: the disk refused; call it again.
+        OSError: a disk operation failed; call it again.
     """
     try:
-        ready = msgspec.json.decode(aside.read(ERASURE_READY), type=Ready)
+        ready = msgspec.json.decode(staging.read(ERASURE_READY), type=Ready)
     except FileNotFoundError:
-        clear(aside)
+        clear(staging)
         return False
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        found = _ready_again(disk, aside)
-        said = "was finished without it" if found else "had not begun; run `workspaced forget` again"
+        rebuilt = _rebuilt_ready(disk, staging)
+        result = "was finished without it" if rebuilt else "had not begun; run `workspaced forget` again"
         if warnings is not None:
-            warnings.append(f"{ERASURE}/{ERASURE_READY} cannot be read ({error}): forgetting a note {said}.")
-        if found is None:
-            clear(aside)
+            warnings.append(f"{ERASURE}/{ERASURE_READY} cannot be read ({error}): forgetting a note {result}.")
+        if rebuilt is None:
+            clear(staging)
             return False
-        ready = found
+        ready = rebuilt
     for name in ready.log:
-        write_whole(disk, f"{LOG}/{name}", aside.read(f"{LOG}/{name}"))
+        write_whole(disk, f"{LOG}/{name}", staging.read(f"{LOG}/{name}"))
     old = [f"{LOG}/{name}" for name in disk.names(LOG) if name not in ready.log]
     _remove(disk, [*old, *ready.remove])
-    with suppress(IsADirectoryError, PermissionError):  # what unlinking a folder of that name gives
-        _remove(aside, [ERASURE_READY])
-    clear(aside)
+    with suppress(IsADirectoryError, PermissionError):  # raised if `ready` is a folder
+        _remove(staging, [ERASURE_READY])
+    clear(staging)
     return True
 
 
-def _ready_again(disk: Disk, aside: Disk) -> Ready | None:
-    """What `finish` has to do where `ready` cannot be read; None if the old log is in its place untouched."""
-    new, old = scan_log(aside, lambda _events: None), scan_log(disk, lambda _events: None)
+def _rebuilt_ready(disk: Disk, staging: Disk) -> Ready | None:
+    """The work of `finish` if `ready` cannot be read; None if the old log is still in place."""
+    new, old = scan_log(staging, lambda _events: None), scan_log(disk, lambda _events: None)
     if new.damage is not None or new.torn is not None or not new.segments or new.log_id != old.log_id:
         return None
     kept: set[str] = set()
-    for name in aside.names(LOG):
-        kept |= _names_in(aside.read(f"{LOG}/{name}"))
+    for name in staging.names(LOG):
+        kept |= _names_in(staging.read(f"{LOG}/{name}"))
     with suppress(FileNotFoundError):
         kept |= _names_in(disk.read(AFTER_DAMAGE))
     for name in list(kept):
         kept |= _names_in(_content(disk, name) or b"")
-    return Ready(aside.names(LOG), list(_files_but(disk, kept)))
+    return Ready(staging.names(LOG), list(_files_but(disk, kept)))
 
 
 def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
-    """`finish` for a data directory, whose lock the caller holds."""
+    """`finish` for a data directory; the caller holds its lock."""
     directory = data / ERASURE
     if not directory.is_dir():
         return False
@@ -195,13 +197,13 @@ def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
     return finished
 
 
-def clear(aside: Disk) -> None:
-    """Removes what was built; without `ready` it is of no use."""
-    _remove(aside, [f"{folder}/{name}" for folder in (LOG, QUARANTINE) for name in aside.names(folder)])
+def clear(staging: Disk) -> None:
+    """Discards the staged log, which is useless without `ready`."""
+    _remove(staging, [f"{folder}/{name}" for folder in (LOG, QUARANTINE) for name in staging.names(folder)])
 
 
 def _remove(disk: Disk, paths: list[str]) -> None:
-    """Removes those that are there, durably."""
+    """Removes the existing ones of `paths`, durably."""
     folders = sorted({path.rpartition("/")[0] for path in paths})
     for path in paths:
         with suppress(FileNotFoundError):
@@ -213,14 +215,14 @@ def _remove(disk: Disk, paths: list[str]) -> None:
 
 def _vault(state: WorkspaceState, vault: VaultId | None) -> VaultId:
     known = list(state.vaults)
-    found = vault or state.current or (known[0] if len(known) == 1 else None)
-    if found not in known:
+    chosen = vault or state.current or (known[0] if len(known) == 1 else None)
+    if chosen not in known:
         raise InvalidArgument(
-            "Which vault is the note in?" if found is None else f"The log knows no vault {found!r}.",
+            "Which vault is the note in?" if chosen is None else f"The log knows no vault {chosen!r}.",
             hint=f"Vaults: {', '.join(known) or 'none'}.",
         )
-    assert found is not None
-    return found
+    assert chosen is not None
+    return chosen
 
 
 def _events(log: SegmentLog) -> Iterator[Event]:
@@ -231,13 +233,13 @@ def _events(log: SegmentLog) -> Iterator[Event]:
 
 
 def _to_remove(disk: Disk, recordings: "_Recordings") -> Iterator[str]:
-    if recordings.tells_after_damage():
+    if recordings.after_damage_mentions_note():
         yield AFTER_DAMAGE
     yield from _files_but(disk, recordings.kept)
 
 
 def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
-    """The snapshots, what is in quarantine, and every blob that is not `kept`."""
+    """All snapshots, all quarantined files, and every blob not in `kept`."""
     for folder in (SNAPSHOTS, QUARANTINE):
         yield from (f"{folder}/{name}" for name in disk.names(folder))
     for store in (BLOBS, SERVED):
@@ -248,21 +250,21 @@ def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
 
 
 def _content(disk: Disk, name: str) -> bytes | None:
-    """The content of a blob, wherever it lies."""
+    """The content of a blob, from either store."""
     for store in (SERVED, BLOBS):
-        with suppress(LogDamaged):  # nothing can be made of it, so it need not be kept either
+        with suppress(LogDamaged):  # a damaged blob is useless, so it may go
             if (content := read_blob(disk, store, name)) is not None:
                 return content
     return None
 
 
-# -- what tells of the note --
+# -- mentions of the note --
 
 
 def _pattern(note: NoteId, trail: Trail) -> re.Pattern[str]:
-    """What tells of the note in a text: its paths, and as words its names and titles.
+    """Matches mentions of the note in a text: its paths, and its names and titles as whole words.
 
-    Where no event names the note only the path as a whole will do: a mistyped one must not match half the log.
+    If no event names the note, only the exact path matches, so that a mistyped path does not match half the log.
     """
     if not trail.mentioned:
         return re.compile(rf"\A{re.escape(_folded(note))}\Z")
@@ -295,41 +297,41 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 class _Recordings:
-    """The calls of tools, with what was recorded of them.
+    """The blobs and recordings of a log, searched for mentions of the note.
 
     Attributes:
-        kept: the names of the blobs that events which stay name.
-        calls: how many calls tell of the note.
+        kept: names of the blobs that remaining events name.
+        calls: the number of tool calls that mention the note.
     """
 
     def __init__(self, disk: Disk, pattern: re.Pattern[str]) -> None:
         self._disk = disk
         self._pattern = pattern
         self._known: dict[str, bool] = {}
-        """Whether a blob tells of the note,"""
+        """By blob: whether it mentions the note."""
         self._known_deeply: dict[str, bool] = {}
-        """or one that it names."""
+        """By blob: whether it, or a blob it names, mentions the note."""
         self.kept: set[str] = set()
         self.calls = 0
 
-    def tells(self, event: Event) -> bool:
-        """Whether a call, or an event of an unknown type, tells of the note."""
+    def mentions_note(self, event: Event) -> bool:
+        """Whether a tool call, or an event of an unknown type, mentions the note."""
         if type(event) is UnknownEvent:
-            return self._tells_json(bytes(event.data))
+            return self._json_mentions(bytes(event.data))
         data = event.data
         blobs = (data.result_sha256, data.inputs_sha256)
-        if self._tells_value(data.arguments) or any(map(self._tells_blob, filter(None, blobs))):
+        if self._value_mentions(data.arguments) or any(map(self._blob_mentions, filter(None, blobs))):
             self.calls += 1
             return True
         return False
 
-    def tells_of(self, said: Any) -> bool:
-        """Whether what was said in a conversation does, or a blob that it names, or one that such a blob names."""
-        content = msgspec.json.encode(said)
-        return self._tells_json(content) or any(map(self._tells_deeply, _names_in(content)))
+    def part_mentions_note(self, part: Any) -> bool:
+        """Whether a part of a conversation mentions the note, itself or through blobs up to two levels deep."""
+        content = msgspec.json.encode(part)
+        return self._json_mentions(content) or any(map(self._blob_mentions_deeply, _names_in(content)))
 
-    def kept_of(self, events: Iterable[Event], forgetting: Callable[[Event], Event]) -> Iterator[Event]:
-        """The events with the note taken out; takes note of the blobs that these name."""
+    def without_note(self, events: Iterable[Event], forgetting: Callable[[Event], Event]) -> Iterator[Event]:
+        """Yields the events without the note and notes which blobs they name."""
         has_changed = False
         for event in events:
             kept = forgetting(event)
@@ -341,35 +343,35 @@ class _Recordings:
             elif type(kept.data) is c.ToolCalled:
                 kept = self._call(kept, has_changed)
             elif type(kept.data) in CONVERSATION_EVENT_TYPES:
-                self._keep_said(kept.data)
+                self._keep_of_conversation(kept.data)
             yield kept
 
-    def tells_after_damage(self) -> bool:
-        """Whether what a salvage put aside tells of the note; if not, its blobs stay."""
+    def after_damage_mentions_note(self) -> bool:
+        """Whether the events after a salvaged damage mention the note; if not, keeps their blobs."""
         try:
             lines = self._disk.read(AFTER_DAMAGE).splitlines()
         except FileNotFoundError:
             return False
-        if any(map(self._tells_json, lines)):
+        if any(map(self._json_mentions, lines)):
             return True
         for line in lines:
             self._keep_named_in(line)
         return False
 
     def _call(self, event: Event, has_changed: bool) -> Event:
-        """The call of a tool that stays, without its recording where that would be misread from now on."""
+        """A remaining tool call; loses its recording if erased entries make the recording's positions wrong."""
         data = event.data
         self.kept.add(data.result_sha256)
         recording = self._blob(data.inputs_sha256) if data.inputs_sha256 is not None else None
         if recording is None:
             return event
-        if has_changed and any(mark in recording for mark in _SAYS_POSITIONS):
+        if has_changed and any(mark in recording for mark in _POSITION_MARKS):
             return replace(event, data=replace(data, inputs_sha256=None))
         self.kept.add(data.inputs_sha256)
         self._keep_named_in(recording)
         return event
 
-    def _keep_said(self, data: Any) -> None:
+    def _keep_of_conversation(self, data: Any) -> None:
         self._keep_named_in(msgspec.json.encode(data))
         if type(data) is c.PromptAssembled and (inputs := self._blob(data.inputs_sha256)) is not None:
             self._keep_named_in(inputs)
@@ -380,26 +382,26 @@ class _Recordings:
     def _blob(self, name: str) -> bytes | None:
         return _content(self._disk, name)
 
-    def _tells_blob(self, name: str) -> bool:
+    def _blob_mentions(self, name: str) -> bool:
         known = self._known.get(name)
         if known is None:
             content = self._blob(name)
-            known = self._known[name] = content is not None and self._tells_json(content)
+            known = self._known[name] = content is not None and self._json_mentions(content)
         return known
 
-    def _tells_deeply(self, name: str) -> bool:
+    def _blob_mentions_deeply(self, name: str) -> bool:
         known = self._known_deeply.get(name)
         if known is None:
             named = _names_in(self._blob(name) or b"")
-            known = self._known_deeply[name] = any(map(self._tells_blob, {name, *named}))
+            known = self._known_deeply[name] = any(map(self._blob_mentions, {name, *named}))
         return known
 
-    def _tells_json(self, content: bytes) -> bool:
+    def _json_mentions(self, content: bytes) -> bool:
         try:
             value = msgspec.json.decode(content)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             value = content.decode(errors="replace")
-        return self._tells_value(value)
+        return self._value_mentions(value)
 
-    def _tells_value(self, value: Any) -> bool:
+    def _value_mentions(self, value: Any) -> bool:
         return any(self._pattern.search(_folded(text)) for text in _strings(value))

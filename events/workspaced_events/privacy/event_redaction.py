@@ -1,11 +1,11 @@
-"""Redaction: events that may be given away, as the catalogue's tags say of each field.
+"""Redaction: makes events fit to give away, by the catalogue's tag of each field.
 
-A redacted log folds to what the log folds to, under other names (pseudonyms.py). What stays to be seen: how many
-events of which types, their sequences and times, sizes and times of files, line numbers and durations (all of them
-what a bug is found by), and of every text its punctuation and the lengths, case and equality of its words.
+A redacted log folds to the same state as the log, under pseudonyms (pseudonyms.py). It still shows the number and
+types of events, their sequences and times, sizes and times of files, line numbers and durations, because a bug is
+found by these; and of each text the punctuation and the lengths, case and equality of its words.
 
-Whatever is not known to be harmless goes: a field without a tag stops the program, an event of a type or with data
-that this version does not know keeps the structure of its data alone.
+Anything not known to be harmless goes: a field without a tag raises TypeError, and an event with an unknown type
+or unknown data keeps only the structure of its data.
 """
 
 import re
@@ -22,35 +22,35 @@ from .pseudonyms import Pseudonyms
 
 TAG_OF_TYPE: Final[dict[Any, Redact]] = {
     NoteId: Redact.PATH,
-    VaultId: Redact.CONTENT,  # made of the folder's name
+    VaultId: Redact.CONTENT,  # derived from the folder's name
     TabId: Redact.ID,
     EventId: Redact.ID,
     ConversationId: Redact.ID,
     MessageId: Redact.ID,
     bool: Redact.PUBLIC,
 }
-"""Of types that are the same wherever they stand; a `Literal` is public too, being one of our words."""
+"""Types with the same tag in every field; a `Literal` is public too, because its values are our words."""
 
-_MADE_UP: Final = re.compile(
+_GENERATED_ID: Final = re.compile(
     r"tab-[0-9]{1,19}|[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 )
-"""Ids of tabs, and UUIDs made of random bits or the time: other ones may hold a machine's address or a hash."""
+"""Ids of tabs, and UUIDs from random bits or the time; other UUIDs may hold a machine's address or a hash."""
 
 
 def tags(struct: type[msgspec.Struct]) -> dict[str, Redact]:
     """The tag of each field.
 
     Raises:
-        TypeError: a field has none, or several.
+        TypeError: a field has no tag, or several.
     """
     hints = get_type_hints(struct, include_extras=True)
-    found = {}
+    tag_of = {}
     for name in struct.__struct_fields__:
         tag = _tags_in(hints[name])
         if len(tag) != 1:
             raise TypeError(f"Expected one tag of `Redact` on {struct.__name__}.{name}, got {len(tag)}")
-        (found[name],) = tag
-    return found
+        (tag_of[name],) = tag
+    return tag_of
 
 
 def _tags_in(hint: Any) -> set[Redact]:
@@ -60,12 +60,12 @@ def _tags_in(hint: Any) -> set[Redact]:
         return {TAG_OF_TYPE[hint]}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return {Redact.FIELDS}
-    given = {each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Redact)}
-    return given or {tag for part in get_args(hint) for tag in _tags_in(part)}
+    direct = {each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Redact)}
+    return direct or {tag for part in get_args(hint) for tag in _tags_in(part)}
 
 
 def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
-    """The structs that a value of that type is made of."""
+    """The structs inside a value of that type."""
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         yield hint
         parts: Iterable[Any] = get_type_hints(hint).values()
@@ -77,18 +77,18 @@ def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
 
 _ENVELOPE: Final = tags(Event)
 TAGS: Final = {struct: tags(struct) for entry in CATALOGUE.values() for struct in _structs_in(entry.data)}
-"""Of the fields of each type's data, and of the structs in it."""
+"""The tags of each data struct's fields, and of the structs inside."""
 
 
 class Redactor:
-    """Redacts events under the key of some pseudonyms. Not thread-safe."""
+    """Redacts events under one key. Not thread-safe."""
 
     def __init__(self, pseudonyms: Pseudonyms, argument_names: Collection[str] = ()) -> None:
         """
         Args:
-            pseudonyms: what to put in place of what goes.
-            argument_names: names of the tools' arguments. In `tool_called` they stay, and numbers under them; a
-                call that was refused may have other ones, which can be anything.
+            pseudonyms: replace the redacted values.
+            argument_names: the tools' argument names. In `tool_called` these names and their numbers stay; all
+                other names are redacted, because a refused call may hold anything.
         """
         self._text = pseudonyms.text
         self._argument_names = argument_names
@@ -103,7 +103,7 @@ class Redactor:
         }
 
     def event(self, event: Event) -> Event:
-        """The event as it may be given away."""
+        """The redacted event."""
         if isinstance(event, UnknownEvent):
             data: Any = msgspec.Raw(msgspec.json.encode(self._unknown_data(event.data)))
         else:
@@ -131,11 +131,11 @@ class Redactor:
         return self._arguments(value)
 
     def _client(self, name: str) -> str:
-        # Folded first: what folds to the same has the same pseudonym, and folding may make a name longer.
+        # Casefolding comes first, so that equal clients get one pseudonym; it may lengthen a name.
         return self._text(name.casefold())[:SHARING_CLIENT_CHARS_MAX]
 
     def _id(self, text: str) -> str:
-        return text if _MADE_UP.fullmatch(text) else self._text(text)
+        return text if _GENERATED_ID.fullmatch(text) else self._text(text)
 
     # -- JSON of any form --
 
@@ -157,7 +157,7 @@ class Redactor:
             return {}
 
     def _unknown(self, value: Any) -> Any:
-        """The structure, with pseudonyms for texts and keys; a number may be anybody's, so it becomes 0."""
+        """The same structure with pseudonyms for texts and keys; numbers become 0, because they may identify."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):

@@ -1,17 +1,15 @@
-"""Pseudonyms: text of the same shape that says nothing, and is the same for the same words.
+"""Pseudonyms: text of the same shape without its meaning; equal words get equal pseudonyms.
 
-Text is taken word by word. White space and punctuation stay, so folders, lines and Markdown keep their structure;
-each character of a word is exchanged for one of its own alphabet (below), so case and length stay, in characters
-and in UTF-8 bytes. The words of one shape are permuted among themselves under a key, hence
+Text is replaced word by word. White space and punctuation stay, so folders, lines and Markdown keep their
+structure; each character of a word is replaced by one of its own alphabet (below), so case and length stay, in
+characters and in UTF-8 bytes. The words of one shape are permuted under a key, so
+- a word has the same pseudonym everywhere: `Project Plan.md` as a path and "project plan" in a text still match;
+- two words never share a pseudonym. Nor do two paths: the pseudonym shows which characters were replaced from
+  which alphabets, so whole texts are permuted as well. (This holds for texts in NFC, like note ids. Words that
+  differ only in normalisation keep that difference if it is between NFC and NFD.)
 
-- the same word has the same pseudonym wherever it stands: `Project Plan.md` as a path and "project plan" in a text
-  still correspond;
-- two words never share one. Nor do two paths: what is exchanged, and from which alphabet, shows in the pseudonym,
-  so whole texts are permuted as well. (Of texts in NFC, as the ids of notes are. Words that differ in nothing but
-  normalisation keep that difference, as far as it is between NFC and NFD.)
-
-A short word may by chance be its own pseudonym: nothing tells which one is. Without the key, what can be learnt
-is how often which shapes of words stand where. In long texts that is something: common words can be guessed.
+A short word may by chance be its own pseudonym; no reader can know which one. Without the key, a reader learns how
+often which shapes of words occur where. Long texts reveal more: common words can be guessed.
 """
 
 import re
@@ -26,7 +24,7 @@ from typing import Final, NamedTuple
 
 KEY_BYTES: Final = 32
 PUBLIC_WORDS: Final = frozenset({"md", "tab", "workspaced"})
-"""Words of this program that are their own pseudonyms: the ending of notes, ids of tabs, its own name."""
+"""Our own words, which are their own pseudonyms: the notes' suffix, tab ids, the program's name."""
 REMOVED: Final = "[redacted]"
 
 _ROUNDS: Final = 8
@@ -34,29 +32,29 @@ _ALPHABET_MIN: Final = 10
 _KNOWN_WORDS_MAX: Final = 100_000
 _KNOWN_CHARS_MAX: Final = 64
 _RUN: Final = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
-"""Words, and what is not ASCII between them."""
+"""Words, and the non-ASCII characters between them."""
 
 
 class Pseudonyms:
     """The pseudonyms under one key. Not thread-safe."""
 
     def __init__(self, key: bytes) -> None:
-        """`key` is KEY_BYTES random bytes; whoever has it can undo everything but `digest` and `secret`."""
+        """`key`: KEY_BYTES random bytes. Its holder can reverse everything but `digest` and `secret`."""
         if len(key) != KEY_BYTES:
             raise ValueError(f"Expected a key of {KEY_BYTES} bytes, got {len(key)}")
         self._key = key
         self._known: dict[str, str] = {}
 
     def text(self, text: str) -> str:
-        """The pseudonym of a text: of a path, a title, a name or a whole page alike."""
+        """The pseudonym of a text, such as a path, a title, a name or a whole page."""
         return _RUN.sub(lambda run: self._run(run[0]), text)
 
     def digest(self, name: str) -> str:
-        """64 hexadecimal digits for the hash of something: equal ones stay equal, a guess cannot be confirmed."""
+        """64 hexadecimal digits for a hash: equal hashes stay equal, but a guess cannot be confirmed."""
         return blake2b(name.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).hexdigest()
 
     def secret(self, _text: str) -> str:
-        """The same for everything."""
+        """REMOVED, for every text."""
         return REMOVED
 
     def _run(self, run: str) -> str:
@@ -66,14 +64,14 @@ class Pseudonyms:
         return "".join(self._word("".join(part)) if is_word else "".join(part) for is_word, part in parts)
 
     def _word(self, word: str) -> str:
-        made = self._known.get(word)
-        if made is None:
-            made = self._normalised(word)
+        pseudonym = self._known.get(word)
+        if pseudonym is None:
+            pseudonym = self._normalised(word)
             if len(self._known) >= _KNOWN_WORDS_MAX:
                 self._known.clear()
             if len(word) <= _KNOWN_CHARS_MAX:
-                self._known[word] = made
-        return made
+                self._known[word] = pseudonym
+        return pseudonym
 
     def _normalised(self, word: str) -> str:
         composed = unicodedata.normalize("NFC", word)
@@ -86,20 +84,20 @@ class Pseudonyms:
         assert len(places) == len(word), "a word holds only what is exchanged"
         alphabets = [place.alphabet for place in places]
         letters = [place.at for place in places]
-        made = _spelled(alphabets, letters)
-        if made not in PUBLIC_WORDS:
-            # What would become a public word goes where that word would have gone: still a permutation.
-            made = ""
-            while not made or made in PUBLIC_WORDS:
+        pseudonym = _spelled(alphabets, letters)
+        if pseudonym not in PUBLIC_WORDS:
+            # A result that is a public word is permuted again, which keeps this a permutation.
+            pseudonym = ""
+            while not pseudonym or pseudonym in PUBLIC_WORDS:
                 letters = self._shuffled(list(map(len, alphabets)), letters)
-                made = _spelled(alphabets, letters)
-        return "".join(ch.upper() if place.upper else ch for ch, place in zip(made, places, strict=True))
+                pseudonym = _spelled(alphabets, letters)
+        return "".join(ch.upper() if place.upper else ch for ch, place in zip(pseudonym, places, strict=True))
 
     def _shuffled(self, sizes: list[int], letters: list[int]) -> list[int]:
         """A permutation of the words over alphabets of these sizes."""
         if len(letters) > 1:
             return self._mixed(sizes, letters)
-        # A single letter has no halves: it is one of at least as many pairs, and those too many are walked over.
+        # One letter cannot be halved: it becomes a pair of digits; pairs beyond the alphabet are permuted again.
         side = isqrt(sizes[0] - 1) + 1
         high, low = self._mixed([side, side], list(divmod(letters[0], side)))
         while high * side + low >= sizes[0]:
@@ -107,13 +105,13 @@ class Pseudonyms:
         return [high * side + low]
 
     def _mixed(self, sizes: list[int], letters: list[int]) -> list[int]:
-        """A Feistel network over the two halves: each round moves the letters of one by what the other says."""
+        """A Feistel network over both halves: each round shifts the letters of one half by a hash of the other."""
         half = len(letters) // 2
         left, right = letters[:half], letters[half:]
         left_sizes, right_sizes = sizes[:half], sizes[half:]
         for number in range(_ROUNDS):
-            said = ".".join(map(str, [number, len(left), left_sizes[0], *right])).encode()
-            stream = unpack(f">{len(left)}I", shake_256(self._key + said).digest(4 * len(left)))
+            round_input = ".".join(map(str, [number, len(left), left_sizes[0], *right])).encode()
+            stream = unpack(f">{len(left)}I", shake_256(self._key + round_input).digest(4 * len(left)))
             moved = [(letter + step) % size for letter, step, size in zip(left, stream, left_sizes, strict=True)]
             left, right, left_sizes, right_sizes = right, moved, right_sizes, left_sizes
         return left + right
@@ -127,7 +125,7 @@ def _spelled(alphabets: list[str], letters: list[int]) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a character stands: its alphabet, of lower-case letters where there are such, its place in it."""
+    """A character's alphabet (of lower-case letters if it has case), its index there, and its case."""
 
     alphabet: str
     at: int
@@ -135,7 +133,7 @@ class _Place(NamedTuple):
 
 
 def _place(ch: str) -> _Place | None:
-    """Where `ch` stands; None for what stays: white space, punctuation, controls, ASCII symbols."""
+    """The place of `ch`; None if it stays: white space, punctuation, controls, ASCII symbols."""
     code = ord(ch)
     if code < 0x80:
         return _places(0, 0x80).get(ch)
@@ -146,14 +144,14 @@ def _place(ch: str) -> _Place | None:
 
 @cache
 def _places(first: int, end: int) -> dict[str, _Place]:
-    """The places of a range of characters that take equally many bytes: those of one kind are an alphabet."""
+    """The places of a range of characters with equal UTF-8 length: the characters of one kind form an alphabet."""
     by_kind: dict[tuple[object, ...], list[str]] = {}
     for ch in map(chr, range(first, end)):
         category = unicodedata.category(ch)
         stays = category[0] in "PZ" or category in ("Cc", "Cs") or (category[0] == "S" and ch.isascii())
         if not stays and not (_has_case(ch) and ch == ch.upper()):
             by_kind.setdefault(_kind(ch, category), []).append(ch)
-    # A character that is alone of its kind would be its own pseudonym: the rare ones are an alphabet together.
+    # A character alone in its kind would be its own pseudonym, so rare characters form one alphabet together.
     alphabets = [letters for letters in by_kind.values() if len(letters) >= _ALPHABET_MIN]
     rare = [ch for letters in by_kind.values() if len(letters) < _ALPHABET_MIN for ch in letters]
     return {letter: place for letters in (*alphabets, rare) for letter, place in _placed("".join(letters))}
@@ -167,7 +165,7 @@ def _placed(alphabet: str) -> Iterator[tuple[str, _Place]]:
 
 
 def _kind(ch: str, category: str) -> tuple[object, ...]:
-    """What characters must share to be exchanged: all that decides how a text is compared and normalised."""
+    """All that decides how a text is compared and normalised; characters of one kind may replace each other."""
     decomposed = unicodedata.normalize("NFD", ch)
     return (
         category[0],
@@ -180,7 +178,7 @@ def _kind(ch: str, category: str) -> tuple[object, ...]:
 
 
 def _has_case(ch: str) -> bool:
-    """Whether `ch` is one of a pair that differs in nothing but case, in length neither."""
+    """Whether `ch` belongs to a pair that differs only in case, and not in length."""
     lower, upper = ch.lower(), ch.upper()
     return (
         lower != upper

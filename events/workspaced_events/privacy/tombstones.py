@@ -1,14 +1,13 @@
-"""Forgetting a note, event by event: which events tell of it, and what stands in their place.
+"""Erases a note event by event: finds the events that mention it and builds their replacements.
 
-Nothing is renumbered, since tab ids, `asOfSeq`, clocks and recordings name sequences. An event that tells of the
-note becomes a tombstone with the same sequence, time, source and vault; one that tells of others too loses just
-that note. What such events did to *other* notes goes on: the active note was left, an order was changed. So the
-fold of what remains is the fold of all with the note's entries taken out. With one exception: what the note had
-pushed over a limit (ten tabs, fifty recent notes, former paths) is as if it had not been pushed.
-What is left of conversations says unsaid.py.
+Sequences stay, because tab ids, `asOfSeq`, clocks and recordings name them. An event about the note becomes a
+tombstone with the same sequence, time, source and vault; an event about several notes loses only this one. Effects
+on *other* notes stay: the active note was left, an order was changed. So the remaining events fold to the full
+state minus the note's entries, with one exception: entries that the note pushed over a limit (ten tabs, fifty
+recent notes, former paths) come back. For conversations see conversation_erasure.py.
 
-A note is not a path: most notes were called `Untitled.md` once. `Trail` follows the one note through its renames,
-so that what other notes did under the same name stays.
+A note is not a path: most notes were once called `Untitled.md`. `Trail` follows the one note through its renames,
+so that the events of other notes under the same name stay.
 """
 
 from bisect import bisect_right
@@ -26,23 +25,23 @@ from ..schema.catalogue import ENTRY_OF, Event, UnknownEvent
 from .conversation_erasure import ConversationEraser, notes_named
 
 _ONE_NOTE: Final = frozenset(data for data in ENTRY_OF if "note" in data.__struct_fields__)
-"""Types that tell of one note alone."""
+"""Types about exactly one note."""
 
 
 class Trail:
-    """Which paths one note of a vault had, and when."""
+    """The paths of one note in a vault, and when it had them."""
 
     def __init__(self, vault: VaultId, note: NoteId) -> None:
-        """Of the note that had the path `note` last. `feed` all events, then ask."""
+        """Follows the note whose last path was `note`. Call `feed` with all events before any query."""
         self.note = note
-        """Where that note is at the end."""
+        """The note's path at the end."""
         self.mentioned = False
         """Whether any event names the path."""
         self._vault = vault
         self._asked = note
         self._renames: list[tuple[int, NoteId, NoteId]] = []
         self._titles: dict[tuple[NoteId, str, int], int] = {}
-        """Each hint of a title between two renames, with a sequence at which it was given."""
+        """The title hints between two renames, each with the sequence of an event that gave it."""
         self._spans: tuple[list[int], list[frozenset[NoteId]]] | None = None
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -74,21 +73,21 @@ class Trail:
             self.note = new
 
     def at(self, seq: int) -> frozenset[NoteId]:
-        """The paths under which the note is known right after `seq`: several where another one merged with it."""
-        starts, names = self._spans or self._settle()
+        """The note's paths right after `seq`; several if another note merged with it."""
+        starts, names = self._spans or self._compute_spans()
         return names[bisect_right(starts, seq) - 1]
 
     def paths(self) -> set[NoteId]:
-        """Every path it ever had."""
-        _starts, names = self._spans or self._settle()
+        """Every path the note ever had."""
+        _starts, names = self._spans or self._compute_spans()
         return set().union(*names)
 
     def titles(self) -> set[str]:
-        """The hints of its title."""
+        """The hints of the note's title."""
         return {title for (note, title, _renames), seq in self._titles.items() if note in self.at(seq)}
 
-    def _settle(self) -> tuple[list[int], list[frozenset[NoteId]]]:
-        """Goes back from the end: before a rename that led here the note had the other path, too."""
+    def _compute_spans(self) -> tuple[list[int], list[frozenset[NoteId]]]:
+        """Computes the note's paths backwards: before a rename to one of them, it also had the old path."""
         names = frozenset({self.note})
         spans = []
         for seq, old, new in reversed(self._renames):
@@ -101,42 +100,46 @@ class Trail:
 
 
 class Forgetting:
-    """Events with the note taken out, one after the other from the first on.
+    """Removes the note from events, which it must get in order from the log's first.
 
     Attributes:
-        state: the fold of the events as they were.
-        rest: the fold of what was given back.
-        changed: how many events were changed or replaced.
+        state: the fold of the original events.
+        rest: the fold of the returned events.
+        changed: the number of changed or replaced events.
     """
 
     def __init__(
-        self, vault: VaultId, trail: Trail, tells: Callable[[Event], bool], unsaid: ConversationEraser
+        self,
+        vault: VaultId,
+        trail: Trail,
+        mentions_note: Callable[[Event], bool],
+        conversation_eraser: ConversationEraser,
     ) -> None:
-        """`tells` says whether the call of a tool, or an event of an unknown type, tells of the note."""
+        """`mentions_note`: whether a tool call, or an event of an unknown type, mentions the note."""
         self._vault = vault
         self._trail = trail
-        self._tells = tells
-        self._unsaid = unsaid
+        self._mentions_note = mentions_note
+        self._conversation_eraser = conversation_eraser
         self.state: WorkspaceState = EMPTY
         self.rest: WorkspaceState = EMPTY
         self.changed = 0
 
     def __call__(self, event: Event) -> Event:
-        """What stands in the event's place; the event itself where it does not tell of the note."""
+        """The event to put in place of `event`; the same object if it does not mention the note."""
         before = self.state.of(self._vault)
         self.state = apply(self.state, event)
         after = self.state.of(self._vault)
-        kept = self._kept(event, before, after is not before)
-        self.rest = apply(self.rest, kept)
-        self.changed += kept is not event
-        return kept
+        remaining = self._without_note(event, before, after is not before)
+        self.rest = apply(self.rest, remaining)
+        self.changed += remaining is not event
+        return remaining
 
-    def _kept(self, event: Event, before: VaultState, did_change: bool) -> Event:
+    def _without_note(self, event: Event, before: VaultState, did_change: bool) -> Event:
         data = event.data
         if type(event) is UnknownEvent or type(data) is c.ToolCalled:
-            return _tombstone(event, c.RecordForgotten()) if self._tells(event) else event
+            return _tombstone(event, c.RecordForgotten()) if self._mentions_note(event) else event
         if type(data) in CONVERSATION_EVENT_TYPES:
-            rest = self._unsaid(data)
+            rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event
         if event.vault != self._vault:
             return event
@@ -149,7 +152,7 @@ class Forgetting:
             return _forgotten(event, did_change)
         kept = _tombstone(event, changed) if changed is not data else event
         if not did_change and apply(self.rest, kept).of(self._vault) is not self.rest.of(self._vault):
-            return _forgotten(event, did_change)  # only the note had kept it from doing something
+            return _forgotten(event, did_change)  # without the note the event would now have an effect
         return kept
 
 
@@ -162,16 +165,15 @@ def _forgotten(event: Event, did_change: bool) -> Event:
 
 
 def _tombstone(event: Event, data: c.Data) -> Event:
-    """The event with other data. Its id is a new one: publishers make theirs of anything, names too."""
+    """The event with other data and a new id, because a publisher's id may contain anything, even names."""
     entry = ENTRY_OF[type(data)]
-    made: Event = entry.event(event.seq, EventId(uuid7()), event.time, event.source, event.vault, data)
-    return made
+    tombstone: Event = entry.event(event.seq, EventId(uuid7()), event.time, event.source, event.vault, data)
+    return tombstone
 
 
 def _without(data: Any, before: VaultState, names: frozenset[NoteId]) -> Any:
-    """`data` of an event about several notes without `names`; the same if it has none, None if nothing is left.
-
-    `before` is the state that the event met.
+    """`data` of an event about several notes, without `names`; the same object if it has none of them, None if
+    nothing remains. `before` is the state before the event.
     """
     if type(data) is c.NotePinned and data.index is not None:
         ahead = sum(note in names for note in list(before.pins)[: data.index])

@@ -1,1 +1,1 @@
-"""What events fold into: pure functions from a state and an event to the next state."""
+"""Projections of the log: pure functions from a state and an event to the next state."""

@@ -1,6 +1,6 @@
-"""Where in a log its clock was set, and what follows: how long something lasted, and which moments a time names.
+"""The places in a log where its clock was set: the true length of intervals, and the moments that a time names.
 
-Between two such places the times of events never decrease. The events from one to the next are a stretch.
+A stretch is the run of events between two such places; its times never decrease.
 """
 
 from collections.abc import Sequence
@@ -21,21 +21,21 @@ class ClockStep(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def set_by_us(steps: Sequence[ClockStep], after: int, upto: int | None = None) -> int:
-    """By how many microseconds the clock was set forward at the events after `after` up to `upto` (None: the end).
+    """The microseconds by which the clock was set forward after event `after` up to `upto` (None: the end).
 
-    So long less than their times tell lies between an event at `after` and one at `upto`.
+    The true time between events at `after` and `upto` is the difference of their times minus this.
     """
-    found = 0
+    set_us = 0
     for step in reversed(steps):
         if step.seq <= after:
             break
         if upto is None or step.seq <= upto:
-            found += microseconds(step.after) - microseconds(step.before)
-    return found
+            set_us += microseconds(step.after) - microseconds(step.before)
+    return set_us
 
 
 class Stretch(NamedTuple):
-    """Events between which the clock was not set, and the times that they tell of."""
+    """Events between which the clock was not set, with the range of their times."""
 
     first: int
     last: int
@@ -47,26 +47,26 @@ class Stretch(NamedTuple):
 
 
 def stretches(steps: Sequence[ClockStep], first: tuple[int, str], last: tuple[int, str]) -> list[Stretch]:
-    """The stretches of a log, oldest first; those before the oldest of CLOCK_STEPS_MAX steps are not known.
+    """The stretches of a log, oldest first; those before the oldest of CLOCK_STEPS_MAX steps are unknown.
 
     Args:
         steps: of the log up to `last`.
-        first: sequence and time of its first event.
-        last: sequence and time of its end.
+        first: sequence and time of the log's first event.
+        last: sequence and time of the log's end.
     """
-    found = []
+    parts = []
     if len(steps) >= CLOCK_STEPS_MAX:
         first = (steps[0].seq, steps[0].after)
     seq, time = first
     for step in steps:
         if step.seq > seq:
-            found.append(Stretch(seq, step.seq - 1, time, step.before))
+            parts.append(Stretch(seq, step.seq - 1, time, step.before))
         seq, time = step.seq, step.after
-    found.append(Stretch(seq, last[0], time, last[1]))
-    return found
+    parts.append(Stretch(seq, last[0], time, last[1]))
+    return parts
 
 
 def naming(found: Sequence[Stretch], time: str) -> list[Stretch]:
-    """The stretches that a time names, the newest first; where none holds it, the newest that began before it."""
+    """The stretches that contain a time, newest first; if none does, the newest that began before it."""
     holding = [each for each in reversed(found) if each.holds(time)]
     return holding or [each for each in reversed(found) if each.begin <= time][:1]

@@ -1,8 +1,8 @@
-"""Conversations: what runtimes said of them, folded from the log.
+"""Conversations, folded from the events that runtimes publish.
 
-A conversation holds all that a prompt is made of and that is not read anew each time: settings, messages, pins,
-the context library, the summary. Texts are named by their sha256 and kept as blobs. The fold is pure; together
-with the inputs that `prompt_assembled` names it gives any prompt again, to the byte.
+A conversation holds everything in a prompt that is not read again for each prompt: settings, messages, pins, the
+context library, the summary. Texts are blobs, named by their sha256. The fold is pure; with the inputs that
+`prompt_assembled` names it rebuilds any prompt byte for byte.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,10 +28,9 @@ from ..schema.catalogue import (
 from .token_calibration import NO_CALIBRATION, Calibration, model_key, sampled
 
 CONVERSATIONS_MAX: Final = 200
-"""So many are remembered; of more, the one that nothing was said of for the longest time is forgotten."""
+"""Conversations remembered; beyond that, the one longest without an event is dropped."""
 PROMPTS_MAX: Final = 50
-"""So many of its last prompts of each pipeline a conversation remembers, for telling what became of the provider's
-cache."""
+"""Last prompts of each pipeline that a conversation remembers, to explain the provider's cache hits and misses."""
 
 
 class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     tools_sha256: str | None
     cached_in_input: bool
     seq: int
-    """Of the event that set them."""
+    """The event that set them."""
     composer_sha256: str | None = None
     adapter_sha256: str | None = None
     history_turns: int | None = None
@@ -53,7 +52,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     id: MessageId
     role: Role
     seq: int
-    """Of the event that made it what it is."""
+    """The event that added or last replaced it."""
     at: str
     text_sha256: str | None = None
     attachments: tuple[Attachment, ...] = ()
@@ -63,12 +62,12 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_carrier(self) -> bool:
-        """Whether it brings results of tools, and so goes on with the turn before it."""
+        """Whether the message brings tool results, and so continues the turn before it."""
         return self.role == "user" and bool(self.tool_results)
 
 
 class Provider(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pin."""
+    """A pinned context provider."""
 
     id: str
     kind: ProviderKind
@@ -83,7 +82,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A prompt that was made, and what its provider counted."""
+    """A prompt, with the provider's token counts."""
 
     seq: int
     message: MessageId
@@ -98,15 +97,15 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     manifest_sha256: str
     as_of_seq: int
     library: tuple[str, ...] = ()
-    """The blocks of its second layer, in order. Only a chat's last prompt knows them: libraries are long."""
+    """The blocks of the second layer, in order. Only the last chat prompt has them, because libraries are long."""
     blocks: int = 0
-    """How many those are, or were."""
+    """The number of these blocks."""
     blocks_kept: int = 0
-    """So many of the first ones are those that the prompt before began its library with."""
+    """The number of leading blocks equal to those of the prompt before."""
     tokens_not_kept: int = 0
-    """Of the other ones, before calibration."""
+    """The tokens of the other blocks, before calibration."""
     input_tokens: int | None = None
-    """All that the provider read, cached or not; None: not reported."""
+    """All tokens that the provider read, cached or not; None: not reported."""
     cached_tokens: int | None = None
     pipeline: Pipeline = "chat"
     shape: Shape | None = None
@@ -121,33 +120,33 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     id: ConversationId
     vault: VaultId | None
     seq: int
-    """Of the last event about it."""
+    """The last event about the conversation."""
     settings: Settings
     messages: dict[MessageId, Message] = {}
-    """In their order."""
+    """In order."""
     pins: dict[str, Provider] = {}
     library: tuple[LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
     rebases: tuple[Rebase, ...] = ()
     elided_until: MessageId | None = None
-    """Up to this message whole turns are left out of prompts."""
+    """The last message of the turns that prompts omit."""
     ended: bool = False
 
     def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
-        """The last prompt of that pipeline: those of others share no prefix with it."""
+        """The last prompt of that pipeline; prompts of other pipelines share no prefix with it."""
         return next((each for each in reversed(self.prompts) if each.pipeline == pipeline), None)
 
 
 class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All conversations, the one spoken of last at the end, and what is known of providers' tokenizers."""
+    """All conversations, the most recently changed last, and the calibration of each model's tokens."""
 
     by_id: dict[ConversationId, Conversation] = {}
     calibrations: dict[str, Calibration] = {}
     """By `provider/model`."""
 
     def calibration(self, settings: Settings) -> Calibration:
-        """For the model that a conversation is with."""
+        """The calibration of the conversation's model."""
         return self.calibrations.get(model_key(settings.provider, settings.model), NO_CALIBRATION)
 
 
@@ -155,10 +154,10 @@ NO_CONVERSATIONS: Final = Conversations()
 
 
 def apply_conversation(state: Conversations, event: Event) -> Conversations:
-    """The conversations after `event`; the very object where it changes none."""
+    """The conversations after `event`; the same object if it changes none."""
     data = event.data
     if isinstance(data, c.ConversationStarted):
-        return _kept(state, _started(state.by_id.get(data.conversation), event, data))
+        return _with_conversation(state, _started(state.by_id.get(data.conversation), event, data))
     fold = _FOLDS.get(type(data))
     if fold is None or (before := state.by_id.get(data.conversation)) is None:
         return state
@@ -167,10 +166,10 @@ def apply_conversation(state: Conversations, event: Event) -> Conversations:
         return state
     if isinstance(data, c.UsageReported):
         state = _calibrated(state, before, data)
-    return _kept(state, replace(after, seq=event.seq))
+    return _with_conversation(state, replace(after, seq=event.seq))
 
 
-def _kept(state: Conversations, conversation: Conversation) -> Conversations:
+def _with_conversation(state: Conversations, conversation: Conversation) -> Conversations:
     by_id = {name: each for name, each in state.by_id.items() if name != conversation.id}
     by_id[conversation.id] = conversation
     if len(by_id) > CONVERSATIONS_MAX:
@@ -212,7 +211,7 @@ def _message(event: Event, data: c.MessageData) -> Message:
 
 
 def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Conversation:
-    """Added at the end; of an id that is there, replaced in its place."""
+    """Replaces the message with that id, or adds it at the end."""
     return replace(before, messages={**before.messages, data.message: _message(event, data)})
 
 
@@ -234,7 +233,7 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
 def _still_attached(
     library: tuple[LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
 ) -> Iterator[LibraryEntry]:
-    """The library without what only the messages that are gone had attached."""
+    """The library without entries that only removed messages had attached."""
     first = {each.id: message.id for message in reversed(messages.values()) for each in message.attachments}
     for entry in library:
         if entry.message not in gone:
@@ -261,13 +260,13 @@ def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> C
 
 
 def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
-    """The context library of the turn that begins with `message`: what earlier turns had attached."""
+    """The context library of the turn that begins with `message`: the attachments of earlier turns."""
     earlier = set(takewhile(lambda name: name != message, conversation.messages))
     return tuple(entry for entry in conversation.library if entry.message in earlier)
 
 
 def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
-    """Only a chat's prompts have a library and fill it."""
+    """Adds a prompt. Only chat prompts use the library and add to it."""
     if data.message not in before.messages:
         return before
     is_chat = data.pipeline == "chat"
@@ -275,7 +274,7 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
     last_chat = before.last_prompt()
     last = last_chat.library if last_chat is not None else ()
     pairs = zip((entry.block_sha256 for entry in shown), last, strict=False)
-    kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    blocks_kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     prompt = Prompt(
         event.seq,
         data.message,
@@ -291,8 +290,8 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
         data.as_of_seq,
         tuple(entry.block_sha256 for entry in shown),
         blocks=len(shown),
-        blocks_kept=kept,
-        tokens_not_kept=sum(entry.tokens for entry in shown[kept:]),
+        blocks_kept=blocks_kept,
+        tokens_not_kept=sum(entry.tokens for entry in shown[blocks_kept:]),
         pipeline=data.pipeline,
         shape=data.shape,
     )
@@ -307,7 +306,7 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
 
 
 def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
-    """The prompts with room for one more of that pipeline: none pushes out what another one's go on from."""
+    """The prompts with room for one more of that pipeline; prompts of other pipelines stay."""
     same = [each for each in prompts if each.pipeline == pipeline]
     if len(same) < PROMPTS_MAX:
         return prompts
@@ -315,9 +314,9 @@ def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt
 
 
 def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
-    """The message that the turn of `message` begins with: the last user's message up to it that is no carrier.
+    """The first message of the turn of `message`: the last user message up to it that is no carrier.
 
-    Where there is none it is the conversation's first.
+    If there is none, the conversation's first message.
     """
     turn = next(iter(conversation.messages), message)
     for each in conversation.messages.values():
@@ -346,12 +345,12 @@ def _prompt_for(conversation: Conversation, message: MessageId) -> Prompt | None
 
 
 def read_tokens(settings: Settings, data: c.UsageReported) -> int:
-    """All tokens that the provider read, cached ones counted once."""
+    """All tokens that the provider read; cached tokens count once."""
     return data.input_tokens if settings.cached_in_input else data.input_tokens + data.cached_tokens
 
 
 def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageReported) -> Conversations:
-    """With one more sample of how our estimate compares: a prompt's first report is one."""
+    """The state with one more calibration sample, taken from a prompt's first usage report."""
     prompt = _prompt_for(conversation, data.message)
     if prompt is None or prompt.input_tokens is not None:
         return state
@@ -365,18 +364,18 @@ def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> C
 
 
 _NAME_BLOBS: Final = frozenset({"revision", "before", "after"})
-"""Fields of an artifact that hold a blob's name, or nothing."""
+"""Fields of an artifact with a blob's name, or nothing."""
 
 
 def blobs_named(value: Any) -> Iterator[str]:
-    """The texts that an event's data, a conversation, or what a prompt was made from names, at any depth."""
+    """The blobs that an event's data, a conversation, or a prompt's inputs name, at any depth."""
     if isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
-            held = getattr(value, name)
-            if not isinstance(held, str):
-                yield from blobs_named(held)
-            elif held and (name in _NAME_BLOBS or name.endswith("_sha256")):
-                yield held
+            field_value = getattr(value, name)
+            if not isinstance(field_value, str):
+                yield from blobs_named(field_value)
+            elif field_value and (name in _NAME_BLOBS or name.endswith("_sha256")):
+                yield field_value
     elif isinstance(value, tuple | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from blobs_named(each)
@@ -396,6 +395,6 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
 }
 CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, *_FOLDS})
 CONVERSATION_EVENT_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
-"""The events that the text of a conversation rests on."""
+"""The event types that name texts of conversations."""
 FORGOTTEN: Final = "0" * 64
-"""Stands in an event for the name of a blob that was erased; names none."""
+"""Replaces the name of an erased blob in an event; names no blob."""

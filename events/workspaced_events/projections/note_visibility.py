@@ -1,11 +1,10 @@
-"""What is known of notes' visibility, folded from the log.
+"""The visibility of notes, folded from the log.
 
-A note's front matter may withhold it from agents. While its file is there the file decides; of a note that is gone
-only the log remembers. So the daemon records what it found in a note that the log names (`note_shown`,
-`note_withheld`), and this fold keeps the last finding. Rules lie elsewhere and are not recorded here.
+A note's front matter may withhold it from agents. An existing file decides for itself; for a deleted note only the
+log remembers. So the daemon records its findings about notes in the log (`note_shown`, `note_withheld`), and this
+fold keeps the last finding. Ignore rules are not recorded here.
 
-These events say of private notes that they are private. They leave the machine only when asked for: see
-`without_visibility`.
+These events reveal which notes are private. They leave the machine only on request: see `without_visibility`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,21 +21,21 @@ VISIBILITY_TYPES: Final = frozenset({c.NoteShown, c.NoteWithheld})
 
 
 class Visibility(StrEnum):
-    """The last finding about one note. A note without one was never looked at."""
+    """The last finding about a note."""
 
     SHOWN = "shown"
     WITHHELD = "withheld"
-    """It never was shown."""
+    """Never shown."""
     WITHDRAWN = "withdrawn"
-    """It was shown earlier."""
+    """Shown earlier, withheld now."""
 
     def withheld(self) -> "Visibility":
-        """What becomes of this finding when the note is found withheld."""
+        """The finding that follows this one when the note is found withheld."""
         return Visibility.WITHHELD if self is Visibility.WITHHELD else Visibility.WITHDRAWN
 
 
 class VisibilityFold(msgspec.Struct):
-    """The findings of all vaults, by the notes' present paths. Belongs to one thread."""
+    """The findings of all vaults, by the notes' present paths. For one thread only."""
 
     by_vault: dict[VaultId, dict[NoteId, Visibility]] = {}
 
@@ -59,7 +58,7 @@ class VisibilityFold(msgspec.Struct):
         return dict(self.by_vault.get(vault, {}))
 
     def copy(self) -> Self:
-        """Another one with the same findings."""
+        """A copy with the same findings."""
         return type(self)({vault: dict(found) for vault, found in self.by_vault.items()})
 
     def _of(self, vault: VaultId) -> dict[NoteId, Visibility]:
@@ -67,8 +66,7 @@ class VisibilityFold(msgspec.Struct):
 
 
 def renamed(found: dict[NoteId, Visibility], old: NoteId, new: NoteId) -> None:
-    """Moves what was found of `old` to `new`; what was found of the note that it replaces no longer counts, but
-    that the path was shown."""
+    """Moves the finding for `old` to `new`. Of an overwritten note only one fact stays: its path was shown."""
     if old == new or old not in found:
         return
     moved, before = found.pop(old), found.get(new)
@@ -76,7 +74,7 @@ def renamed(found: dict[NoteId, Visibility], old: NoteId, new: NoteId) -> None:
 
 
 def without_visibility(events: Iterable[Event]) -> Iterator[Event]:
-    """The events as they may leave the machine: a `record_forgotten` stands in the place of each finding."""
+    """The events fit to leave the machine: `record_forgotten` replaces each finding."""
     tombstone = ENTRY_OF[c.RecordForgotten]
     for event in events:
         if type(event.data) in VISIBILITY_TYPES:

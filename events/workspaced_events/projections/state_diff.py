@@ -1,4 +1,4 @@
-"""The difference of two states: as plain values for programs, as lines for people."""
+"""The difference of two states: values for programs, lines for people."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
@@ -9,28 +9,28 @@ from ..escaping import shown
 from .workspace_state import StateJson
 
 _NAMES_IN_ORDER: Final = 4
-"""So many names of a new order are shown to people."""
+"""Names of a new order that are shown to people."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that the second state has otherwise. Together the changes lead from the first to the second:
-    take away what was `removed`, put what is left in the new `order`, set what `changed`, then insert what was
-    `added`, each at its place, first places first."""
+    """One difference of the second state. Applied in this order, the changes lead from the first state to the
+    second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at
+    its place, first places first."""
 
     field: str
     """Wire name of the state's field."""
     kind: Literal["changed", "added", "removed", "order"]
     id: str | None = None
-    """Which entry of the list (of `sharing`: which client); null where the field itself changed."""
+    """The list entry (in `sharing`: the client); null if the field itself changed."""
     at: int | None = None
-    """Place of the entry: in the second state, or of a removed one in the first."""
+    """The entry's index: in the second state, or for a removed one in the first."""
     before: Any = None
     after: Any = None
-    """The plain values. Of an `order`: the ids that both states list, in the order of each."""
+    """The plain values. For an `order`: the ids in both states, in the order of each."""
 
 
 def changes(before: StateJson, after: StateJson) -> list[Change]:
-    """How `after` differs from `before`, in an order fit for reading; empty if in nothing but `seq`."""
+    """The differences of `after` from `before`, in reading order; ignores `seq`."""
     found: list[Change] = []
     for field, name in _SCALARS.items():
         found += _scalar(name, getattr(before, field), getattr(after, field))
@@ -45,9 +45,9 @@ def changes(before: StateJson, after: StateJson) -> list[Change]:
 
 
 def lines(changes: Iterable[Change]) -> list[str]:
-    """The changes for people, one line each; `lastUpdated` is mentioned only where nothing else changed.
+    """The changes for people, one line each; `lastUpdated` only if nothing else changed.
 
-    Control characters in names are shown, not kept.
+    Escapes control characters in names.
     """
     listed = list(changes)
     return [shown(_line(each)) for each in listed if each.field != "lastUpdated" or len(listed) == 1]
@@ -134,7 +134,7 @@ def _line(change: Change) -> str:
 
 
 def _inside(change: Change) -> str:
-    """What changed in an entry, or in the note that is active or selected in."""
+    """The change inside an entry, or in the active or selected note."""
     before, after = change.before, change.after
     if change.id is None and _value(before) != _value(after):
         return f"{_value(before)} -> {_value(after)}"
@@ -144,7 +144,7 @@ def _inside(change: Change) -> str:
 
 
 def _entry(change: Change, value: Any) -> str:
-    """An entry of a list by its id, with what tells more."""
+    """A list entry's id, with a detail where that helps."""
     match change.field:
         case "temporaryTabs":
             return f"{change.id} {value['noteId']}"
@@ -157,7 +157,7 @@ def _entry(change: Change, value: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    """A field's value; the text of a selection is left out."""
+    """A field's value, without a selection's text."""
     if value is None:
         return "none"
     if isinstance(value, dict):

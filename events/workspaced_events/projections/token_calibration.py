@@ -1,11 +1,11 @@
-"""How many tokens providers count compared with our estimates, learnt from what they report (EWMA)."""
+"""The ratio of providers' token counts to our estimates, learnt from usage reports (EWMA)."""
 
 from typing import Final
 
 import msgspec
 
 CALIBRATIONS_MAX: Final = 100
-"""Of so many models it is known how they count; of more, the one that reported first is forgotten."""
+"""Models remembered; beyond that, the one that reported first is dropped."""
 SAMPLES_MIN: Final = 3
 SAMPLE_TOKENS_MIN: Final = 500
 ALPHA: Final = 0.3
@@ -14,14 +14,14 @@ RATIO_MAX: Final = 3.0
 
 
 class Calibration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many tokens a provider's model counts for one of our estimate."""
+    """The ratio of a model's tokens to our estimate."""
 
     ratio: float = 1.0
     samples: int = 0
 
     @property
     def factor(self) -> float:
-        """What an estimate is multiplied with: 1 until there are samples enough."""
+        """The factor for an estimate: 1 until there are SAMPLES_MIN samples."""
         return self.ratio if self.samples >= SAMPLES_MIN else 1.0
 
 
@@ -33,9 +33,9 @@ def model_key(provider: str, model: str) -> str:
 
 
 def sampled(calibrations: dict[str, Calibration], key: str, estimate: int, counted: int) -> dict[str, Calibration]:
-    """With one more sample of the model `key`: it counted so many tokens, and the seed estimate was `estimate`.
+    """Adds a sample for the model `key`: its token count for a prompt with the seed estimate `estimate`.
 
-    Small ones say nothing, and are not taken.
+    Ignores samples below SAMPLE_TOKENS_MIN, which are too noisy.
     """
     if estimate < SAMPLE_TOKENS_MIN or counted < SAMPLE_TOKENS_MIN:
         return calibrations

@@ -1,15 +1,14 @@
-"""Visits: what the user looked at and for how long, folded from the log.
+"""Visits: which notes the user looked at and for how long, folded from the log.
 
-A visit begins with `active_note_set` and goes on while the same note is set again. It ends when another note of
+A visit begins with `active_note_set` and continues while the same note is set again. It ends when another note of
 its vault is set, the vault's active note is cleared or deleted, the vault is closed or another one switched to, or
-the daemon stops. A daemon that did not stop in good order gave its last sign of life with its last event: a visit
-that was going on ends with that.
+the daemon stops. If a daemon did not stop in good order, its visits end at its last event.
 
-What is remembered at a sequence is a function of the log and that sequence alone: of each vault the last
-VISITS_MAX visits that the last HISTORY_EVENTS_MAX events tell of, as if there were none before. A visit that is
-older and goes on therefore begins where its note was first set again within those events, and is forgotten where
-it never was. `VisitLog` keeps the fold at the log's end, and holds a little more than it shows, so that whoever
-asks about a sequence that has just passed gets the same answer without reading.
+The visits at a sequence are a function of the log and that sequence alone: for each vault the last VISITS_MAX
+visits in the last HISTORY_EVENTS_MAX events, as if there were none before. An older visit that continues therefore
+begins where its note was first set again within those events, and is dropped if it never was. `VisitLog` keeps the
+fold at the log's end, and holds slightly more than it shows, so that a question about a recent sequence gets the
+same answer without a read.
 """
 
 import threading
@@ -27,29 +26,29 @@ from ..schema.catalogue import Event
 from .clock_steps import ClockStep, set_by_us
 
 _CATCH_UPS_MAX: Final = 8
-"""How often a reader looks whether the log grew while it read."""
+"""How often a reader checks whether the log grew while it read."""
 _OWN_SOURCE: Final = "workspaced"
-"""The publisher of what the daemon itself appends."""
+"""The source of events that the daemon itself appends."""
 
 
 class Visit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One stay at a note."""
+    """One visit to a note."""
 
     note: NoteId
-    """Its present path where the log knows of renames."""
+    """The note's present path, as far as the log records its renames."""
     seq: int
-    """Of the event that began it."""
+    """The event that began the visit."""
     at: str
     until: str | None
-    """When it ended, as far as the log knows; None: it goes on."""
+    """The end; None: the visit continues."""
     set_since_at_us: int = 0
-    """By how much the clock was set forward since it began, up to the moment of asking."""
+    """How far the clock was set forward between the beginning and the queried sequence."""
     set_since_until_us: int = 0
-    """Likewise since it ended."""
+    """Likewise since the end."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How much is remembered; a test may want less than the limits say."""
+    """Limits of the history; tests use smaller ones."""
 
     events: int = HISTORY_EVENTS_MAX
     visits: int = VISITS_MAX
@@ -60,18 +59,18 @@ DEFAULT_BOUNDS: Final = Bounds()
 
 
 class ReadableLog(Protocol):
-    """What is needed of a log (log/segments.SegmentLog)."""
+    """The part of a log that visits need (log/segments.SegmentLog)."""
 
     @property
     def tail(self) -> Any:
-        """Its `seq` is the last one that can be read; it moves before anybody is told."""
+        """Its `seq` is the last readable one; it moves before any notification."""
 
     def read(self, first: int, limit: int) -> list[Event]:
-        """Some events from `first` on, at least one where there is one. Blocks."""
+        """Some events from `first` on, at least one if there is one. Blocks."""
 
 
 def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_BOUNDS) -> list[Visit]:
-    """The visits that these consecutive events tell of, as if there were none before; oldest first."""
+    """The visits in these consecutive events, as if there were none before; oldest first."""
     fold = visits_from(0)
     fold.feed(events)
     found = fold.visits(vault, 0, fold.seq, bounds.visits)
@@ -83,31 +82,31 @@ def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_
 
 
 class Stay(msgspec.Struct):
-    """A visit, and what is needed to tell of it as of another sequence."""
+    """A visit, with the details needed to show it as of an earlier sequence."""
 
     visit: Visit
     resumed: list[tuple[int, str]] = []
     """Sequence and time of every later event that set the same note."""
     ended_seq: int = 0
-    """Of the event that ended it; 0 while it goes on."""
+    """The event that ended it; 0 while it continues."""
     until_seq: int = 0
-    """Of the last event before its end, where that is earlier than the event that tells of it."""
+    """The last event before its end, if that is earlier than the event that ended it."""
 
 
 class _Stays(msgspec.Struct):
     """The visits of one vault."""
 
     kept_after: int
-    """Visits that begin after this sequence are all here."""
+    """Complete for visits that begin after this sequence."""
     renamed_seq: int = 0
-    """Of the last rename: as of an earlier sequence the notes had other names."""
+    """The last rename; as of an earlier sequence the notes had other names."""
     stays: list[Stay] = []
     renames: list[tuple[NoteId, NoteId]] = []
-    """Not yet applied: a renamed folder is a thousand of them in a row."""
+    """Renames not yet applied: renaming a folder gives up to a thousand in a row."""
 
     def enter(self, event: Event, note: NoteId) -> None:
-        """The note is set: a visit begins, or goes on."""
-        self._apply_renames()  # they are of the visits so far, not of this one
+        """Begins or continues a visit to the note."""
+        self._apply_renames()  # pending renames concern earlier visits only
         current = self._current()
         if current is not None and current.visit.note == note:
             current.resumed.append((event.seq, event.time))
@@ -116,8 +115,8 @@ class _Stays(msgspec.Struct):
         self.stays.append(Stay(Visit(note, event.seq, event.time, None)))
 
     def leave(self, seq: int, at: str, note: NoteId | None = None, alive_seq: int = 0) -> None:
-        """Ends the visit that goes on; with `note`, only if it is one of that note. `alive_seq`: at the time of
-        that earlier event."""
+        """Ends the current visit; with `note`, only if it is a visit to that note. `alive_seq`: the earlier
+        event at whose time the visit ended."""
         current = self._current()
         if note is not None:
             self._apply_renames()
@@ -130,7 +129,7 @@ class _Stays(msgspec.Struct):
             self.renamed_seq = seq
 
     def visits(self, after: int, until: int, steps: Sequence[ClockStep]) -> list[Visit]:
-        """Those begun after `after`, as they were at `until`, which no rename may have followed."""
+        """The visits begun after `after`, as of `until`, which no rename may have followed."""
         assert until >= self.renamed_seq
         self._apply_renames()
         stays = _since(self.stays, after)
@@ -141,7 +140,7 @@ class _Stays(msgspec.Struct):
         return _with_steps(found, stays, until, steps) if steps else found
 
     def forget(self, after: int, visits_max: int) -> None:
-        """Keeps those begun after `after`, and of them the last `visits_max`."""
+        """Drops visits begun up to `after`, and of the others all but the last `visits_max`."""
         self._apply_renames()
         if len(self.stays) > visits_max:
             after = max(after, self.stays[-visits_max - 1].visit.seq)
@@ -150,14 +149,14 @@ class _Stays(msgspec.Struct):
             self.kept_after = after
 
     def _current(self) -> Stay | None:
-        """The visit that goes on."""
+        """The visit that continues, if any."""
         return self.stays[-1] if self.stays and not self.stays[-1].ended_seq else None
 
     def _apply_renames(self) -> None:
         if not self.renames:
             return
         names: dict[NoteId, NoteId] = {}
-        # The last one first: what an earlier one leads to is then known by its present name already.
+        # Backwards, so that the target of an earlier rename already has its present name.
         for old, new in reversed(self.renames):
             names[old] = names.get(new, new)
         self.renames.clear()
@@ -169,7 +168,7 @@ class _Stays(msgspec.Struct):
 def _with_steps(
     visits: Sequence[Visit], stays: Sequence[Stay], until: int, steps: Sequence[ClockStep]
 ) -> list[Visit]:
-    """`visits`, those of `stays` as of `until`, with how far the clock was set up to then."""
+    """The `visits` of `stays` as of `until`, with the steps of the clock since then."""
 
     def set_since(seq: int) -> int:
         return set_by_us(steps, seq, until)
@@ -189,7 +188,7 @@ def _begin(stay: Stay) -> int:
 
 
 def _since(stays: list[Stay], after: int) -> list[Stay]:
-    """The visits that events after `after` tell of. One that began earlier begins where it was taken up again."""
+    """The visits in the events after `after`; one that began earlier begins where its note was set again."""
     first = bisect_right(stays, after, key=_begin)
     found = stays[first:]
     if first:
@@ -206,20 +205,20 @@ def _since(stays: list[Stay], after: int) -> list[Stay]:
 
 
 class VisitFold(msgspec.Struct):
-    """The visits of every vault, from sequence `after` + 1 on. A plain value: its JSON is the whole of it."""
+    """The visits of every vault from sequence `after` + 1 on. Plain data: its JSON is complete."""
 
     after: int
     seq: int
-    """The last one folded."""
+    """The last folded sequence."""
     changed_seq: int
-    """Of the last event that could change the state: whoever asks, asks as of this one or of a later one."""
+    """The last event that could change the state; queries are as of this one or a later one."""
     forgot_at: int
     alive_at: str = ""
     """The time of the last event that a running daemon appended."""
     alive_seq: int = 0
-    """Of that event."""
+    """The sequence of that event."""
     steps: list[ClockStep] = []
-    """Where the clock was set."""
+    """The clock steps."""
     vaults: dict[VaultId, _Stays] = {}
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -227,7 +226,7 @@ class VisitFold(msgspec.Struct):
             self.seq = event.seq
             kind = type(event.data)
             if kind is c.VaultOpened:
-                continue  # appended by a daemon that starts: no sign of life of the one before it
+                continue  # a starting daemon appends it, so the former daemon may have ended before
             if kind is c.ClockStepped:
                 self._stepped(event, event.data)
                 continue
@@ -238,9 +237,9 @@ class VisitFold(msgspec.Struct):
             self.alive_at, self.alive_seq = event.time, event.seq
 
     def visits(self, vault: VaultId, after: int, until: int, visits_max: int) -> list[Visit] | None:
-        """Of the visits of `vault` that events after `after` tell of the last `visits_max`, as of `until`.
+        """The last `visits_max` visits of `vault` in the events after `after`, as of `until`.
 
-        None: that is more than is kept.
+        None if the fold no longer holds enough.
         """
         stays = self.vaults.get(vault)
         if stays is None:
@@ -248,13 +247,13 @@ class VisitFold(msgspec.Struct):
         if until < stays.renamed_seq:
             return None
         found = stays.visits(max(after, stays.kept_after), until, self.steps)
-        # Where the first one was taken up again, it is the first only for want of what was forgotten.
+        # A first visit that begins at a later set is first only because earlier ones were dropped.
         if after < stays.kept_after and len(found) <= visits_max:
             return None
         return found[-visits_max:]
 
     def forget(self, bounds: Bounds) -> None:
-        """Drops, now and then, what nobody will ask for."""
+        """From time to time drops visits beyond the bounds."""
         if self.changed_seq - self.forgot_at < bounds.slack:
             return
         self.forgot_at = self.changed_seq
@@ -271,8 +270,7 @@ class VisitFold(msgspec.Struct):
         return stays
 
     def _stepped(self, event: Event, data: c.ClockStepped) -> None:
-        # It may be the first event of a daemon, or one in the middle of its life: either way the log had come so
-        # far by the old clock.
+        # Either the first event of a daemon or a later one: in both cases the old clock had reached `before`.
         self.alive_at, self.alive_seq, self.changed_seq = data.before, event.seq - 1, event.seq
         self.steps.append(ClockStep(event.seq, data.before, data.after))
 
@@ -330,18 +328,18 @@ _CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {
 
 
 def visits_from(after: int) -> VisitFold:
-    """No visits yet: what the events after `after` tell of is to be folded."""
+    """An empty fold for the events after `after`."""
     return VisitFold(after=after, seq=after, changed_seq=after, forgot_at=after)
 
 
-# -- kept while a log is read --
+# -- while reading a log --
 
 
 class VisitStream:
-    """The visits that a log tells of, while its events are handed over one after the other."""
+    """The visits of a log that is being read."""
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, start: VisitFold | None = None) -> None:
-        """`start`: the visits that events before the first one to be fed tell of. It is changed."""
+        """`start`: the fold of the events before the first `feed`; it is modified."""
         self._bounds = bounds
         self.fold = start if start is not None else visits_from(0)
 
@@ -351,41 +349,41 @@ class VisitStream:
         self.fold.forget(self._bounds)
 
     def visits(self, vault: VaultId, until_seq: int) -> list[Visit] | None:
-        """As `VisitLog.visits`, for a sequence that has just passed; None where that is too long ago."""
+        """Like `VisitLog.visits`, for a recent sequence; None if it is too old."""
         after = max(0, until_seq - self._bounds.events)
         return self.fold.visits(vault, after, until_seq, self._bounds.visits)
 
 
-# -- kept beside an open log --
+# -- for an open log --
 
 
 class VisitLog:
-    """The visits that an open log tells of. Nothing is read before somebody asks. Safe from any thread."""
+    """The visits of an open log. Reads nothing before the first query. Safe from any thread."""
 
     def __init__(self, log: ReadableLog, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self._log = log
         self._bounds = bounds
         self._fold: VisitFold | None = None
         self._reading = threading.Lock()
-        """Held while the log is read: one reader is enough."""
+        """Held while the log is read, so that there is one reader."""
         self._folding = threading.Lock()
-        """Held for the time of folding what was read; the event loop waits for this one only."""
+        """Held while events are folded; the event loop waits for this lock only."""
 
     def feed(self, events: Sequence[Event]) -> None:
-        """Takes what was just appended. What does not follow on what is known is left to be read later."""
+        """Folds events just appended. Ignores events after a gap; a later query reads them."""
         with self._folding:
             if self._fold is not None:
                 self._take(self._fold, events)
 
     def visits(self, vault: VaultId, until_seq: int) -> Sequence[Visit]:
-        """What is remembered of `vault` at `until_seq`, oldest first. Reads what it does not know yet.
+        """The visits of `vault` at `until_seq`, oldest first. Reads missing events.
 
         Args:
-            vault: any; of an unknown one nothing is remembered.
+            vault: any; an unknown one has no visits.
             until_seq: at most the log's tail.
 
         Raises:
-            LogDamaged: what lies on the disk no longer verifies.
+            LogDamaged: the bytes on the disk no longer verify.
         """
         if (found := self.visits_nonblocking(vault, until_seq)) is not None:
             return found
@@ -396,7 +394,7 @@ class VisitLog:
         return self._from_scratch(vault, until_seq)
 
     def visits_nonblocking(self, vault: VaultId, until_seq: int) -> Sequence[Visit] | None:
-        """As `visits`, if nothing has to be read; else None."""
+        """Like `visits`, but returns None if the answer needs a read."""
         after = max(0, until_seq - self._bounds.events)
         with self._folding:
             if self._fold is None or self._fold.seq < until_seq:
@@ -404,10 +402,10 @@ class VisitLog:
             return self._fold.visits(vault, after, until_seq, self._bounds.visits)
 
     def _catch_up(self, until_seq: int) -> None:
-        """Folds up to the tail. Only then is nothing missing between what is known and what `feed` will bring."""
+        """Folds up to the tail, so that the next `feed` continues without a gap."""
         for _ in range(_CATCH_UPS_MAX):
             tail = self._log.tail.seq
-            # The present may be asked about as of the last change of state, many calls of tools before the tail.
+            # A query about the present may be as of the last state change, many tool calls before the tail.
             present = min(tail, max(until_seq, tail - self._bounds.events))
             oldest = max(0, present - self._bounds.events - self._bounds.slack)
             fold = self._fold

@@ -1,11 +1,11 @@
 """The fold: `apply(state, event) -> state`, a pure function.
 
-It reads no clock, randomness, locale or disk, so a replay on another day and machine gives the same bytes. Each
-type of the catalogue that changes the state has one function here, on the state of the event's vault; `vault_*`
-act on the workspace. A type without a function, an unknown one included, is a no-op.
+It uses no clock, randomness, locale or disk, so a replay on another day or machine gives the same bytes. Each type
+of the catalogue that changes the state has one function here, on the state of the event's vault; `vault_*` act on
+the workspace. A type without a function, such as an unknown one, is a no-op.
 
-A function that finds nothing to change returns the very object it was given: `lastUpdated` then stays. Otherwise
-it returns a new one, and `apply` sets `lastUpdated` in it.
+A function with nothing to change returns the same object, and `lastUpdated` stays. Otherwise it returns a new
+object, and `apply` sets `lastUpdated` in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ from .workspace_state import (
 V = TypeVar("V")
 
 FOLD_VERSION: Final = 5
-"""Raised whenever a log folds to another state than before: snapshots of other versions are not used."""
+"""Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
 
 
 def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
@@ -54,7 +54,7 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
         after = fold(before, event, data)
         by_vault = state.by_vault
         if after is not before:
-            # Nobody else holds the fresh value yet, so it may still be completed.
+            # The new value has no other references yet, so it may still be modified.
             force_setattr(after, "last_updated", event.time)
             by_vault = {**by_vault, event.vault: after}
         return WorkspaceState(
@@ -73,8 +73,8 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
         step = ClockStep(event.seq, data.before, data.after)
         return replace(state, seq=event.seq, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:])
     if type(data) in CONVERSATION_TYPES:
-        spoken = apply_conversation(state.conversations, event)
-        return state if spoken is state.conversations else replace(state, conversations=spoken)
+        conversations = apply_conversation(state.conversations, event)
+        return state if conversations is state.conversations else replace(state, conversations=conversations)
     if type(event) is UnknownEvent:
         return replace(state, unknown_events=state.unknown_events + 1)
     return state
@@ -88,9 +88,9 @@ def fold_all(events: Iterable[Event], state: WorkspaceState) -> WorkspaceState:
 
 
 def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
-    """The tabs that `now` (an event time) finds not accessed for 24 h or more; queries hide them.
+    """The tabs not accessed for 24 h or more at `now` (an event time); queries hide them.
 
-    `steps`: those of the workspace's state. By how much the clock was set since is not counted.
+    `steps`: those of the workspace's state; changes of the clock do not count as time.
     """
     limit = microseconds(now) - TAB_LIFETIME_HOURS * 3_600_000_000
     return [
@@ -101,7 +101,7 @@ def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
 
 
 def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
-    """The tabs a query at `now` shows, in their order."""
+    """The tabs in a query's answer at `now`, in order."""
     hidden = {tab.id for tab in expired_tabs(state, now, steps)}
     return [tab for tab in state.tabs.values() if tab.id not in hidden]
 
@@ -141,7 +141,7 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
 
 
 def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
-    """Kept is only what differs from showing all to all: where no default is set, `all` forgets the client."""
+    """Stores only levels that differ from the default: without a default level, `all` removes the client."""
     client = client_key(data.client)
     sharing = {**state.sharing, client: data.level}
     if sharing.get(ANY_CLIENT, "all") == "all":
@@ -176,7 +176,7 @@ def _active_note_set(state: VaultState, event: Event, data: c.ActiveNoteSet) -> 
 
 
 def _active_note_cleared(state: VaultState, _event: Event, _data: c.Data) -> VaultState:
-    # A fresh object even when nothing was active: both spellings of "no note" must fold alike, time included.
+    # A new object even if nothing was active: both event types for "no note" must fold alike, time included.
     return replace(state, active=None, selection=None)
 
 
@@ -222,7 +222,7 @@ def _pinned_notes_reordered(state: VaultState, _event: Event, data: c.PinnedNote
 def _temporary_tab_opened(state: VaultState, event: Event, data: c.TemporaryTabOpened) -> VaultState:
     note = data.note
     if note in state.pins:
-        return replace(state)  # activity alone: lastUpdated moves
+        return replace(state)  # only activity: lastUpdated moves
     if note in state.tabs:
         return replace(state, tabs=_accessed(state.tabs, note, event))
     tab = Tab(_tab_id(event), note, data.source, event.time, event.time, event.source, event.seq)
@@ -263,10 +263,10 @@ def _note_renamed(state: VaultState, _event: Event, data: c.NoteRenamed) -> Vaul
         new,
         lambda tab, other: _accessed_with(replace(tab, note_id=new), other),
     )
-    # Recents lie oldest first, so the entry nearer the front of the list is the later one here.
+    # Recents are oldest first, so the entry nearer the front of the displayed list comes later here.
     newest_first = dict(reversed(state.recents.items()))
     recents = dict(reversed(_renamed(newest_first, old, new, lambda at, _other: at).items()))
-    # Rewritten now, not followed later: a path in between may by then belong to another note.
+    # Rewritten now, not followed later: by then a path in between may belong to another note.
     former = {path: new if to == old else to for path, to in state.former.items() if path not in (old, new)}
     former[old] = new
     if len(former) > FORMER_PATHS_MAX:
@@ -305,7 +305,7 @@ def _note_unarchived(state: VaultState, _event: Event, data: c.NoteUnarchived) -
     return replace(state, archived=_without(state.archived, data.note)) if data.note in state.archived else state
 
 
-# -- what was forgotten --
+# -- erased events --
 
 
 def _event_forgotten(state: VaultState, _event: Event, data: c.EventForgotten) -> VaultState:
@@ -343,7 +343,7 @@ def _accessed(tabs: dict[NoteId, Tab], note: NoteId, event: Event) -> dict[NoteI
 
 
 def _accessed_with(tab: Tab, other: Tab) -> Tab:
-    """`tab`, accessed last when either was."""
+    """`tab` with the later access time of both."""
     if other.accessed_seq <= tab.accessed_seq:
         return tab
     return replace(tab, last_accessed=other.last_accessed, accessed_seq=other.accessed_seq)
@@ -357,9 +357,9 @@ def _with_last_tab(tabs: dict[NoteId, Tab], tab: Tab) -> dict[NoteId, Tab]:
 
 
 def _renamed(items: dict[NoteId, V], old: NoteId, new: NoteId, entry: Callable[[V, V], V]) -> dict[NoteId, V]:
-    """`items` with `old` called `new`. If both are listed they merge where the first of them stands.
+    """`items` with `old` renamed to `new`. If both exist, they merge at the place of the first.
 
-    `entry(first, other)` makes the entry for `new`; where only `old` is listed, both are the same.
+    `entry(first, other)` makes the entry for `new`; if only `old` exists, both arguments are the same.
     """
     if old not in items:
         return items

@@ -1,7 +1,7 @@
-"""`WorkspaceState`: what the log folds to, and its JSON form.
+"""`WorkspaceState`: the fold of the log, and its JSON form.
 
-Values are frozen and shared between states. The mappings inside are treated as values too: the fold copies one
-before it changes it, so that a state once handed out never moves. Their order is the lists' order.
+Values are frozen and shared between states. Mappings inside count as values too: the fold copies a mapping before
+a change, so a returned state never changes. Their order is the order of the lists.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Pin(msgspec.Struct, frozen=True, rename="camel"):
     id: NoteId
     pinned_at: str
     publisher: str
-    """The event's source that made it (workspaced/snapshot touches only its own)."""
+    """The source of its event (workspaced/snapshot touches only its own pins)."""
 
 
 class Tab(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,21 +55,21 @@ class Vault(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VaultState(msgspec.Struct, frozen=True):
-    """What is folded for one vault."""
+    """The state of one vault."""
 
     active: ActiveNote | None = None
     pins: dict[NoteId, Pin] = {}
     tabs: dict[NoteId, Tab] = {}
     recents: dict[NoteId, str] = {}
-    """Note to the time it was last active, oldest first."""
+    """For each note the time it was last active, oldest first."""
     selection: Selection | None = None
     archived: dict[NoteId, None] = {}
     former: dict[NoteId, NoteId] = {}
-    """Former path to the present path of the note that was there."""
+    """For each former path the present path of its note."""
     last_updated: str | None = None
 
     def current_path(self, note: NoteId) -> NoteId | None:
-        """Where the note that was last renamed away from `note` is now, or None if no rename is remembered."""
+        """The present path of the note last renamed away from `note`; None if no rename is known."""
         return self.former.get(note)
 
     @property
@@ -84,31 +84,31 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     seq: int = 0
     current: VaultId | None = None
     vaults: dict[VaultId, Vault] = {}
-    """Every vault ever registered, closed ones included."""
+    """Every vault ever registered, including closed ones."""
     by_vault: dict[VaultId, VaultState] = {}
     unknown_events: int = 0
     sharing: dict[str, Sharing] = {}
-    """Client name, case-folded, to how much it is shown; ANY_CLIENT is for all that are not named. Empty: all."""
+    """Share level by case-folded client name; ANY_CLIENT holds the default. Empty: all clients see everything."""
 
     conversations: Conversations = NO_CONVERSATIONS
-    """They do not move `seq`: no tool that answers from the workspace sees them."""
+    """They do not move `seq`, because no tool that answers from the workspace sees them."""
     clock_steps: tuple[ClockStep, ...] = ()
-    """Where the clock was set; the latest CLOCK_STEPS_MAX."""
+    """The latest CLOCK_STEPS_MAX times the clock was set."""
 
     def sharing_of(self, client: str) -> Sharing:
-        """How much the client of that name is shown."""
+        """The share level of a client."""
         if not self.sharing:
             return "all"
         level = self.sharing.get(client_key(client))
         return level if level is not None else self.sharing.get(ANY_CLIENT, "all")
 
     def of(self, vault: VaultId | None) -> VaultState:
-        """The state of `vault`; of none, or of one nothing happened in, the empty state."""
+        """The state of `vault`; empty for None or a vault without events."""
         return self.by_vault.get(vault, EMPTY_VAULT) if vault is not None else EMPTY_VAULT
 
 
 def client_key(client: str) -> str:
-    """The name of a client as levels are kept for it."""
+    """The key of a client's share level."""
     return client.strip().casefold()
 
 
@@ -159,13 +159,13 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     archived: list[NoteId]
     last_updated: str | None
     sharing: dict[str, Sharing] | msgspec.UnsetType = msgspec.UNSET
-    """Left out where every client is shown all."""
+    """Omitted if every client sees everything."""
     also_at: Sequence[int] | msgspec.UnsetType = msgspec.UNSET
-    """Of a past moment named by a time that the log holds more than once: the sequences of the others."""
+    """For a state at a time that the log holds more than once: the sequences of the other moments."""
 
 
 def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequence[int] = ()) -> StateJson:
-    """The JSON form of `state` for `vault` (default: the current one). Open vaults only, newest recents first."""
+    """The JSON form of `state` for `vault` (default: the current one). Open vaults only; newest recents first."""
     sub = state.of(vault if vault is not None else state.current)
     return StateJson(
         seq=state.seq,

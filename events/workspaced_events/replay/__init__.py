@@ -1,1 +1,1 @@
-"""A log as a source of events: a directory, JSON Lines, a bundle or a slice, moved through by sequence or time."""
+"""A log as a source of events (directory, JSON Lines, bundle, slice), read by sequence or time."""

@@ -1,7 +1,7 @@
-"""What is known to have happened to a vault by a moment, newest first: notes that changed, calls that were made.
+"""Scans a log backwards from a moment: changed notes and recorded calls of a vault, newest first.
 
-A call stands where it was made, and not where it was recorded: that comes after it, and notes may have changed in
-between of which it did not see anything.
+A call is placed at the moment it was made, not at its record: the record comes later, and notes may have changed
+in between that the call did not see.
 """
 
 from bisect import insort
@@ -15,9 +15,9 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, Event, ToolCalled
 
 SCAN_EVENTS_MAX: Final = 100_000
-"""How far back a question about the past looks."""
+"""Events that a question about the past scans at most."""
 LATE_EVENTS_MAX: Final = 5_000
-"""How many events later a call may be recorded than it was made, to be found."""
+"""A call is found if its record comes at most this many events after the call."""
 _MOVES: Final = (c.NoteFile, c.NoteRenamed, c.NoteDeleted, c.NoteArchived, c.NoteUnarchived)
 _SWITCHES: Final = (c.VaultSwitched, c.VaultOpened, c.VaultClosed)
 
@@ -27,11 +27,11 @@ class PastEvents(Protocol):
 
     @property
     def tail(self) -> int:
-        """The last sequence there is."""
+        """The last sequence."""
         ...
 
     def before(self, seq: int) -> Iterator[Event]:
-        """The events from `seq` on back, newest first."""
+        """The events from `seq` on backwards, newest first."""
         ...
 
     def after(self, seq: int) -> Iterator[Event]:
@@ -39,10 +39,10 @@ class PastEvents(Protocol):
         ...
 
     def moment(self, at: int | str) -> Moment:
-        """The moment that a sequence or an ISO 8601 time names.
+        """The moment of a sequence or an ISO 8601 time.
 
         Raises:
-            InvalidArgument: none of this log.
+            InvalidArgument: the log has no such moment.
         """
         ...
 
@@ -50,20 +50,20 @@ class PastEvents(Protocol):
 def backwards(
     events: PastEvents, vault: VaultId, moment: Moment, ended: Callable[[Event], object]
 ) -> Iterator[Event]:
-    """The changes of notes and the calls, in the reverse order of their happening.
+    """The changes of notes and the calls, newest first.
 
-    `ended` is given the last event that is looked at where that is not the log's first.
+    `ended` gets the last scanned event, unless the scan reaches the log's first.
 
-    Calls about other moments (`at`) are left out, and those during which the current vault may have become another
-    one: their events are of the vault that was current when they were recorded.
+    Skips calls about other moments (`at`), and calls during which the current vault may have changed: their events
+    belong to the vault that was current at the record.
     """
     until = _quiet_until(events, moment)
     waiting: list[tuple[int, str, int, Event]] = []
-    """Calls that were made before the event looked at, by when that was."""
-    looked = 0
+    """Calls made before the scanned event, by the moment of the call."""
+    scanned = 0
     for event in islice(events.before(min(until + LATE_EVENTS_MAX, events.tail)), SCAN_EVENTS_MAX):
-        looked += 1
-        if looked == SCAN_EVENTS_MAX and event.seq > 1:
+        scanned += 1
+        if scanned == SCAN_EVENTS_MAX and event.seq > 1:
             ended(event)
         while waiting and waiting[-1][0] >= event.seq:
             yield waiting.pop()[-1]
@@ -81,7 +81,7 @@ def backwards(
 
 
 def _was_made(event: Event, called: ToolCalled, moment: Moment, until: int) -> bool:
-    """Whether the call was made by the moment."""
+    """Whether the call was made at or before the moment."""
     if called.tail > until:
         return False
     if moment.lasts or called.tail < moment.since or called.now < moment.time:
@@ -90,7 +90,7 @@ def _was_made(event: Event, called: ToolCalled, moment: Moment, until: int) -> b
 
 
 def _quiet_until(events: PastEvents, moment: Moment) -> int:
-    """The last sequence before something else happened: so long a moment lasts, whatever calls were recorded."""
+    """The last sequence before the next change: a moment lasts until then, across records of calls."""
     until = moment.seq
     if moment.lasts:
         for event in islice(events.after(until), LATE_EVENTS_MAX):

@@ -1,8 +1,8 @@
-"""Whether the blobs that the log names are there and whole.
+"""Checks the blobs that the log names.
 
-Texts in `blobs/` are part of the log: a missing one is damage like one that holds something else. What agents were
-shown lies in `served/` and may be swept at any time: there only a file that holds something else is wrong, and the
-log does without it. A log made of an export never had the texts of the events it was made of.
+Texts in `blobs/` are part of the log: a missing text is damage, like a text with another content. Blobs in
+`served/` may be swept at any time, so only a file with another content is damaged there, and the log does not need
+it. A log imported from an export never had the texts of the imported events.
 """
 
 from collections.abc import Iterator
@@ -20,28 +20,28 @@ from ..schema import catalogue as c
 from ..schema.catalogue import Event
 
 IMPORTED: Final = "imported"
-"""A file of the data directory: up to which event the log was made of an export, which holds no texts."""
+"""File in the data directory with the last sequence imported from an export, which holds no texts."""
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """What became of the blobs that a log names."""
+    """The state of the blobs that a log names."""
 
     whole: int
-    """Texts of the log that are as they were."""
+    """Intact texts of the log."""
     damaged: list[BlobTrouble]
-    """Those that are not."""
+    """Damaged, missing or unreadable ones."""
     not_exported: int
-    """Those that an export left behind."""
+    """Texts missing from the export."""
     served: int
-    """Blobs of what agents were shown, as far as they are whole,"""
+    """Intact blobs of recorded calls."""
     swept: int
-    """as far as they are gone,"""
+    """Missing blobs of recorded calls."""
     served_damaged: list[BlobTrouble]
-    """and as far as they hold something else."""
+    """Damaged blobs of recorded calls."""
 
 
 class NamedBlobs:
-    """A sink: the blobs that the events name, each with the sequence of the last event that does."""
+    """A sink that collects the blobs that events name, each with the last event that names it."""
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
@@ -53,7 +53,7 @@ class NamedBlobs:
             self.served.update(dict.fromkeys(_served_named(event), event.seq))
 
     def examine(self, disk: Disk) -> Examined:
-        """Reads them all.
+        """Checks all collected blobs.
 
         Raises:
             OSError: the data directory cannot be read.
@@ -74,7 +74,7 @@ class NamedBlobs:
 
 
 def texts_named(event: Event) -> Iterator[str]:
-    """The blobs of the log that an event names."""
+    """The log's texts that an event names."""
     data = event.data
     if type(data) is c.SelectionChanged:
         if data.text_sha256 is not None:
@@ -99,7 +99,7 @@ def _troubles(disk: Disk, directory: str, named: dict[str, int]) -> Iterator[Blo
 
 
 def texts_of_tail(disk: Disk, log: SegmentLog) -> dict[str, int]:
-    """The texts that the last BLOB_CHECK_EVENTS events name and that should be there.
+    """The texts that the last BLOB_CHECK_EVENTS events name, without those missing from an import.
 
     Raises:
         LogError: the log cannot be read.
@@ -114,17 +114,17 @@ def texts_of_tail(disk: Disk, log: SegmentLog) -> dict[str, int]:
 
 
 def imported_up_to(disk: Disk) -> int:
-    """The last event that came out of an export; 0 where the log is its own."""
+    """The last event imported from an export; 0 if there is none."""
     try:
         return int(disk.read(IMPORTED))
-    except (OSError, ValueError):  # then what an export left behind is named as missing
+    except (OSError, ValueError):  # texts missing from an export then count as damage
         return 0
 
 
 def put_imported(disk: Disk, seq: int) -> None:
-    """Notes that the events up to `seq` came out of an export.
+    """Records that the events up to `seq` were imported.
 
     Raises:
-        OSError: it is not noted.
+        OSError: the record was not written.
     """
     write_whole(disk, IMPORTED, b"%d\n" % seq)

@@ -1,11 +1,11 @@
-"""Bundles: a part of a log with all that it rests on, in one file that another machine replays.
+"""Bundles: a part of a log with everything it needs, in one file for replay on another machine.
 
-A bundle is a zip file: `manifest.json`, `state.json` and `visits.json` (what the log folds to before the first
-event), `log.jsonl` (an export of the events) and `blobs/<sha256>` (what they name). Of equal parts equal files are
-made, but for the time in the manifest.
+A bundle is a zip file: `manifest.json`, `state.json` and `visits.json` (the folds before the first event),
+`log.jsonl` (an export of the events) and `blobs/<sha256>` (the blobs they name). Equal parts give equal files,
+except for the time in the manifest.
 
-Whoever opens one has it from somebody else: no name in it becomes a path, every entry has a greatest size, a blob
-is believed only where it is what its name says, and what does not fit together is refused.
+A bundle is untrusted input: no name in it becomes a path, every entry has a maximum size, a blob must match its
+hash, and inconsistent content is refused.
 """
 
 import re
@@ -38,11 +38,11 @@ LOG: Final = "log.jsonl"
 _PARTS: Final = (MANIFEST, STATE, VISITS, LOG)
 _BLOB: Final = re.compile(r"blobs/([0-9a-f]{64})")
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
-"""The earliest one that a zip file knows."""
+"""The earliest time a zip file can hold."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """What made a bundle."""
+    """The versions that made a bundle."""
 
     workspaced: str
     python: str
@@ -51,7 +51,7 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """What a bundle is."""
+    """The bundle's description."""
 
     workspaced: str = "bundle"
     version: int = VERSION
@@ -63,7 +63,7 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     versions: Versions
     settings: dict[str, bool | int | float | str | None]
     missing: tuple[str, ...] = ()
-    """Blobs that its events name and that were not kept any more when it was made."""
+    """Blobs that the events name and that no longer existed when the bundle was made."""
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 def write_bundle(
     file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest, *, visibility: bool = False
 ) -> Manifest:
-    """Writes the bundle of `part` with those of the named `blobs` that it holds; returns its manifest, completed.
+    """Writes the bundle of `part` with those of `blobs` it holds; returns the completed manifest.
 
     `visibility`: as in `export_lines`.
 
@@ -95,7 +95,7 @@ def write_bundle(
         _put(bundle, STATE, msgspec.json.encode(part.start))
         _put(bundle, VISITS, part.visits_json)
         for name in sorted(set(blobs)):
-            content = _kept(part, name)
+            content = _blob_or_none(part, name)
             if content is None:
                 missing.append(name)
             else:
@@ -105,7 +105,7 @@ def write_bundle(
     return manifest
 
 
-def _kept(part: Slice, name: str) -> bytes | None:
+def _blob_or_none(part: Slice, name: str) -> bytes | None:
     try:
         return part.blob(name)
     except LogDamaged:
@@ -139,11 +139,11 @@ class BundleSource:
     """Implements `Source` over a bundle."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
-        """`file` can be sought in; `name` is for errors.
+        """`file` must be seekable; `name` is for errors.
 
         Raises:
-            InvalidArgument: it is no bundle, or one of a newer version.
-            LogDamaged: it is not whole, or does not fit together.
+            InvalidArgument: the file is no bundle, or one of a newer version.
+            LogDamaged: the bundle is incomplete or inconsistent.
         """
         self._file = file
         self._name = name
@@ -266,10 +266,10 @@ class BundleSource:
 
     @contextmanager
     def _reading(self, part: str) -> Iterator[None]:
-        """Makes errors of what lies in the file ours.
+        """Converts errors of the file's content into ours.
 
         Raises:
-            LogDamaged: it cannot be read.
+            LogDamaged: the part cannot be read.
         """
         try:
             yield

@@ -1,8 +1,7 @@
-"""Exports: a log as JSON Lines that grep, jq and other programs read.
+"""Exports: a log as JSON Lines for grep, jq and other programs.
 
 The first line is a header, `{"workspaced": "log", "version": 1, ...}` without a `type`; then one event a line, in
-order, batches flattened. Events of older segments are upcast when they are read, so all are of the version that
-the header names.
+order, batches flattened. Events of older segments are upcast, so all are of the catalogue version in the header.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +32,7 @@ class ExportHeader(msgspec.Struct, frozen=True):
     log: str = ""
     catalogue: int = CATALOGUE_VERSION
     redacted: bool | msgspec.UnsetType = msgspec.UNSET
-    """Whether pseudonyms stand for names and texts; left out where not."""
+    """True if pseudonyms replace names and texts; omitted otherwise."""
 
 
 _HEADER: Final = msgspec.json.Decoder(ExportHeader)
@@ -45,8 +44,8 @@ def export_lines(
     """The lines of an export, each with its LF.
 
     Args:
-        redacted: says that the events are.
-        visibility: keeps what the log says of notes that are withheld; else tombstones stand in its place.
+        redacted: whether the events are redacted.
+        visibility: keeps the events about notes' visibility; otherwise tombstones replace them.
     """
     header = ExportHeader("log", VERSION, log_id, redacted=redacted or msgspec.UNSET)
     yield msgspec.json.encode(header) + b"\n"
@@ -58,11 +57,11 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
     """The events of an export.
 
     Args:
-        lines: of the file.
-        name: what to call it in errors.
+        lines: the file's.
+        name: the file's name in errors.
 
     Raises:
-        InvalidArgument: it is no export, or one of a newer version.
+        InvalidArgument: the file is no export, or one of a newer version.
         LogDamaged: a line is no event, or a sequence is missing; names the line.
     """
     expected: int | None = None
@@ -93,14 +92,14 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
 
 
 def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str) -> int:
-    """Makes a new log of exported events, which keep sequence, id, time and source. Returns the last sequence.
+    """Makes a new log from exported events, which keep sequence, id, time and source. Returns the last sequence.
 
     Raises:
-        InvalidArgument: there is a log already, or the events do not begin with sequence 1.
-        OSError, LogError: the disk refused.
+        InvalidArgument: the directory already holds a log, or the events do not begin with sequence 1.
+        OSError, LogError: a disk operation failed.
     """
-    found = scan_log(disk, lambda _events: None)
-    if found.segments or found.torn or found.damage:
+    present = scan_log(disk, lambda _events: None)
+    if present.segments or present.torn or present.damage:
         raise InvalidArgument(
             "The data directory already holds a log.", hint="Import into a new one; logs are not merged."
         )
@@ -114,7 +113,7 @@ def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str
 
 
 def _batches(events: Iterable[Event]) -> Iterator[Batch]:
-    """The events from sequence 1 on, as many to a batch as fit a line well."""
+    """The events from sequence 1 on, in batches that fit a line."""
     parts: list[bytes] = []
     size = last = 0
     for event in events:
@@ -134,10 +133,10 @@ def _batches(events: Iterable[Event]) -> Iterator[Batch]:
 
 
 def read_header(line: bytes, name: str) -> ExportHeader:
-    """The header that an export's first line is.
+    """Decodes the header in an export's first line.
 
     Raises:
-        InvalidArgument: it is none, or one of a newer version.
+        InvalidArgument: the line is no header, or one of a newer version.
     """
     if not line:
         raise InvalidArgument(f"{name} is empty.", hint="Make an export with `workspaced log export`.")

@@ -1,4 +1,4 @@
-"""Moments of a log: found by sequence or time, and read from in both directions."""
+"""Moments of a log: looked up by sequence or time, and read from in both directions."""
 
 import threading
 from collections import OrderedDict
@@ -16,36 +16,36 @@ from ..schema.catalogue import Event, ToolCalled
 from .position import parse_position
 
 _PAGE_EVENTS: Final = 256
-"""The first page that is read; each further one is twice as large,"""
+"""The first page; each further page is twice as large."""
 _PAGE_EVENTS_MAX: Final = 2_000
-"""up to this: a page of 10,000 decoded events would take 10 MB, and every thread that looks back holds two."""
+"""The largest page: 10,000 decoded events would take 10 MB, and every scanning thread holds two pages."""
 _PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 _STRIDE_EVENTS: Final = 20_000
-"""Of so many events folded one state is kept."""
+"""One state is kept per this many events."""
 _STATES_KEPT: Final = 64
 _BEGINNING: Final = "1970-01-01T00:00:00.000000Z"
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A place in a log: after the event `seq`, and what a clock said then."""
+    """A place in a log: after the event `seq`, and the clock's time then."""
 
     seq: int
     time: str
     """In the form of an event's time."""
     lasts: bool = False
-    """Whether calls made before anything else happened count as well, and not only those made up to `time`."""
+    """Includes calls made before the next change; otherwise only calls made up to `time`."""
     call: int = 0
-    """The recorded call whose moment this is; 0: none's."""
+    """The recorded call at this moment; 0: none."""
     since: int = 0
-    """Calls that were made before this event were made before the moment, whatever the clock said then."""
+    """Calls made before this event are before the moment, whatever the clock's time was."""
     also: tuple[int, ...] = ()
-    """The last events at or before `time` where the clock was set and the log holds it more than once, the newest
-    first; the moment is of the newest place."""
+    """If the clock was set and the log holds `time` more than once: the last events at or before it in the older
+    stretches, newest first. The moment lies in the newest stretch."""
 
 
 def moment_of(event: Event) -> Moment:
-    """The moment that an event names: that which lasts from it to the next one; of a recorded call, when it was
-    made, a little before it was recorded; of one that asked about a moment itself, that one."""
+    """The moment of an event: it lasts until the next event. For a recorded call: when the call was made, slightly
+    before its record; for a call about a moment (`at`): that moment."""
     data = event.data
     if isinstance(data, ToolCalled):
         return Moment(data.tail, data.now, lasts="at" in data.arguments, call=event.seq)
@@ -53,41 +53,41 @@ def moment_of(event: Event) -> Moment:
 
 
 def moment_at_time(
-    at: str, found: Sequence[Stretch], now: str, last_until: Callable[[str, int, int], int]
+    at: str, all_stretches: Sequence[Stretch], now: str, last_until: Callable[[str, int, int], int]
 ) -> Moment:
-    """The moment that a time names: in the newest stretch that holds it.
+    """The moment of a time: in the newest stretch that contains it.
 
     Args:
-        last_until: the last sequence of a stretch, from its first to its last, whose event is not after a time.
+        last_until: for a time and a stretch's first and last sequence, the last event not after that time.
 
     Raises:
-        InvalidArgument: it is to come.
+        InvalidArgument: the time is in the future.
     """
-    if at > now and not any(each.holds(at) for each in found):
+    if at > now and not any(each.holds(at) for each in all_stretches):
         raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
-    newest, *others = naming(found, at) or found[:1]
+    newest, *others = naming(all_stretches, at) or all_stretches[:1]
     also = tuple(last_until(at, each.first, each.last) for each in others)
-    since = newest.first if newest is not found[0] else 0
+    since = newest.first if newest is not all_stretches[0] else 0
     return Moment(last_until(at, newest.first, newest.last), at, since=since, also=also)
 
 
 class PagedLog(Protocol):
-    """What is needed of a log (log/segments.SegmentLog)."""
+    """The part of a log that moments need (log/segments.SegmentLog)."""
 
     @property
     def tail(self) -> Any:
-        """Its `seq` is the last one that can be read."""
+        """Its `seq` is the last readable one."""
 
     def read(self, first: int, limit: int, bytes_max: int) -> list[Event]:
-        """Some events from `first` on, at least one where there is one. Blocks.
+        """Some events from `first` on, at least one if there is one. Blocks.
 
         Raises:
-            LogDamaged: they do not verify.
+            LogDamaged: the events do not verify.
         """
 
 
 class LogMoments:
-    """Finds one's way in an open log. Safe from any thread; reads, so it blocks."""
+    """Looks up moments in an open log. Safe from any thread; reads, so it blocks."""
 
     def __init__(
         self,
@@ -99,10 +99,10 @@ class LogMoments:
     ) -> None:
         """
         Args:
-            state: the fold at the log's present tail; the empty one: all is folded from the start.
+            state: the fold at the log's present tail; if empty, everything is folded from the start.
             clock: the time on the log's timeline.
-            steps: where the log's clock was set so far.
-            check: asked before events are read; raises where nobody waits for them any more.
+            steps: the log's clock steps so far.
+            check: called before each read; raises if the caller no longer waits.
         """
         self._check = check
         self._log = log
@@ -115,12 +115,12 @@ class LogMoments:
 
     @property
     def tail(self) -> int:
-        """The last sequence there is."""
+        """The last sequence."""
         seq: int = self._log.tail.seq
         return seq
 
     def before(self, seq: int) -> Iterator[Event]:
-        """The events from `seq` on back, newest first."""
+        """The events from `seq` on backwards, newest first."""
         size = _PAGE_EVENTS
         while seq > 0:
             page = self._page(max(1, seq - size + 1), seq)
@@ -137,12 +137,12 @@ class LogMoments:
             size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def moment(self, at: int | str) -> Moment:
-        """The moment that a sequence or an ISO 8601 time (UTC without an offset) names.
+        """The moment of a sequence or an ISO 8601 time (UTC without an offset).
 
-        Asked again at the sequence of a recorded call, a tool sees what it saw then (`moment_of`).
+        At the sequence of a recorded call, a tool sees the same as that call did (`moment_of`).
 
         Raises:
-            InvalidArgument: no time, one to come, or a sequence beyond the log's tail.
+            InvalidArgument: no time, a future time, or a sequence beyond the log's tail.
         """
         tail = self.tail
         if isinstance(at, str):
@@ -156,7 +156,7 @@ class LogMoments:
         return moment_of(self._event(at))
 
     def state_at(self, seq: int) -> WorkspaceState:
-        """The fold up to `seq`. Folds from the nearest state before it that is kept."""
+        """The fold up to `seq`, starting at the nearest kept state before it."""
         with self._folding:
             start = max((known for known in self._folded if known <= seq), default=0)
             state = self._folded.get(start, EMPTY)
@@ -198,7 +198,7 @@ class LogMoments:
         return moment_at_time(at, stretches(steps, first, (tail, now)), now, self._last_until)
 
     def _last_until(self, time: str, first: int, last: int) -> int:
-        """The last sequence from `first` to `last` whose event is not after `time`; `first` - 1 if none."""
+        """The last sequence from `first` to `last` with an event not after `time`; `first` - 1 if none."""
         low, high = first - 1, last
         while low < high:
             middle = (low + high + 1) // 2

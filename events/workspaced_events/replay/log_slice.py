@@ -1,7 +1,7 @@
-"""A part of a log with all that it rests on: the state and the visits before its first event.
+"""A part of a log with everything it needs: the state and the visits before its first event.
 
-A recorded call saw the state of a moment before its event, and a prompt its conversation. So a part begins a
-little earlier than was asked for where one of them would else rest on what is over when the part begins.
+A recorded call saw the state of a moment before its event, and a prompt its conversation at one. So a part begins
+slightly earlier than requested if a call or prompt in it needs a state from before the requested beginning.
 """
 
 from bisect import bisect_right
@@ -20,9 +20,9 @@ from .position import Position, feed_until, place_of
 from .source import Progress, Sink, Source, feed_in_chunks
 
 LAST_EVENTS: Final = 200
-"""How many events a part has unless told otherwise."""
+"""The default number of events in a part."""
 LEAD_EVENTS_MAX: Final = 1_000
-"""How much earlier than asked for a part may begin."""
+"""A part begins at most this many events before the requested beginning."""
 
 
 class Slice:
@@ -77,12 +77,12 @@ def cut(
     until: Position | None = None,
     progress: Progress | None = None,
 ) -> Slice:
-    """The part of `source` up to `until` (default: its end) from `since` on, else its `last` events.
+    """The part of `source` from `since` on, or the `last` events, up to `until` (default: its end).
 
-    The source must stay open as long as blobs of the part are asked for.
+    The source must stay open while blobs of the part are read.
 
     Raises:
-        InvalidArgument: there is no such event.
+        InvalidArgument: the log has no such event.
         LogDamaged, OSError: as `Source.feed`.
     """
     place = place_of(source, since) if isinstance(since, str) else None
@@ -101,38 +101,38 @@ def cut(
 
 
 class _Window:
-    """A sink that keeps what is wanted and LEAD_EVENTS_MAX before it, and folds what came earlier."""
+    """A sink that keeps the requested events and LEAD_EVENTS_MAX before them, and folds earlier ones."""
 
     def __init__(self, source: Source, last: int, since: Position | None, first_seq: int | None = None) -> None:
-        """`first_seq`: where the time `since` is."""
+        """`first_seq`: the first event at or after the time `since`."""
         self.state = source.start
         self.visits = VisitStream(start=source.start_visits())
         self.kept: deque[Event] = deque()
         self._last = last
         self._since = since
         self._first_seq = first_seq if first_seq is not None else since
-        self._wanted = 0
+        self._requested = 0
 
     def take(self, events: list[Event]) -> None:
         self.kept.extend(events)
         if not isinstance(self._first_seq, int):
-            self._wanted = min(len(self.kept), self._last)
+            self._requested = min(len(self.kept), self._last)
         else:
-            self._wanted += sum(event.seq >= self._first_seq for event in events)
-        self._fold(len(self.kept) - self._wanted - LEAD_EVENTS_MAX)
+            self._requested += sum(event.seq >= self._first_seq for event in events)
+        self._fold(len(self.kept) - self._requested - LEAD_EVENTS_MAX)
 
     def close(self) -> None:
-        """Folds what the part need not hold.
+        """Folds the events that the part does not need.
 
         Raises:
-            InvalidArgument: it would hold nothing.
+            InvalidArgument: the part would be empty.
         """
-        if not self._wanted:
+        if not self._requested:
             end = self.kept[-1] if self.kept else None
             ends = f"it ends with event {end.seq} at {end.time}" if end else "it holds none"
             what = "" if self._since is None else f" from {self._since} on"
             raise InvalidArgument(f"The log has no event{what}: {ends}.")
-        first = _first_needed(self.state, self.kept, self.kept[-self._wanted].seq)
+        first = _first_needed(self.state, self.kept, self.kept[-self._requested].seq)
         self._fold(first - self.kept[0].seq)
 
     def _fold(self, count: int) -> None:
@@ -142,33 +142,33 @@ class _Window:
 
 
 def _first_needed(state: WorkspaceState, events: Sequence[Event], first: int) -> int:
-    """Where a part must begin so that from `first` on every call has its state, and every prompt its conversation,
-    as far as `events` go back.
+    """Where a part must begin so that, from `first` on, every call has its state and every prompt its
+    conversation, as far as `events` go back.
 
     Args:
-        state: the one before `events`.
+        state: the state before `events`.
     """
     seqs = [state.seq]
-    talks = state.conversations
-    said = defaultdict(lambda: [0], {name: [each.seq] for name, each in talks.by_id.items()})
+    conversations = state.conversations
+    conversation_seqs = defaultdict(lambda: [0], {name: [each.seq] for name, each in conversations.by_id.items()})
     for event in events:
         state = apply(state, event)
         if state.seq > seqs[-1]:
             seqs.append(state.seq)
-        if state.conversations is not talks:
-            talks = state.conversations
-            said[event.data.conversation].append(event.seq)
+        if state.conversations is not conversations:
+            conversations = state.conversations
+            conversation_seqs[event.data.conversation].append(event.seq)
     for event in reversed(events):
         if event.seq < first:
             break
         if type(event.data) is ToolCalled:
-            first = min(first, _over(seqs, event.data.as_of_seq) or first)
+            first = min(first, _end_of(seqs, event.data.as_of_seq) or first)
         elif type(event.data) is PromptAssembled:
-            first = min(first, _over(said[event.data.conversation], event.data.as_of_seq) or first)
+            first = min(first, _end_of(conversation_seqs[event.data.conversation], event.data.as_of_seq) or first)
     return first
 
 
-def _over(seqs: list[int], as_of: int) -> int | None:
-    """Where what was there at `as_of` is over; None if nowhere, or if that was before all of `seqs`."""
-    over = bisect_right(seqs, as_of)
-    return seqs[over] if 0 < over < len(seqs) else None
+def _end_of(seqs: list[int], as_of: int) -> int | None:
+    """The sequence that ended the state at `as_of`; None if none did, or if it ended before all of `seqs`."""
+    index = bisect_right(seqs, as_of)
+    return seqs[index] if 0 < index < len(seqs) else None

@@ -17,7 +17,7 @@ def open_source(place: Path | IO[bytes]) -> Source:
     or a bundle.
 
     Raises:
-        InvalidArgument: there is nothing, or nothing that could be a log.
+        InvalidArgument: `place` is missing or holds no log.
     """
     if not isinstance(place, Path):
         return _of_file(_spooled(place), "standard input")
@@ -45,7 +45,7 @@ def _of_file(file: IO[bytes], name: str) -> Source:
 
 
 def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    """The whole of `stream`, to be read as often as is wanted."""
+    """A seekable copy of the whole `stream`."""
     file = tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX)  # noqa: SIM115 (lives as long as its source)
     shutil.copyfileobj(stream, file)
     file.seek(0)

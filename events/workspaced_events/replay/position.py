@@ -1,4 +1,4 @@
-"""`--until`: a place in a log, said as a sequence or as a time, and reading a source that far."""
+"""Positions in a log, given as a sequence or a time (`--until`), and reading a source up to one."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,24 +13,24 @@ from ..schema.catalogue import ClockStepped, Event
 from .source import Progress, Sink, Source
 
 Position = int | str
-"""The last event meant: its sequence, or the latest time it may have, in an event's form (clock.py)."""
+"""A sequence, or a time in an event's form (clock.py); the position is after the last event at or before it."""
 
 _ECHO_CHARS_MAX: Final = 100
 _SEQUENCE_DIGITS_MAX: Final = 19
 ALSO_SHOWN_MAX: Final = 8
-"""So many of the other places that a time names are listed."""
+"""Other events with the same time that a warning lists."""
 
 
 def sequence(text: str) -> int | None:
-    """The sequence that a text spells, or None: more digits than any sequence has are none."""
+    """The sequence in a text, or None; more digits than any sequence has are none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _SEQUENCE_DIGITS_MAX else None
 
 
 def parse_position(text: str) -> Position:
-    """The place that a person names: a sequence, or an ISO 8601 time (of UTC unless it says otherwise).
+    """Parses a sequence, or an ISO 8601 time (UTC by default).
 
     Raises:
-        InvalidArgument: it is neither.
+        InvalidArgument: the text is neither.
     """
     if (seq := sequence(text)) is not None:
         return seq
@@ -46,14 +46,14 @@ def parse_position(text: str) -> Position:
 
 
 class _Reached(Exception):
-    """The source need not be read further."""
+    """Stops reading the source."""
 
 
 def feed_until(source: Source, until: Position | None, sink: Sink, progress: Progress | None = None) -> list[str]:
-    """`source.feed` up to the last event at or before `until`; of the place before the first that is none.
+    """Feeds events up to and including position `until`. Feeds nothing if `until` is just before the first event.
 
     Raises:
-        InvalidArgument: the source holds no event of that sequence, or none as early as that time.
+        InvalidArgument: the source holds no event with that sequence, or none as early as that time.
     """
     if until is None:
         return source.feed(sink, progress)
@@ -86,12 +86,12 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
 
 
 def is_after(event: Event, until: Position) -> bool:
-    """Whether `event` comes after the place."""
+    """Whether `event` comes after the position."""
     return event.seq > until if isinstance(until, int) else event.time > until
 
 
 def not_held(until: Position, first: Event | None, last: Event | None) -> InvalidArgument:
-    """The error that a log does not hold the place; `first` and `last` of its events, as far as known."""
+    """The error for a position outside the log; `first` and `last`: its events, as far as known."""
     if first is None:
         return InvalidArgument(f"There is nothing up to {until}: the log holds no event.")
     if is_after(first, until):
@@ -102,28 +102,28 @@ def not_held(until: Position, first: Event | None, last: Event | None) -> Invali
     return InvalidArgument(f"There is no event {until}: the log ends with event {last.seq} at {last.time}.")
 
 
-# -- places that a time names --
+# -- positions of a time --
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a time lies in a log; in the newest stretch that holds it, where the clock was set."""
+    """The position of a time in a log; if the clock was set, in the newest stretch that contains it."""
 
     seq: int
-    """The last event at or before that time."""
+    """The last event at or before the time."""
     first_seq: int
-    """The first event at or after it."""
+    """The first event at or after the time."""
     also: Sequence[int]
-    """The last event at or before it in the other stretches that hold it, the newest first."""
+    """The last events at or before the time in the other stretches that contain it, newest first."""
     begin: Event
     """The first event of the stretch."""
 
     def warnings(self, time: str) -> list[str]:
-        """For people: that the time names other places, too."""
+        """A warning if the log holds the time more than once."""
         return also_named(time, self.also)
 
 
 def also_named(time: str, also: Sequence[int]) -> list[str]:
-    """What is to be said of a time that names other places, too: none, or one line."""
+    """A warning if the log holds the time more than once: no line, or one."""
     if not also:
         return []
     more = f" and {len(also) - ALSO_SHOWN_MAX} more" if len(also) > ALSO_SHOWN_MAX else ""
@@ -135,7 +135,7 @@ def also_named(time: str, also: Sequence[int]) -> list[str]:
 
 
 class _Found(msgspec.Struct):
-    """A stretch as far as it was read, and where the time lies in it."""
+    """A stretch as far as it was read, and the time's position in it."""
 
     first: Event
     last: Event
@@ -143,7 +143,7 @@ class _Found(msgspec.Struct):
     upto: int = 0
     """The last event at or before the time."""
     before: int = 0
-    """The last event before it."""
+    """The last event before the time."""
 
     def take(self, event: Event, time: str) -> None:
         self.last, self.end = event, event.time
@@ -154,10 +154,10 @@ class _Found(msgspec.Struct):
 
 
 def place_until(source: Source, time: str) -> Place:
-    """As `place_of`, where an event is at or before `time`.
+    """Like `place_of`, but requires an event at or before `time`.
 
     Raises:
-        InvalidArgument: none is.
+        InvalidArgument: every event is later.
     """
     place = place_of(source, time)
     if place.seq < place.begin.seq:
@@ -166,26 +166,26 @@ def place_until(source: Source, time: str) -> Place:
 
 
 def place_of(source: Source, time: str) -> Place:
-    """Where `time` lies; where all events are later, before the first of them. Reads the whole source.
+    """The position of `time`; before the first event if all are later. Reads the whole source.
 
     Raises:
-        InvalidArgument: there is no event.
+        InvalidArgument: the log is empty.
     """
-    found: list[_Found] = []
+    parts: list[_Found] = []
 
-    def look(events: list[Event]) -> None:
+    def split(events: list[Event]) -> None:
         for event in events:
-            if not found or type(event.data) is ClockStepped:
-                if found:
-                    found[-1].end = event.data.before
-                found.append(_Found(event, event, upto=event.seq - 1, before=event.seq - 1))
-            found[-1].take(event, time)
+            if not parts or type(event.data) is ClockStepped:
+                if parts:
+                    parts[-1].end = event.data.before
+                parts.append(_Found(event, event, upto=event.seq - 1, before=event.seq - 1))
+            parts[-1].take(event, time)
 
-    source.feed(look)
-    known = {each.first.seq: each for each in found}
-    read = [Stretch(each.first.seq, each.last.seq, each.first.time, each.end) for each in found]
+    source.feed(split)
+    known = {each.first.seq: each for each in parts}
+    read = [Stretch(each.first.seq, each.last.seq, each.first.time, each.end) for each in parts]
     named = [known[each.first] for each in naming(read, time)]
-    if not found:
+    if not parts:
         raise not_held(time, None, None)
-    newest, *others = named or found[:1]
+    newest, *others = named or parts[:1]
     return Place(newest.upto, newest.before + 1, [each.upto for each in others], newest.first)

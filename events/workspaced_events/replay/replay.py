@@ -1,4 +1,4 @@
-"""Replay: the state that a log leads to, without a daemon."""
+"""Replay: the state that a log folds to, without a daemon."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +15,11 @@ from .source import Progress, Source
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """What a replay came to."""
+    """The result of a replay."""
 
     state: WorkspaceState
     events: int
-    """How many were folded."""
+    """The number of folded events."""
     last_seq: int
     warnings: list[str] = []
 
@@ -34,13 +34,13 @@ def replay(
     """Folds a source from its first event on.
 
     Args:
-        source: or where it is (source.py).
-        until: the last event to fold: its sequence, or the latest time it may have; default all.
-        each: is shown every batch that is folded.
-        progress: told what is read.
+        source: or its location (open.py).
+        until: the last event to fold: its sequence, or its latest time; default all.
+        each: gets every folded batch.
+        progress: gets the progress of reading.
 
     Raises:
-        InvalidArgument: the source is none, or does not reach `until`.
+        InvalidArgument: the source is no log, or does not reach `until`.
         LogDamaged: the log does not verify; nothing past the damage is folded.
         OSError: a file cannot be read.
     """

@@ -1,7 +1,7 @@
-"""`Source`: a log to be replayed, wherever it is kept: a data directory, an export, a bundle.
+"""`Source`: a log for replay: a data directory, an export or a bundle.
 
-A source is read as often as is wanted; what it holds does not change while it is open (a data directory's log may
-grow: then a later reading sees more).
+A source can be read repeatedly; its content does not change while it is open, except that a data directory's log
+may grow.
 """
 
 import os
@@ -22,13 +22,13 @@ from .json_lines import read_export, read_header
 
 Sink = Callable[[list[Event]], None]
 Progress = Callable[[int, int], None]
-"""Told how many parts of a source are read, of how many."""
+"""Called with the number of parts read and of all parts."""
 _CHUNK_EVENTS = 10_000
 
 
 @runtime_checkable
 class Source(Protocol):
-    """A log to be replayed; closed by leaving its `with` block."""
+    """A log for replay; leaving its `with` block closes it."""
 
     def __enter__(self) -> Self: ...
 
@@ -36,35 +36,35 @@ class Source(Protocol):
 
     @property
     def log_id(self) -> str:
-        """Names the log; empty where that is not known."""
+        """The log's id; empty if unknown."""
         ...
 
     @property
     def start(self) -> WorkspaceState:
-        """The state before the first event; that of an empty log, unless the source is a part of one."""
+        """The state before the first event; empty unless the source is a part of a log."""
         ...
 
     def start_visits(self) -> VisitFold:
-        """The visits that events before the first one tell of; a fresh value, to be fed the events."""
+        """The fold of visits before the first event; a new object for the caller to feed the events to."""
         ...
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
-        """Hands all events to `sink`, in order and in batches; returns warnings for people.
+        """Passes all events to `sink`, in order and in batches; returns warnings for people.
 
-        What `sink` raises goes through.
+        Exceptions of `sink` propagate.
 
         Raises:
-            LogDamaged: the log does not verify; nothing past the damage was handed on.
-            InvalidArgument: this is no log, or one of a newer version.
+            LogDamaged: the log does not verify; `sink` got nothing after the damage.
+            InvalidArgument: the source is no log, or one of a newer version.
             OSError: a file cannot be read.
         """
         ...
 
     def blob(self, name: str) -> bytes | None:
-        """The content whose sha256 is `name`, or None if the source does not hold it.
+        """The content with the sha256 `name`; None if the source does not hold it.
 
         Raises:
-            LogDamaged: it holds something else under that name.
+            LogDamaged: the content has another hash.
         """
         ...
 
@@ -75,7 +75,7 @@ class DirectorySource:
     def __init__(self, directory: Path) -> None:
         """
         Raises:
-            InvalidArgument: it holds no log.
+            InvalidArgument: the directory holds no log.
         """
         is_log = directory.name == LOG and not (directory / LOG).is_dir()
         self.root = directory.absolute().parent if is_log else directory
@@ -106,15 +106,15 @@ class DirectorySource:
         return scan.warnings
 
     def blob(self, name: str) -> bytes | None:
-        kept = read_blob(RealDisk(self.root), BLOBS, name)
-        return kept if kept is not None else EvictableBlobStore(self.root).whole(name)
+        durable = read_blob(RealDisk(self.root), BLOBS, name)
+        return durable if durable is not None else EvictableBlobStore(self.root).whole(name)
 
 
 class ExportSource:
     """Implements `Source` over an export; it holds no blobs."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
-        """`file` can be read again from its beginning; `name` is for errors."""
+        """`file` must be seekable; `name` is for errors."""
         self._file = file
         self._name = name
         self.start = EMPTY
@@ -133,12 +133,12 @@ class ExportSource:
         size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
 
-        def sink_and_tell(events: list[Event]) -> None:
+        def sink_and_report(events: list[Event]) -> None:
             sink(events)
             if progress is not None:
                 progress(self._file.tell(), size)
 
-        feed_in_chunks(read_export(self._file, self._name), sink_and_tell)
+        feed_in_chunks(read_export(self._file, self._name), sink_and_report)
         return []
 
     def blob(self, name: str) -> bytes | None:  # noqa: ARG002
@@ -146,7 +146,7 @@ class ExportSource:
 
 
 def feed_in_chunks(events: Iterable[Event], sink: Sink) -> None:
-    """Hands `events` to `sink` in batches of some thousand."""
+    """Passes `events` to `sink` in batches of _CHUNK_EVENTS."""
     chunk: list[Event] = []
     for event in events:
         chunk.append(event)

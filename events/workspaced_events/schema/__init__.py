@@ -1,1 +1,1 @@
-"""What an event is: its types, how it is written and read, and how former versions become present ones."""
+"""Event types: the catalogue, the codec, and the upcasters that convert older versions."""

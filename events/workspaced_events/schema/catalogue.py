@@ -5,9 +5,9 @@ An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, 
 with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
 a line of the log at once.
 
-Evolution: whatever is added raises CATALOGUE_VERSION, which starts a new segment. A new type or a new optional
-field needs nothing more; anything else needs an upcaster (upcast.py), and every version a golden log
-(tests/data/logs). Readers keep what they do not know as `UnknownEvent`.
+Evolution: every addition raises CATALOGUE_VERSION, which starts a new segment. A new type or a new optional field
+needs nothing more; any other change needs an upcaster (upcasters.py). Every version needs a golden log
+(tests/data/logs). Readers keep unknown events as `UnknownEvent`.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -81,7 +81,7 @@ CATALOGUE_VERSION: Final = 6
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
-"""How much of the vault a client of the tools is shown."""
+"""How much of the vault a client of the tools may see."""
 Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
 Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
 
@@ -90,7 +90,7 @@ class NoteData(Data, frozen=True, gc=False, kw_only=True):
     """Data about one note."""
 
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX), Redact.CONTENT] | None = None
-    """A hint for people who read logs; never folded, since stored titles rot."""
+    """For people who read logs; the fold ignores it, because a stored title goes out of date."""
 
 
 # -- vaults --
@@ -143,7 +143,7 @@ class SelectionChanged(NoteData, frozen=True, gc=False):
     end_line: Line
     text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX), Redact.CONTENT] | None = None
     text_sha256: Sha256 | None = None
-    """Set instead of a long `text` by the daemon, which keeps the text as a blob of this name."""
+    """The daemon sets it instead of a long `text`, and keeps the text as the blob of this hash."""
 
     def __post_init__(self) -> None:
         if self.end_line < self.start_line:
@@ -292,11 +292,11 @@ class SharingSet(Data, frozen=True, gc=False):
     """How much a client of the tools is shown from now on. Belongs to the workspace, to no vault."""
 
     client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX), Redact.CLIENT]
-    """The name the client gives itself, compared case-folded; `*`: every client that none is set for."""
+    """The name the client reports, compared case-folded; `*` means every client without a level of its own."""
     level: Sharing
 
 
-# -- what was forgotten (forget.py) --
+# -- erasure (privacy/erasure.py) --
 
 
 @entry("event_forgotten", Publisher.DAEMON)
@@ -304,7 +304,7 @@ class EventForgotten(Data, frozen=True, gc=False):
     """Stands where an event could change the state and told of a note that was forgotten."""
 
     effect: Annotated[Literal["none", "updated", "left"], Redact.PUBLIC] = "none"
-    """What is left of what it did: `updated` moves `lastUpdated`; `left` clears the active note as well."""
+    """The erased event's remaining effect: `updated` moves `lastUpdated`; `left` also clears the active note."""
 
 
 @entry("record_forgotten", Publisher.DAEMON, changes_state=False)
@@ -312,7 +312,7 @@ class RecordForgotten(Data, frozen=True, gc=False):
     """Stands where a change of a file, or the call of a tool, told of a note that was forgotten."""
 
 
-# -- the daemon's own record --
+# -- records of the daemon --
 
 
 @entry("tool_called", Publisher.DAEMON, changes_state=False)
@@ -322,26 +322,26 @@ class ToolCalled(Data, frozen=True):
     tool: Annotated[str, Redact.PUBLIC]
     caller: Annotated[str, Redact.CLIENT]
     arguments: Annotated[dict[str, Any], Redact.CONTENT]
-    """Empty where `arguments_sha256` is given."""
+    """Empty if `arguments_sha256` is set."""
     as_of_seq: Number
     result_sha256: Annotated[str, Redact.HASH]
     bytes: Number
     duration_us: Number
     ok: bool
     now: Annotated[str, Redact.PUBLIC]
-    """The clock the tool saw, in the form of an event's time."""
+    """The present time as the tool saw it, in an event's form."""
     tail_seq: Number | None = None
-    """The log's tail at the call: how far the history went that it saw. Absent: no further than `asOfSeq`."""
+    """The log's tail at the call, the end of the history it saw. Absent: equal to `asOfSeq`."""
     inputs_sha256: Annotated[str, Redact.HASH] | None = None
-    """Names what the call read through its View; absent where that was not recorded."""
+    """Names the recording of the call's reads; absent if they were not recorded."""
     arguments_sha256: Annotated[str, Redact.HASH] | None = None
-    """Names the JSON of arguments that are too long for a line of the log."""
+    """Names the JSON of arguments too long for a line of the log."""
     answer_version: Number = 1
-    """Of the tools' answers (ANSWER_VERSION): calls of another version are not compared byte for byte."""
+    """ANSWER_VERSION at the call; answers of different versions are not compared byte for byte."""
 
     @property
     def tail(self) -> int:
-        """How far into the log the call saw."""
+        """The last sequence the call could see."""
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
 
 

@@ -1,8 +1,8 @@
 """The codec between events and the JSON of a log line or an export.
 
-A line's JSON is an array of events. Decoding is typed and strict; an event of a type, or with data, that this
-version does not know is kept whole as an `UnknownEvent`, and encodes to what it was. What an older catalogue wrote
-is upcast first (upcast.py): whoever reads says which one it was.
+A line's JSON is an array of events. Decoding is typed and strict; an event with an unknown type or data is kept
+whole as an `UnknownEvent` and encodes to the same bytes. Events of an older catalogue are upcast first
+(upcasters.py); the caller passes the catalogue version.
 """
 
 from collections.abc import Iterable
@@ -32,10 +32,10 @@ def encode_batch(events: Iterable[Event]) -> bytes:
 
 
 def decode_event(payload: bytes | msgspec.Raw, catalogue: int = CATALOGUE_VERSION) -> Event:
-    """The event of one JSON object that a program with that version of the catalogue wrote.
+    """Decodes one JSON object, written under that version of the catalogue.
 
     Raises:
-        msgspec.MsgspecError: not even an envelope of an event, or no JSON at all.
+        msgspec.MsgspecError: invalid JSON, or no envelope of an event.
     """
     try:
         return _event(payload, catalogue)
@@ -50,13 +50,13 @@ def _event(payload: bytes | msgspec.Raw, catalogue: int) -> Event:
         event: Event = _EVENT.decode(payload)
     except msgspec.ValidationError:
         event = _UNKNOWN.decode(payload)
-        # The raw data is a slice of the line; a copy lets the line go.
+        # The raw data is a slice of the line; a copy lets the line be freed.
         return msgspec.structs.replace(event, data=msgspec.Raw(bytes(event.data)))
     return event
 
 
 def decode_batch(payload: bytes | memoryview, catalogue: int = CATALOGUE_VERSION) -> list[Event]:
-    """The events of one line's JSON, in their order, in a segment of that version of the catalogue.
+    """Decodes the JSON array of one line, from a segment of that version of the catalogue; keeps the order.
 
     Raises:
         msgspec.MsgspecError: the payload is no array of events.
@@ -78,5 +78,5 @@ def _batch(payload: bytes | memoryview, catalogue: int) -> list[Event]:
 
 
 def _too_deep() -> msgspec.DecodeError:
-    """No action is nested so deep: somebody else wrote it."""
+    """The error for JSON beyond the parser's stack; no action of ours is nested so deep."""
     return msgspec.DecodeError("it is nested too deep")

@@ -1,4 +1,4 @@
-"""The part of the catalogue that tells of conversations and the prompts made of them (conversation.py)."""
+"""The event types of conversations and their prompts (projections/conversations.py)."""
 
 from typing import Annotated, Literal
 
@@ -23,9 +23,9 @@ ArtifactKind = Literal[
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
 Pipeline = Literal["chat", "completion", "refactor", "compression"]
-"""What a prompt is for: which of the layers it has, and how it is kept small."""
+"""A prompt's purpose: decides its layers and how it is kept within the budget."""
 Form = Literal["text", "search"]
-"""What a given text is: words, or the JSON of a search (workspaced_tools.context.search)."""
+"""The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 
 
@@ -41,26 +41,27 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     kind: AttachmentKind
     id: Text
-    """note, active_note, folder: path; tag: its name; url: itself; selected_text: `path#Lx-Ly`; otherwise any."""
+    """note, active_note, folder: path; tag: its name; url: itself; selected_text: `path#Lx-Ly`; others: any."""
     text_sha256: Sha256 | None = None
-    """Of what the runtime gave itself; a note's text is read when a prompt is made."""
+    """The text the runtime sent inline; a note's text is read when a prompt is assembled."""
     title: Text | None = None
     form: Annotated[Form, Redact.PUBLIC] = "text"
     before_sha256: Sha256 | None = None
-    """selected_text: of what stands before it in the editor; an empty selection is a cursor."""
+    """selected_text: the text before the selection; an empty selection is a cursor."""
     after_sha256: Sha256 | None = None
+    """selected_text: the text after the selection."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, rename="camel"):
     id: Annotated[str, Redact.ID]
     name: Text
     arguments_sha256: Sha256
-    """Of the JSON text."""
+    """Names the JSON text."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: Annotated[str, Redact.ID]
-    """Of the call that it answers."""
+    """The id of the answered call."""
     name: Text
     text_sha256: Sha256
     is_error: bool = False
@@ -82,7 +83,7 @@ class MessageData(Data, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
-    """A user's message that begins with these is a carrier: it goes on with the turn before it."""
+    """A user's message that begins with tool results continues the turn before it."""
     thinking: tuple[Thinking, ...] = ()
 
 
@@ -102,17 +103,17 @@ class ConversationStarted(ConversationData, frozen=True):
     """Tokens."""
     output_reserve: Number
     sections: tuple[Section, ...] = ()
-    """Of the first layer, in the order they are given."""
+    """Sections of the first layer, in order."""
     tools_sha256: Sha256 | None = None
-    """Of the JSON text of the tools' definitions, which the runtime sends besides."""
+    """Names the JSON text of the tool definitions, which the runtime sends beside the prompt."""
     cached_in_input: bool = True
-    """Whether this provider counts cached tokens among the input's."""
+    """True if this provider's input tokens include its cached tokens."""
     composer_sha256: Sha256 | None = None
-    """Of what stands once behind the words of each turn: how answers are to be written."""
+    """Names the text after the user's words in each turn: instructions for the answer's format."""
     adapter_sha256: Sha256 | None = None
-    """Of what stands behind that: what this model has to be told."""
+    """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
-    """At least so many of the last turns are in a prompt word for word, less than twice as many; None: all."""
+    """A prompt holds this many to twice as many of the last turns verbatim; None: all turns."""
 
 
 @entry("conversation_ended", Publisher.DAEMON, changes_state=False)
@@ -153,10 +154,10 @@ class ContextPinned(ConversationData, frozen=True):
     id: Text
     kind: ProviderKind
     path: NoteId | None = None
-    """Of `note`: the note; of `linked-files`: the note whose links are followed, default the active one."""
+    """`note`: the note; `linked-files`: the note whose links are followed, by default the active note."""
     folder: Annotated[str, Redact.PATH] | None = None
     text_sha256: Sha256 | None = None
-    """Of `text`."""
+    """`text`: names the text."""
 
 
 @entry("context_unpinned", Publisher.DAEMON, changes_state=False)
@@ -171,7 +172,7 @@ class ArtifactRecorded(Data, frozen=True):
     id: Text
     kind: ArtifactKind
     revision: Sha256
-    """Of the text."""
+    """The hash of the text."""
     bytes: Number
 
 
@@ -182,11 +183,11 @@ class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
     kind: ArtifactKind
     revision: Sha256
     block_sha256: Sha256
-    """Of the block as it is rendered: a blob."""
+    """Names the blob of the rendered block."""
     tokens: Number
-    """As the estimator of that prompt saw it."""
+    """As estimated for that prompt."""
     message: Annotated[MessageId, Redact.ID]
-    """The first turn it was attached to: it is in the library of later turns only."""
+    """The first turn with this artifact attached; the library holds it for later turns only."""
 
 
 class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -194,11 +195,11 @@ class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     name: Text
     template_sha256: Sha256
-    """Of the template, as it was then."""
+    """The template's hash at that time."""
     body_hash: Sha256
-    """Of the body's compact JSON."""
+    """The hash of the body's compact JSON."""
     cached_content: Text | None = None
-    """The provider's resource that holds the first two layers, which the body then leaves out."""
+    """The provider's resource with the first two layers, which the body then omits."""
 
 
 class LayerHashes(msgspec.Struct, frozen=True):
@@ -216,29 +217,29 @@ class PromptAssembled(ConversationData, frozen=True):
     """A prompt was made: what it was made from, and what it came to."""
 
     message: Annotated[MessageId, Redact.ID]
-    """The last one of it."""
+    """The prompt's last message."""
     as_of_seq: Number
-    """The prompt is a function of the conversation folded up to here, and of `inputs_sha256`."""
+    """The prompt is a function of the conversation folded up to here and of `inputs_sha256`."""
     inputs_sha256: Sha256
-    """Of the JSON of the `Turn` (workspaced_tools.prompts.model.types): what was read for it."""
+    """Names the JSON of the `Turn` (workspaced_tools.prompts.model.types): everything read for the prompt."""
     manifest_sha256: Sha256
     layer_hashes: LayerHashes
     combined_hash: Sha256
     prefix_tokens: Number
-    """Of the first two layers."""
+    """Tokens of the first two layers."""
     estimate: Number
     """Tokens, calibrated."""
     seed_estimate: Number
-    """The same before calibration: what `usage_reported` calibrates."""
+    """`estimate` before calibration; `usage_reported` calibrates it."""
     limit: Number
     elided: Number = 0
-    """How many parts were left out or shortened for want of room."""
+    """Parts omitted or shortened to fit the limit."""
     promoted: tuple[LibraryEntry, ...] = ()
-    """What this turn showed first, and the library holds from the next turn on."""
+    """Entries first shown in this turn; the library holds them from the next turn on."""
     elided_until: Annotated[MessageId, Redact.ID] | None = None
-    """Up to this message whole turns were left out, and are from now on."""
+    """The last message of the omitted turns; later prompts omit these turns too."""
     pipeline: Annotated[Pipeline, Redact.PUBLIC] = "chat"
-    """Only a chat's prompts use and fill the library, and hide what they leave out from later ones."""
+    """Only chat prompts use and fill the library, and only their omissions persist."""
     shape: Shape | None = None
 
 

@@ -1,4 +1,4 @@
-"""How deep JSON is nested, without a parser: parsers go down one step of their stack for each level."""
+"""Measures JSON nesting without a parser, because a parser recurses once per level."""
 
 import re
 from typing import Final
@@ -7,7 +7,7 @@ _STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def is_deeper(text: bytes, levels: int) -> bool:
-    """Whether the JSON `text` is nested deeper than so many levels. Linear; brackets in strings do not count."""
+    """Whether the JSON `text` has more than `levels` levels. Linear; ignores brackets in strings."""
     if text.count(b"[") + text.count(b"{") <= levels:
         return False
     depth = 0

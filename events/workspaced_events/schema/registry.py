@@ -1,4 +1,4 @@
-"""The registry of event types: what a type is, and how one is entered (catalogue.py, prompt_events.py)."""
+"""The registry of event types (entered by catalogue.py and conversation_events.py)."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,27 +11,27 @@ from ..ids import EventId, VaultId
 
 
 class Redact(StrEnum):
-    """What a field may tell, and so what becomes of it in a redacted export (redact.py).
+    """A field's sensitivity, which decides its treatment in a redacted export (privacy/event_redaction.py).
 
-    Every field has such a tag, in an `Annotated` or by its type (redact.TAG_OF_TYPE).
+    Every field has a tag, in an `Annotated` or by its type (event_redaction.TAG_OF_TYPE).
     """
 
     PUBLIC = "public"
-    """Numbers, times and words of this program: stays."""
+    """Numbers, times and this program's own words: stays."""
     PATH = "path"
-    """The path of a note."""
+    """A note's path."""
     CONTENT = "content"
-    """What people wrote or named."""
+    """Text or names written by people."""
     CLIENT = "client"
     """The name of a client of the tools, compared case-folded."""
     ID = "id"
-    """An identifier: stays where its form shows that a program made it up, else it may be anything."""
+    """An identifier: stays if its form shows that a program generated it; otherwise it may hold anything."""
     HASH = "hash"
-    """The hash of a content, by which a guess could be confirmed."""
+    """A content's hash, which could confirm a guess."""
     FIELDS = "fields"
-    """A struct, whose fields have tags of their own; or several."""
+    """One or several structs, whose fields have tags of their own."""
     SECRET = "secret"  # noqa: S105 (a tag)
-    """Says something of the machine or the person, and nothing of the workspace."""
+    """Describes the machine or the person, not the workspace."""
 
 
 Number = Annotated[int, Redact.PUBLIC]
@@ -39,7 +39,7 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$"), Redact.HASH]
 
 
 class Publisher(StrEnum):
-    """Who publishes a type. What is a UI's the daemon may append too; what is the daemon's no UI may."""
+    """Who may publish a type. The daemon may append UI types too; a UI may not publish daemon types."""
 
     UI = "U"
     DAEMON = "D"
@@ -57,15 +57,15 @@ class Entry(msgspec.Struct, frozen=True):
     data: type[Data]
     publisher: Publisher
     changes_state: bool
-    """Whether an event of this type could change the state, and so moves `asOfSeq`."""
+    """True if this type can change the state, and so moves `asOfSeq`."""
     event: Callable[..., Any]
-    """Makes the `Event`: (seq, id, time, source, vault, data)."""
+    """Makes the `Event` from (seq, id, time, source, vault, data)."""
     fields: frozenset[str]
-    """Wire names of the data's fields."""
+    """The wire names of the data's fields."""
 
     @property
     def by_ui(self) -> bool:
-        """Whether a UI may publish it."""
+        """Whether a UI may publish this type."""
         return self.publisher is not Publisher.DAEMON
 
 
@@ -83,7 +83,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
 
         @property
         def data(self) -> Any:
-            """A field of the subclasses made from the registry, each of its own type."""
+            """A field of each subclass made from the registry, with that subclass's data type."""
 
     @property
     def type(self) -> str:
@@ -107,7 +107,7 @@ _D = TypeVar("_D", bound=type[Data])
 
 
 def entry(name: str, publisher: Publisher, *, changes_state: bool = True) -> Callable[[_D], _D]:
-    """Registers a data struct under its name on the wire, and makes its event."""
+    """Registers a data struct under its wire name and makes its event struct."""
 
     def register(data: _D) -> _D:
         event = msgspec.defstruct(

@@ -1,9 +1,9 @@
-"""Upcasters: an event as an older catalogue wrote it becomes one of the present catalogue when it is read.
+"""Upcasters: convert events of an older catalogue to the present one while reading.
 
-What was written is never rewritten; the catalogue's version stands in each segment's header and in an export's.
-An upcaster is a pure function from the data of one type, as JSON, in version n to its data in version n + 1. Most
-types need none: a new type, or a new optional field, is read without. Before a line is taken apart its bytes are
-searched for the names of the types that do, so old segments without them are read as fast as new ones.
+Written bytes never change; each segment's header and each export's header hold the catalogue version. An upcaster
+is a pure function from one type's JSON data in version n to its data in version n + 1. Most types need none: a new
+type or a new optional field decodes without one. A line is first searched for the names of types with an upcaster,
+so old segments without these types are read as fast as new ones.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from .catalogue import CATALOGUE_VERSION
 
 
 class Old(msgspec.Struct, frozen=True):
-    """What an upcaster may look at: an event of an older catalogue."""
+    """An event of an older catalogue, as an upcaster sees it."""
 
     type: str
     time: str
@@ -25,21 +25,21 @@ class Old(msgspec.Struct, frozen=True):
 Upcaster = Callable[[Old], dict[str, Any]]
 
 
-def _with_the_time_as_its_clock(event: Old) -> dict[str, Any]:
-    # The clock that the tool saw was not recorded; the time of the record, a moment later, has to stand for it.
+def _add_clock(event: Old) -> dict[str, Any]:
+    # The tool's clock was not recorded; the record's time, a moment later, replaces it.
     return {"now": event.time, **event.data}
 
 
 _UPCASTERS: Final[dict[int, dict[str, Upcaster]]] = {
-    2: {"tool_called": _with_the_time_as_its_clock},
+    2: {"tool_called": _add_clock},
 }
-"""From which version, and of which type."""
+"""Upcasters by source version, then by type."""
 
 _TYPES: Final = {
     version: frozenset(name for since, each in _UPCASTERS.items() if since >= version for name in each)
     for version in range(CATALOGUE_VERSION)
 }
-"""The types that an event of that version may have to be upcast of."""
+"""For each version, the types that may need upcasting."""
 _MARKS: Final = {version: tuple(f'"{name}"'.encode() for name in names) for version, names in _TYPES.items()}
 _OLD: Final = msgspec.json.Decoder(Old)
 _RAW_BATCH: Final = msgspec.json.Decoder(list[msgspec.Raw])
@@ -47,7 +47,7 @@ _RAW_EVENT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def upcast_batch(payload: bytes | memoryview, version: int) -> bytes | memoryview:
-    """The JSON array of events of a line of that version as the present catalogue has it; `payload` if it is it.
+    """Converts a line's JSON array of that version to the present catalogue; returns `payload` if nothing changes.
 
     Raises:
         msgspec.MsgspecError: the payload is no array.
@@ -58,7 +58,7 @@ def upcast_batch(payload: bytes | memoryview, version: int) -> bytes | memoryvie
 
 
 def upcast_event(payload: bytes | msgspec.Raw, version: int) -> bytes | msgspec.Raw:
-    """As `upcast_batch`, of one event. What is no event that an older version could have written stays so."""
+    """Like `upcast_batch`, for one event. Returns anything that is no event of an older version unchanged."""
     if not _may_change(payload, version):
         return payload
     try:

@@ -1,1 +1,1 @@
-"""`workspaced mcp`: an agent's standard input and output, joined to the daemon's socket."""
+"""`workspaced mcp`: connects an agent's standard input and output with the daemon's socket."""

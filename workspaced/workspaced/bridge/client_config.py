@@ -1,8 +1,8 @@
-"""Telling agents' runtimes of us: what goes into whose configuration file, and putting it there unharmed.
+"""Registers our server with agents' runtimes: adds an entry to their configuration files without damage.
 
-A file is changed only if it can be read without loss, and then holds what was there plus our entry. All else is
-refused, with the snippet to put in by hand. Where the clients keep their servers is what their documentation says;
-see `CLIENTS`.
+A file is changed only if it can be parsed and written without loss; it then holds its former content plus our
+entry. Any other file is refused, with the snippet to insert by hand. Paths and keys are from the clients'
+documentation; see `CLIENTS`.
 """
 
 import difflib
@@ -27,24 +27,24 @@ Entry = dict[str, Any]
 
 
 class ClientConfig(NamedTuple):
-    """How one runtime is told of a server."""
+    """Where and how one runtime configures servers."""
 
     title: str
     path: Callable[[], Path]
-    """The user's own file, for all projects."""
+    """The user's own file, which applies to all projects."""
     key: str
-    """Where the servers lie, at the top level."""
+    """The top-level key of the servers."""
     fixed: Mapping[str, str]
-    """What an entry says beside command and args."""
+    """Fields of an entry beside command and args."""
     syntax: Literal["json", "toml"] = "json"
 
 
 class Change(NamedTuple):
-    """What installing does to a file."""
+    """A planned change of a file."""
 
     path: Path
     before: str | None
-    """None: there is no file."""
+    """None: the file does not exist."""
     after: str
 
     @property
@@ -52,7 +52,7 @@ class Change(NamedTuple):
         return self.before != self.after
 
     def difference(self) -> str:
-        """As a unified diff."""
+        """The change as a unified diff."""
         before = (self.before or "").splitlines(keepends=True)
         lines = difflib.unified_diff(before, self.after.splitlines(keepends=True), str(self.path), str(self.path))
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
@@ -63,11 +63,11 @@ def _home(*parts: str) -> Path:
 
 
 def _from(variable: str, *otherwise: str) -> Path:
-    return Path(given) if (given := os.environ.get(variable)) else _home(*otherwise)
+    return Path(directory) if (directory := os.environ.get(variable)) else _home(*otherwise)
 
 
 def _claude() -> Path:
-    return _from("CLAUDE_CONFIG_DIR") / ".claude.json"  # without the variable in HOME itself
+    return _from("CLAUDE_CONFIG_DIR") / ".claude.json"  # without the variable the file is in HOME itself
 
 
 def _vscode() -> Path:
@@ -96,7 +96,7 @@ reference of code.visualstudio.com, docs.cursor.com, geminicli.com/docs/tools/mc
 
 
 def snippet(client: str, command: Sequence[str]) -> str:
-    """What the client's configuration file needs, ready to be pasted into an empty one."""
+    """The content for the client's configuration file, complete for an empty one."""
     config = CLIENTS[client]
     entry = _entry(config, command)
     if config.syntax == "toml":
@@ -105,10 +105,10 @@ def snippet(client: str, command: Sequence[str]) -> str:
 
 
 def plan(client: str, command: Sequence[str]) -> Change:
-    """What the client's file would become. Nothing is written.
+    """Plans the change of the client's file; writes nothing.
 
     Raises:
-        SettingsInvalid: the file cannot be read, or not be changed without loss.
+        SettingsInvalid: the file cannot be read, or cannot be changed without loss.
     """
     config = CLIENTS[client]
     path = config.path()
@@ -125,13 +125,13 @@ def plan(client: str, command: Sequence[str]) -> Change:
 
 
 def write(change: Change) -> Path | None:
-    """Writes what was planned, atomically, through symlinks; returns the backup's path, if there was a file.
+    """Writes a planned change atomically, through symlinks; returns the backup's path if the file existed.
 
     Raises:
-        SettingsInvalid: the file has changed since, or cannot be written.
+        SettingsInvalid: the file has changed since the plan, or cannot be written.
     """
     path = Path(os.path.realpath(change.path))
-    made: list[Path] = []  # taken away again where something goes wrong
+    made: list[Path] = []  # removed again on an error
     try:
         make_folder(path.parent)
         mode = 0o600 if change.before is None else path.stat().st_mode & 0o777
@@ -152,7 +152,7 @@ def write(change: Change) -> Path | None:
 
 
 class _Unmergeable(Exception):
-    """Why a file cannot be changed; continues a sentence that begins with its path."""
+    """The reason why a file cannot be changed; continues a sentence that begins with the file's path."""
 
 
 def _entry(config: ClientConfig, command: Sequence[str]) -> Entry:
@@ -175,7 +175,7 @@ def _read(path: Path) -> str | None:
 
 
 def _new_file(beside: Path, suffix: str, mode: int, text: str) -> Path:
-    """A new file beside another one, never in place of one that is there."""
+    """Makes a new file next to another one; never overwrites an existing file."""
     number = 1
     while True:
         path = beside.with_name(f"{beside.name}{suffix}{'' if number == 1 else f'-{number}'}")
@@ -212,10 +212,10 @@ def _merge_json(text: str, config: ClientConfig, entry: Entry) -> str:
 
 def _parse_json(text: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        unique_keys = dict(pairs)
+        if len(unique_keys) != len(pairs):
             raise _Unmergeable("names a key twice")
-        return made
+        return unique_keys
 
     try:
         whole = json.loads(text, object_pairs_hook=unique)
@@ -229,21 +229,21 @@ def _parse_json(text: str) -> dict[str, Any]:
 def _indent(text: str) -> str | int | None:
     if "\n" not in text.strip():
         return 2 if text.strip() in ("", "{}") else None
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return found[1] if found else 2
+    first_indent = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return first_indent[1] if first_indent else 2
 
 
 # -- TOML --
 
 
 def _merge_toml(text: str, config: ClientConfig, entry: Entry) -> str:
-    """Adds a table at the end: nothing before it is touched, so nothing can be lost."""
+    """Appends a table and leaves everything before it unchanged, so nothing can be lost."""
     whole = _parse_toml(text)
     servers = whole.get(config.key, {})
-    there = servers.get(NAME) if isinstance(servers, dict) else None
-    if isinstance(there, dict) and {**there, **entry} == there:
+    present = servers.get(NAME) if isinstance(servers, dict) else None
+    if isinstance(present, dict) and {**present, **entry} == present:
         return text
-    if there is not None:
+    if present is not None:
         raise _Unmergeable(f"has another [{config.key}.{NAME}]")
     gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
     after = text + gap + _toml_table(config, entry)
@@ -269,5 +269,5 @@ def _toml_table(config: ClientConfig, entry: Entry) -> str:
 
 
 def _toml(value: str | list[str]) -> str:
-    """JSON's strings and lists of them are TOML's, but for DEL, and for escaped pairs of surrogates."""
+    """JSON's strings and lists of strings are valid TOML, except for DEL and escaped surrogate pairs."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

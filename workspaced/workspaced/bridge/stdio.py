@@ -1,10 +1,10 @@
-"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, and knows nothing of either.
+"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, without looking at them.
 
-Two threads, one for each direction, each blocking in the system: whoever does not read is not read from, nothing
-but one chunk a direction is ever held, and neither direction waits for the other. It ends when either side does;
-what the agent asked before it closed its end is still answered.
+Two threads, one per direction, block in system calls: a side that does not read is not read from, each direction
+holds at most one chunk, and neither direction waits for the other. The bridge ends when either side does; requests
+sent before the agent closed its end are still answered.
 
-Only a small part of the standard library is imported: there is one such process for every agent.
+Imports only a small part of the standard library, because every agent has its own bridge process.
 """
 
 import _thread
@@ -30,7 +30,7 @@ _INTERRUPTED_EXIT: Final = 130
 
 
 class Target(NamedTuple):
-    """Which daemon is meant; what is not given was not said."""
+    """The requested daemon; missing fields are unspecified."""
 
     socket_path: str | None = None
     workspace: str | None = None
@@ -38,23 +38,23 @@ class Target(NamedTuple):
 
 
 def target_of(arguments: Sequence[str]) -> Target | None:
-    """What plain arguments say; None where they say more than which daemon (the command line proper knows)."""
+    """Parses plain arguments; None if there are others, which the full command line handles."""
     names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults"}
-    given: dict[str, list[str]] = {name: [] for name in names.values()}
+    values_of: dict[str, list[str]] = {name: [] for name in names.values()}
     rest = list(arguments)
     while rest:
         option, equals, value = rest.pop(0).partition("=")
         if option not in names or not (equals or rest):
             return None
-        given[names[option]].append(value if equals else rest.pop(0))
-    last = {name: values[-1] for name, values in given.items() if values and name != "vaults"}
-    return Target(**last, vaults=tuple(given["vaults"]))
+        values_of[names[option]].append(value if equals else rest.pop(0))
+    last = {name: values[-1] for name, values in values_of.items() if values and name != "vaults"}
+    return Target(**last, vaults=tuple(values_of["vaults"]))
 
 
 def run(target: Target) -> int:
-    """Bridges standard input and output to the daemon until either side ends; returns the exit code.
+    """Copies between standard input and output and the daemon until either side ends; returns the exit code.
 
-    0 when the agent ended it, 3 when no daemon could be reached or it went away, 130 when interrupted.
+    0 if the agent ended it, 3 if no daemon could be reached or it went away, 130 if interrupted.
     """
     if sys.stdin is None or sys.stdout is None:
         _say("workspaced: Standard input or output is closed; an agent's runtime opens them. [INVALID_ARGUMENT]")
@@ -70,16 +70,16 @@ def run(target: Target) -> int:
 
 
 def connect(target: Target) -> socket.socket:
-    """A connection to the daemon that is meant; one is started if none runs and there is something to serve.
+    """Connects to the requested daemon; starts one if none runs and there is a folder to serve.
 
     Raises:
-        NoDaemon: none runs and none can be started, or several run and it is not clear which is meant.
+        NoDaemon: none runs and none can be started, or several run and the request is ambiguous.
     """
     path, workspace = _named(target)
 
     def reach() -> socket.socket | None:
-        found = path or _locate(workspace, target.vaults)
-        return _open(found) if found is not None else None
+        socket_found = path or _locate(workspace, target.vaults)
+        return _open(socket_found) if socket_found is not None else None
 
     if (connection := reach()) is not None:
         return connection
@@ -95,7 +95,7 @@ def connect(target: Target) -> socket.socket:
 
 
 def _named(target: Target) -> tuple[str | None, str | None]:
-    """The socket or workspace named by flags, else by the environment; the socket wins."""
+    """The socket or workspace from the flags, else from the environment; the socket takes precedence."""
     if target.socket_path is None and target.workspace is not None:
         return None, target.workspace
     path = target.socket_path or os.environ.get("WORKSPACED_SOCKET") or None
@@ -103,28 +103,28 @@ def _named(target: Target) -> tuple[str | None, str | None]:
 
 
 def _locate(workspace: str | None, vaults: Sequence[str]) -> str | None:
-    found = running()
+    records = running()
     if workspace is not None:
-        named = [each for each in found if each.workspace == workspace]
+        named = [each for each in records if each.workspace == workspace]
         if not named:
             return _default_socket(workspace)
         return _that_serves(named, vaults).socket
     if vaults:
-        record = serving(found, vaults)
+        record = serving(records, vaults)
         return record.socket if record else None
-    if not found:
+    if not records:
         return _default_socket("default")
-    if len(found) == 1:
-        return found[0].socket
+    if len(records) == 1:
+        return records[0].socket
     with suppress(FileNotFoundError):  # the current directory may be gone
-        if (record := serving(found, [os.getcwd()])) is not None:
+        if (record := serving(records, [os.getcwd()])) is not None:
             return record.socket
-    listed = "; ".join(f"--workspace {each.workspace} (serves {', '.join(each.vaults)})" for each in found)
+    listed = "; ".join(f"--workspace {each.workspace} (serves {', '.join(each.vaults)})" for each in records)
     raise NoDaemon("Several daemons run, and none serves the current directory.", hint=f"Give one of: {listed}.")
 
 
 def _that_serves(named: Sequence[Record], vaults: Sequence[str]) -> Record:
-    """An agent is never shown another folder than the one that was named for it."""
+    """Refuses a daemon that does not serve the folders named for the agent."""
     record = serving(named, vaults) if vaults else named[0]
     if record is None:
         served = ", ".join(named[0].vaults) or "nothing"
@@ -136,7 +136,7 @@ def _that_serves(named: Sequence[Record], vaults: Sequence[str]) -> Record:
 
 
 def _default_socket(workspace: str) -> str | None:
-    """Where a daemon listens that could not leave a record."""
+    """The default socket, if a daemon listens there; it may have been unable to write its record."""
     from ..ipc.socket_path import default_socket
 
     path = str(default_socket(workspace))
@@ -161,7 +161,7 @@ def _settings_name_vaults() -> bool:
 def _open(path: str) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        if os.stat(path).st_uid != os.getuid():  # the default one may lie in a directory that all can write to
+        if os.stat(path).st_uid != os.getuid():  # the default socket may be in a directory that all can write to
             raise PermissionError(errno.EPERM, "it belongs to another user")
         connection.connect(path)
         check_daemon(connection, path)
@@ -186,9 +186,9 @@ class _Bridge:
         self._agent_ended = False
 
     def run(self) -> int:
-        """Copies both ways until an end; returns the exit code."""
+        """Copies both ways until either side ends; returns the exit code."""
         for descriptor in (0, 1):
-            os.set_blocking(descriptor, True)  # whoever had them before us may have thought otherwise
+            os.set_blocking(descriptor, True)  # a former user of the pipes may have made them non-blocking
         _thread.start_new_thread(self._agent_to_daemon, ())
         with suppress(ConnectionError):
             while data := self._connection.recv(BRIDGE_CHUNK_BYTES):
@@ -201,12 +201,12 @@ class _Bridge:
         return _complain("The daemon has ended the connection.", "See `workspaced status`, and reconnect.")
 
     def _agent_to_daemon(self) -> None:
-        with suppress(OSError):  # of the socket: the other direction sees the end too, and says so
+        with suppress(OSError):  # of the socket: the other direction sees the end too, and reports it
             while data := _read():
                 self._connection.sendall(data)
             self._agent_ended = True
             self._connection.shutdown(socket.SHUT_WR)
-            # A daemon that does not answer shall not keep a bridge without an agent.
+            # A daemon that does not answer must not keep a bridge without an agent.
             time.sleep(BRIDGE_LINGER_S)
             os._exit(0)
 

@@ -1,4 +1,4 @@
-"""The command line. Each command's module is loaded when the command is asked for, so that all start fast."""
+"""The command line. Each command's module is imported when the command runs, so that all start fast."""
 
 import importlib
 import os
@@ -34,11 +34,11 @@ COMMANDS: Final = {
     "forget": ("log.forget", "Make the log forget a note, while the daemon is stopped."),
     "schema": ("daemon.schema", "Print or check the JSON Schemas."),
 }
-"""Command to its module and its line in --help, which is shown without loading the module."""
+"""For each command its module and its line in --help, which is shown without an import."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported one by one."""
+    """A group that imports only the module of the requested command."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -65,12 +65,12 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line; the exit code says what happened (see `workspaced.errors.CODES`)."""
+    """Runs the command line and exits with the code of the outcome (see `workspaced.errors.CODES`)."""
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    """Runs one command and returns its exit code; prints every expected error as one line on stderr."""
     stdout = sys.stdout
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
@@ -95,7 +95,7 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:
         if sys.stdout is stdout:
             raise
-        return _reader_left()  # click puts a muted stream there when the pipe is broken
+        return _reader_left()  # click replaces stdout by a muted stream when the pipe is broken
     except OSError as error:
         click.echo(f"workspaced: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
         return 1
@@ -103,7 +103,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _reader_left() -> int:
-    """The reader of our output left (`| head`): nothing is wrong. Keeps Python from complaining at exit."""
+    """The reader of our output has closed it (`| head`), which is no error. Silences Python's error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

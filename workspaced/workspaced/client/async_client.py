@@ -1,10 +1,10 @@
-"""The asynchronous client: one connection kept open, many requests in flight.
+"""The asynchronous client: one open connection, many requests in flight.
 
-For UI processes: it reconnects, resends the UI's last snapshot so that the daemon's state is right again, and
-gives every action an id, so that what was in flight when the connection broke is retried and recorded once.
+For UI processes: it reconnects, resends the UI's last snapshot to restore the daemon's state, and gives every
+action an id, so that actions in flight when the connection broke are retried and recorded once.
 
-The pattern that works in real editors: on any editor event recompute the whole view, coalesce, and hand it to
-`show`; the daemon appends only what differs.
+The pattern that works in real editors: on any editor event recompute the whole view, coalesce, and pass it to
+`show`; the daemon appends only the differences.
 """
 
 import itertools
@@ -37,14 +37,14 @@ NOTICES_MAX = 1_000
 
 
 class Client:
-    """A connection to a daemon, kept up for as long as the context lasts.
+    """A connection to a daemon, restored after losses until the context ends.
 
         async with Client.open(name="my-editor") as client:
             await client.publish([{"type": "active_note_set", "data": {"note": "plan.md"}}])
 
     Attributes:
-        server: the daemon's answer to hello, of the present connection.
-        context: conversations, and prompts made for them.
+        server: the daemon's answer to hello on the present connection.
+        context: methods for conversations and their prompts.
     """
 
     def __init__(self, path: Path, name: str, timeout_s: float) -> None:
@@ -55,7 +55,7 @@ class Client:
         self._timeout_s = timeout_s
         self._ids = itertools.count(1)
         self._lines: MemoryObjectSendStream[bytes] | None = None
-        """To the task that writes: a caller that is cancelled leaves no half line behind."""
+        """Leads to the writing task, so that a cancelled caller leaves no partial line."""
         self._connected = anyio.Event()
         self._pending: dict[int, _Pending] = {}
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
@@ -75,18 +75,18 @@ class Client:
         """A connected client; leaving the context ends it.
 
         Raises:
-            NoDaemon: nobody listens at the first try, or another user does. Later losses are mended, and calls
-                wait for that.
+            NoDaemon: at the first try nobody listens, or another user does. After later losses the client
+                reconnects, and calls wait for that.
         """
         client = cls(socket_from_environment(path, workspace), name, timeout_s)
         stream = await client._dial()
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client._keep, stream)
+            tasks.start_soon(client._keep_connected, stream)
             try:
-                await client._greeted()
+                await client._wait_connected()
                 yield client
-            except Exception as error:  # raised again below, bare instead of in the task group's exception group
+            except Exception as error:  # raised again below, outside of the task group's exception group
                 failure = error
             tasks.cancel_scope.cancel()
         if failure is not None:
@@ -95,7 +95,7 @@ class Client:
     # -- calls --
 
     async def call(self, method: str, params: Any = None) -> Any:
-        """The result of any method, as JSON values.
+        """Calls any method; returns its result as JSON values.
 
         Raises:
             RemoteError: the daemon refused.
@@ -110,7 +110,7 @@ class Client:
     async def publish(
         self, actions: Sequence[dict[str, Any]], *, source: str | None = None
     ) -> list[dict[str, Any]]:
-        """Publishes a batch and returns its receipts, once durable; retried across a reconnection."""
+        """Publishes a batch and returns its receipts once durable; retries after a reconnection."""
         named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
         params: dict[str, Any] = {"actions": named, "source": source or self._name}
         while True:
@@ -124,7 +124,7 @@ class Client:
     async def show(
         self, *, active: str | None, pins: Sequence[str] = (), tabs: Sequence[dict[str, str]] = ()
     ) -> list[dict[str, Any]]:
-        """Tells the UI's whole view; the daemon appends what differs. Sent again after every reconnection."""
+        """Publishes the UI's whole view; the daemon appends the differences. Resent after every reconnection."""
         self._snapshot = {"source": self._name, "active": active, "pins": list(pins), "tabs": list(tabs)}
         result = await self.call("workspaced/snapshot", self._snapshot)
         events: list[dict[str, Any]] = result["events"]
@@ -149,8 +149,8 @@ class Client:
     ) -> AsyncIterator[MemoryObjectReceiveStream[Notice]]:
         """The events from now on, or since a clock.
 
-        The stream ends when the connection breaks, and when its reader falls NOTICES_MAX notices behind: subscribe
-        again with the clock of the last notice and nothing is missed.
+        The stream ends when the connection breaks, and when its reader is NOTICES_MAX notices behind; a new
+        subscription with the last notice's clock misses nothing.
         """
         params: dict[str, Any] = {"coalesce": coalesce}
         if since is not None:
@@ -158,10 +158,10 @@ class Client:
         if types is not None:
             params["types"] = list(types)
         send, receive = anyio.create_memory_object_stream[Notice](NOTICES_MAX)
-        made = await self.call("workspaced/subscribe", params)
-        number = made["subscription"]
-        self._subscribers[number] = send
-        mine = [notice for notice in self._unclaimed if notice.params.get("subscription") == number]
+        subscribed = await self.call("workspaced/subscribe", params)
+        subscription = subscribed["subscription"]
+        self._subscribers[subscription] = send
+        mine = [notice for notice in self._unclaimed if notice.params.get("subscription") == subscription]
         self._unclaimed = [notice for notice in self._unclaimed if notice not in mine]
         for notice in mine:
             send.send_nowait(notice)
@@ -169,14 +169,14 @@ class Client:
             with receive:
                 yield receive
         finally:
-            if self._subscribers.pop(number, None) is not None:
+            if self._subscribers.pop(subscription, None) is not None:
                 send.close()
                 with anyio.move_on_after(1, shield=True), suppress(NoDaemon):
-                    await self.call("workspaced/unsubscribe", {"subscription": number})
+                    await self.call("workspaced/unsubscribe", {"subscription": subscription})
 
     # -- the connection --
 
-    async def _greeted(self) -> None:
+    async def _wait_connected(self) -> None:
         with anyio.move_on_after(self._timeout_s):
             await self._connected.wait()
             return
@@ -206,8 +206,8 @@ class Client:
             except NoDaemon:
                 delay_s = min(delay_s * 2, RETRY_MAX_S)
 
-    async def _keep(self, stream: SocketStream) -> None:
-        """Serves one connection after the other, beginning with `stream`, until it is cancelled."""
+    async def _keep_connected(self, stream: SocketStream) -> None:
+        """Runs one connection after another, beginning with `stream`, until cancelled."""
         while True:
             self._lines, lines = anyio.create_memory_object_stream[bytes](0)
             with self._lines, lines:
@@ -220,20 +220,20 @@ class Client:
             stream = await self._dial_again()
 
     async def _write(self, stream: SocketStream, lines: MemoryObjectReceiveStream[bytes]) -> None:
-        """Writes each line whole; once that fails, nobody waits to hand over another."""
+        """Writes each line whole. After an error, closes the channel, so that no caller waits to send a line."""
         with lines, suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for line in lines:
                 await stream.send(line)
 
     async def _greet(self, stream: SocketStream) -> None:
-        """Says hello, shows the last view again, and lets waiting calls go on."""
+        """Sends hello and the last view, then lets waiting calls continue."""
         try:
             with anyio.fail_after(self._timeout_s):
                 self.server = await self._request("workspaced/hello", hello_params(self._name))
                 if self._snapshot is not None:
                     await self._show_again(self._snapshot)
         except (WorkspacedError, TimeoutError):
-            await stream.aclose()  # the reader sees it and a new connection is made
+            await stream.aclose()  # the reader then ends, and the client reconnects
         else:
             self._connected.set()
 
@@ -241,11 +241,11 @@ class Client:
         try:
             await self._request("workspaced/snapshot", snapshot)
         except RemoteError as error:
-            # A log that takes nothing now may still be read; the next `show` hears of it itself.
+            # A log that takes no events may still be readable; the next `show` gets the error itself.
             logger.warning("the view was not taken after reconnecting: %s", error)
 
     async def _read(self, stream: SocketStream) -> None:
-        """Takes lines until the connection ends."""
+        """Reads lines until the connection ends."""
         splitter = LineSplitter(ANSWER_BYTES_MAX)
         try:
             async for data in stream:
@@ -277,13 +277,13 @@ class Client:
             return
         send = self._subscribers.get(str(message.params.get("subscription")))
         if send is None:
-            # The notice overtook the task that asked for the subscription.
+            # The notice arrived before the result of the subscription was processed.
             self._unclaimed = [*self._unclaimed[-99:], message]
             return
         try:
             send.send_nowait(message)
         except anyio.WouldBlock:
-            # Waiting here would keep every other answer back; a stream that ends is taken up again by its clock.
+            # Waiting here would delay every other answer; the reader can resubscribe with its last clock.
             send.close()
             del self._subscribers[str(message.params["subscription"])]
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -307,7 +307,7 @@ class Client:
 
 
 class _Pending:
-    """A request on its way."""
+    """A request in flight."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()

@@ -1,14 +1,14 @@
-"""The client's side of `workspaced/context/*`: a conversation told, and its prompts asked for.
+"""The client side of `workspaced/context/*`: conversations and their prompts.
 
-The same methods serve both clients: those of `SyncClient.context` give the result, those of `Client.context` are
-awaited for it. A result is JSON values, as docs/reference/methods.md says it.
+Both clients share these methods: those of `SyncClient.context` return the result, those of `Client.context` an
+awaitable of it. A result is JSON values, as documented in docs/reference/methods.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 Result = TypeVar("Result")
-"""What a client's call gives: JSON values, or what is awaited for them."""
+"""The return type of a client's call: JSON values, or an awaitable of them."""
 
 AttachmentKind = Literal[
     "note",
@@ -29,14 +29,14 @@ Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
 class Skill(TypedDict, total=False):
-    """One that the model may ask for. Needs `name`."""
+    """A skill that the model may request. Needs `name`."""
 
     name: str
     description: str
 
 
 class Document(TypedDict):
-    """What a search found. `source` is the path of a note, or a URL."""
+    """A result of a search. `source` is a note's path, or a URL."""
 
     title: str
     source: str
@@ -44,17 +44,16 @@ class Document(TypedDict):
 
 
 class Search(TypedDict):
-    """A search and what it found."""
+    """A search with its results."""
 
     query: str
     documents: Sequence[Document]
 
 
 class Attachment(TypedDict, total=False):
-    """What a user's message was given to look at. Needs `kind`, and `id` where the workspace does not tell it.
+    """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it.
 
-    A `search` is a tool's result instead of its `text`; `before` and `after` are what a selected text stands
-    between.
+    `search` replaces the `text` of a tool's result; `before` and `after` are the texts around a selection.
     """
 
     kind: AttachmentKind
@@ -67,7 +66,7 @@ class Attachment(TypedDict, total=False):
 
 
 class ToolCall(TypedDict, total=False):
-    """Needs `id` and `name`. Arguments as a string are JSON as the model wrote it."""
+    """Needs `id` and `name`. `arguments` as a string is the JSON written by the model."""
 
     id: str
     name: str
@@ -92,7 +91,7 @@ class Thinking(TypedDict, total=False):
 
 
 class Message(TypedDict, total=False):
-    """Needs `role`. With an `id` of its own it may be sent again and is recorded once."""
+    """Needs `role`. A message with its own `id` may be sent again and is recorded once."""
 
     role: Literal["user", "assistant", "system"]
     id: str
@@ -105,9 +104,9 @@ class Message(TypedDict, total=False):
 
 
 class ContextMethods(Generic[Result]):
-    """Conversations, as one client tells them.
+    """Methods for conversations.
 
-    Every method raises what the client's `call` does.
+    Every method raises the same errors as the client's `call`.
     """
 
     def __init__(self, call: Callable[[str, dict[str, Any]], Result]) -> None:
@@ -132,11 +131,11 @@ class ContextMethods(Generic[Result]):
         adapter: str | None = None,
         history_turns: int | None = None,
     ) -> Result:
-        """Begins a conversation, or gives one other settings: `{conversation, clock}`.
+        """Begins a conversation, or changes one's settings: `{conversation, clock}`.
 
         Args:
-            composer: stands once behind the user's words of each turn; `adapter` behind that.
-            history_turns: so many of the last turns at least stay word for word.
+            composer: text after the user's words of each turn; `adapter` follows it.
+            history_turns: the minimum of last turns that stay verbatim.
         """
         return self._ask(
             "start",
@@ -164,10 +163,10 @@ class ContextMethods(Generic[Result]):
         remove: str | None = None,
         following: bool = False,
     ) -> Result:
-        """Adds messages, or replaces some: `{messages: [id], clock}`.
+        """Adds or replaces messages: `{messages: [id], clock}`.
 
         Args:
-            remove: a message that goes first, with `following` all after it, too.
+            remove: a message to remove first; with `following`, all after it too.
         """
         gone = {"message": remove, "following": following} if remove is not None else None
         return self._ask("message", conversation=conversation, messages=messages, remove=gone)
@@ -182,11 +181,11 @@ class ContextMethods(Generic[Result]):
         folder: str | None = None,
         text: str | None = None,
     ) -> Result:
-        """Pins under the id `pin` what every prompt gets anew; the same id replaces it in its place."""
+        """Pins content for every prompt, read again each time; an existing `pin` id is replaced in its place."""
         return self._ask("pin", conversation=conversation, id=pin, kind=kind, path=path, folder=folder, text=text)
 
     def unpin(self, conversation: str, pin: str) -> Result:
-        """Takes a pin away; one that is not there is no error."""
+        """Removes a pin; a missing one is no error."""
         return self._ask("unpin", conversation=conversation, id=pin)
 
     def assemble(
@@ -203,12 +202,12 @@ class ContextMethods(Generic[Result]):
         """The prompt up to a message, by default the last one: the envelope with `seq` and `clock`.
 
         Args:
-            rebase: whether the library is to hold what the attached notes are now.
-            layers: whether the layers' texts come along, besides the messages.
-            pipeline: what the prompt is for; by default a chat.
-            shape: gives the provider's `body` instead of the messages, with its `changes` and `toolNames`: openai,
-                anthropic, gemini, or a template of one's own.
-            cached_content: the provider's resource that holds the first two layers, for a body without them.
+            rebase: updates the library to the present text of the attached notes first.
+            layers: includes the layers' texts beside the messages.
+            pipeline: the prompt's purpose; default: a chat.
+            shape: returns the provider's `body` instead of the messages, with its `changes` and `toolNames`:
+                openai, anthropic, gemini, or a template of one's own.
+            cached_content: the provider's resource with the first two layers, which the body then omits.
         """
         return self._ask(
             "assemble",
@@ -234,11 +233,12 @@ class ContextMethods(Generic[Result]):
         model: str | None = None,
         shape: str | None = None,
     ) -> Result:
-        """Tells what the provider counted of a prompt, by default of the last one: estimates get better by it.
+        """Reports the provider's token counts of a prompt, by default the last one, which improves later
+        estimates.
 
         Args:
-            report: the usage as the provider's answer has it, instead of the tokens.
-            shape: whose it is; by default as the prompt was shaped, or as the provider is called.
+            report: the usage in the provider's answer, instead of the counts.
+            shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
         return self._ask(
             "usage",
@@ -254,25 +254,25 @@ class ContextMethods(Generic[Result]):
         )
 
     def cite(self, conversation: str, text: str, *, message: str | None = None) -> Result:
-        """An answer to a prompt, by default to the last one, with the sources that it cites:
+        """An answer to a prompt, by default the last one, with the sources that it cites:
         `{text, sources, unknown, fallback}`."""
         return self._ask("cite", conversation=conversation, text=text, message=message)
 
     def plan(self, conversation: str, *, message: str | None = None, answer: str | None = None) -> Result:
-        """What to ask a model for, that is to say which tools a message needs: `{schema, prompt}`; with what it
-        answered, `{calls, problems}`."""
+        """The request that asks a model which tools a message needs: `{schema, prompt}`; with the model's
+        `answer`: `{calls, problems}`."""
         return self._ask("plan", conversation=conversation, message=message, answer=answer)
 
     def rebase(self, conversation: str) -> Result:
-        """Gives the library what its notes are now: `{refreshed, clock}`."""
+        """Updates the library to the present text of its notes: `{refreshed, clock}`."""
         return self._ask("rebase", conversation=conversation)
 
     def summary(self, conversation: str, text: str, *, up_to: str) -> Result:
-        """Sets what stands for the messages up to one, that one included."""
+        """Sets the summary that replaces the messages up to and including `up_to`."""
         return self._ask("summary", conversation=conversation, text=text, upTo=up_to)
 
     def end(self, conversation: str) -> Result:
-        """Nothing more will be asked about it."""
+        """Ends a conversation; no more requests about it follow."""
         return self._ask("end", conversation=conversation)
 
     def export(self, conversation: str) -> Result:
@@ -289,9 +289,9 @@ class ContextMethods(Generic[Result]):
         context_window: int | None = None,
         output_reserve: int | None = None,
     ) -> Result:
-        """A conversation from a chat file: `{conversation, messages, warnings, clock}`.
+        """Imports a conversation from a chat file: `{conversation, messages, warnings, clock}`.
 
-        Settings that the file does not say are given here.
+        The arguments supply settings that are missing in the file.
         """
         return self._ask(
             "import",
@@ -304,5 +304,5 @@ class ContextMethods(Generic[Result]):
         )
 
     def _ask(self, method: str, **params: Any) -> Result:
-        given = {name: value for name, value in params.items() if value is not None}
-        return self._call(f"workspaced/context/{method}", given)
+        set_params = {name: value for name, value in params.items() if value is not None}
+        return self._call(f"workspaced/context/{method}", set_params)

@@ -1,6 +1,6 @@
-"""The synchronous client: one socket, one request at a time. What scripts and the command line use.
+"""The synchronous client: one socket, one request at a time, for scripts and the command line.
 
-It imports neither an event loop nor pydantic, so that a command starts fast.
+Imports neither an event loop nor pydantic, so that commands start fast.
 """
 
 import os
@@ -23,11 +23,11 @@ _RECEIVE_BYTES = 256 * 1024
 
 
 def socket_from_environment(path: Path | str | None = None, workspace: str | None = None) -> Path:
-    """The socket to talk to: the one given, else WORKSPACED_SOCKET, else that of the workspace."""
+    """The daemon's socket: `path`, else WORKSPACED_SOCKET, else that of the workspace."""
     if path is not None:
         return Path(path)
-    if workspace is None and (given := os.environ.get("WORKSPACED_SOCKET")):
-        return Path(given)
+    if workspace is None and (path_given := os.environ.get("WORKSPACED_SOCKET")):
+        return Path(path_given)
     return default_socket(workspace or os.environ.get("WORKSPACED_WORKSPACE", "default"))
 
 
@@ -37,9 +37,9 @@ def connect(
     """A connected client.
 
     Args:
-        path: the socket; default as `socket_from_environment` says.
-        workspace: names the daemon instead.
-        name: what the daemon calls this client (share policy, records).
+        path: the socket; default: see `socket_from_environment`.
+        workspace: selects the daemon by its workspace instead.
+        name: this client's name for the daemon (share policy, records).
         timeout_s: for connecting and for each answer.
 
     Raises:
@@ -49,7 +49,7 @@ def connect(
 
 
 class SyncClient:
-    """A connection to a daemon. Not thread-safe. After an error of the connection the next call connects anew."""
+    """A connection to a daemon. Not thread-safe. After a connection error the next call reconnects."""
 
     def __init__(self, path: Path, *, name: str, timeout_s: float) -> None:
         self.path = path
@@ -62,13 +62,13 @@ class SyncClient:
         self.server: dict[str, Any] = {}
         """The daemon's answer to hello."""
         self.context: ContextMethods[dict[str, Any]] = ContextMethods(self.call)
-        """Conversations, and prompts made for them."""
+        """Methods for conversations and their prompts."""
         self._connect()
 
     # -- calls --
 
     def call(self, method: str, params: Any = None) -> Any:
-        """The result of any method, as JSON values.
+        """Calls any method; returns its result as JSON values.
 
         Raises:
             RemoteError: the daemon refused.
@@ -80,9 +80,9 @@ class SyncClient:
         return self._request(method, params or {})
 
     def publish(self, actions: Sequence[dict[str, Any]], *, source: str | None = None) -> list[dict[str, Any]]:
-        """Publishes a batch and returns its receipts, once durable.
+        """Publishes a batch and returns its receipts once durable.
 
-        Every action gets an id, so that a lost answer is retried without recording anything twice.
+        Every action gets an id, so that a retry after a lost answer records nothing twice.
         """
         named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
         params: dict[str, Any] = {"actions": named}
@@ -138,22 +138,22 @@ class SyncClient:
         self.close()
 
     def _connect(self) -> None:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        made.settimeout(self._timeout_s)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(self._timeout_s)
         try:
-            made.connect(str(self.path))
+            connection.connect(str(self.path))
         except OSError as error:
-            made.close()
+            connection.close()
             raise NoDaemon(
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
                 hint="Start one with `workspaced serve --vault DIR`, or name its socket with --socket.",
             ) from None
         try:
-            check_daemon(made, self.path)
+            check_daemon(connection, self.path)
         except NoDaemon:
-            made.close()
+            connection.close()
             raise
-        self._socket = made
+        self._socket = connection
         self._buffer.clear()
         self._notices.clear()
         self.server = self._request("workspaced/hello", hello_params(self._name))
@@ -170,7 +170,7 @@ class SyncClient:
         return unwrap(answer, self.server)
 
     def _receive(self) -> Answer | None:
-        """Takes one line: an answer is returned, a notice is kept."""
+        """Reads one line: returns an answer, queues a notice."""
         assert self._socket is not None
         while (end := self._buffer.find(b"\n")) < 0:
             try:

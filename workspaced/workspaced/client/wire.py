@@ -1,4 +1,4 @@
-"""The client's side of the protocol: requests to lines, lines to answers and notifications. No sockets here."""
+"""The client side of the protocol: encodes requests, decodes answers and notifications. No sockets here."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from ..limits import REQUEST_BYTES_MAX
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The end of a request."""
+    """The answer to a request."""
 
     id: int | str | None
     result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -21,7 +21,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What the daemon says unasked."""
+    """A notification from the daemon."""
 
     method: str
     params: dict[str, Any]
@@ -40,10 +40,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def request_line(request_id: int, method: str, params: Any) -> bytes:
-    """The line of one request.
+    """Encodes a request as a line.
 
     Raises:
-        RequestError: LINE_TOO_LARGE; the daemon would close the connection over it.
+        RequestError: LINE_TOO_LARGE; the daemon would close the connection.
     """
     line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
     if len(line) > REQUEST_BYTES_MAX:
@@ -56,12 +56,12 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
 
 
 def hello_params(name: str) -> dict[str, Any]:
-    """What a client says of itself."""
+    """This client's description for hello."""
     return {"client": {"name": name, "version": __version__, "pid": os.getpid()}}
 
 
 def parse_line(line: bytes) -> Answer | Notice:
-    """What one line from the daemon is.
+    """Decodes one line from the daemon.
 
     Raises:
         NoDaemon: the other end does not speak the protocol.
@@ -77,10 +77,10 @@ def parse_line(line: bytes) -> Answer | Notice:
 
 
 def unwrap(answer: Answer, server: Mapping[str, Any]) -> Any:
-    """The result as JSON values; `server` is what the daemon answered to hello.
+    """Returns the result as JSON values; `server` is the daemon's answer to hello.
 
     Raises:
-        RemoteError: the daemon refused; carries its code, hint and details.
+        RemoteError: the daemon refused; holds its code, hint and details.
     """
     if answer.error is not None:
         error = remote_error(answer.error)
@@ -91,7 +91,7 @@ def unwrap(answer: Answer, server: Mapping[str, Any]) -> Any:
 
 
 def _versions(server: Mapping[str, Any]) -> str:
-    """Why a daemon may not know a method: after an update it may still be the one before."""
+    """Names both versions for a hint: an older daemon may still run after an update."""
     daemon = server.get("version", "unknown")
     return (
         f"The daemon is version {daemon}, this client {__version__}: if it is older, `workspaced stop` ends it. "
@@ -99,7 +99,7 @@ def _versions(server: Mapping[str, Any]) -> str:
 
 
 def remote_error(error: dict[str, Any]) -> RemoteError:
-    """The daemon's error as an exception."""
+    """Converts the daemon's error to an exception."""
     data = dict(error.get("data") or {})
     code, hint = str(data.pop("code", "INTERNAL")), str(data.pop("hint", ""))
     details = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): value for name, value in data.items()}

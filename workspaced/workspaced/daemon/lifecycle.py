@@ -1,7 +1,7 @@
-"""The daemon's life on one screen: start, run, stop.
+"""The daemon's lifecycle on one screen: start, run, stop.
 
-One task group owns every task. Starting takes the lock first and opens the socket last, so that whoever can
-connect is served whole; stopping goes the other way round and writes HEAD last of all.
+One task group owns every task. Starting takes the lock first and opens the socket last, so that every connected
+client gets full service; stopping runs in reverse order and writes HEAD last.
 """
 
 import asyncio
@@ -53,23 +53,23 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda _service: None) -> int:
-    """Serves until it is asked to stop; returns the exit code (4 where the log failed).
+    """Serves until asked to stop; returns the exit code (4 if the log failed).
 
     Raises:
-        WorkspacedError: it could not start.
+        WorkspacedError: the daemon could not start.
     """
-    os.umask(0o077)  # SQLite and the standard library make files as the umask says
+    os.umask(0o077)  # SQLite and the standard library create files by the umask
     give_back_freed_memory()
-    # Most of what a daemon makes is long-lived or free of cycles: look for garbage less often than by default.
+    # Most objects here are long-lived or free of cycles, so the garbage collector may run less often.
     gc.set_threshold(50_000, 20, 100)
-    # Threads parse notes and answer calls: none may keep the loop waiting for its turn for 5 ms, the default.
+    # Threads parse notes and answer calls; by default each may keep the loop waiting for 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     options = {"use_uvloop": _has_uvloop()}
     return anyio.run(_serve, settings, ready, backend="asyncio", backend_options=options)
 
 
 async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
-    # From the first moment to the last: a signal while starting or stopping must not leave things half done.
+    # Signals are received from start to end: one during start or stop must not leave things half done.
     with anyio.open_signal_receiver(*SIGNALS) as signals:
         return await _serve_until(signals, settings, ready)
 
@@ -92,7 +92,7 @@ async def _serve_until(
             bound = None if inherited else settings.socket_path.lstat()
             try:
                 await _run(service, settings, folders, listening, signals, ready)
-                # Last of all events: whatever could append another has ended.
+                # The last event: everything that could append another has ended.
                 await to_thread.run_sync(service.call_recorder.close)
                 flush_findings(service)
                 with anyio.move_on_after(STOP_S / 2):
@@ -124,13 +124,13 @@ async def _run(
             await server.start(listening)
             if settings.idle_exit_minutes is not None:
                 tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
-            gc.freeze()  # Modules and settings live to the end: walking them costs a call milliseconds.
+            gc.freeze()  # Modules and settings live to the end; a collection that scans them delays calls.
             with _announced(service, settings, listening):
                 ready(service)
                 await service.stopping.wait()
             await server.stop()
         finally:
-            service.stop("failed")  # where a task failed: the watchers' threads sit out a mere cancellation
+            service.stop("failed")  # if a task failed: the watchers' threads ignore a mere cancellation
         tasks.cancel_scope.cancel()
 
 
@@ -169,10 +169,10 @@ async def _open(settings: Settings, data: Path) -> Service:
 
 
 def _finish_forgetting(data: Path, warnings: list[str]) -> bool:
-    """`finish_forgetting`; until it is done the log is neither the old nor the new one.
+    """Calls `finish_forgetting`; until it succeeds the log is neither the old nor the new one.
 
     Raises:
-        LogError: the disk refuses.
+        LogError: a disk operation failed.
     """
     try:
         return finish_forgetting(data, warnings)
@@ -219,7 +219,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
 
 @contextmanager
 def _announced(service: Service, settings: Settings, listening: socket.socket) -> Iterator[None]:
-    """Leaves a record for clients that look for a daemon; without one they must be told the socket."""
+    """Publishes a record for clients that look for a daemon; without it they must know the socket."""
     record = Record(
         pid=os.getpid(),
         socket=str(Path(os.fsdecode(listening.getsockname())).absolute()),
@@ -257,7 +257,7 @@ async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signal
 
 
 async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
-    """Stops a daemon that was started on demand once nobody has been connected for `minutes`."""
+    """Stops the daemon after `minutes` without a client."""
 
     def left_s() -> float:
         idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
@@ -265,7 +265,7 @@ async def _stop_when_idle(service: Service, server: Server, minutes: float) -> N
 
     while True:
         await anyio.sleep(max(left_s(), 0))
-        await anyio.sleep(STEP_S)  # it may have been stopped itself: those who came meanwhile are let in first
+        await anyio.sleep(STEP_S)  # the process may have been stopped; clients that came meanwhile connect first
         if left_s() <= 0:
             service.stop("idle")
             return

@@ -1,9 +1,9 @@
-"""Gives memory that is freed back to the system.
+"""Makes the C library return freed memory to the system.
 
-By itself glibc keeps much of it. The first large block that is freed makes it take such blocks from its heaps from
-then on, and heaps shrink only at their ends; and threads get heaps of their own, each of which keeps the most that
-its thread ever needed. Measured: notes of 16 MiB that were read and deleted left a daemon of 63 MB with 430 MB.
-What is free between blocks in use goes back only on request: 13 MB after minutes of 100 calls a second.
+By default glibc keeps much of it. After the first free of a large block it takes such blocks from its heaps, which
+shrink only at their ends; and each thread has its own heap, which keeps the thread's maximum. Measured: after
+reading and deleting notes of 16 MiB, a daemon of 63 MB kept 430 MB. Free pages between blocks in use return only
+on request: 13 MB after minutes of 100 calls a second.
 """
 
 import ctypes
@@ -12,16 +12,16 @@ from collections.abc import Callable
 from typing import Final
 
 LARGE_BYTES: Final = 512 * 1024
-"""A block of so much is a mapping of its own, which goes back when it is freed."""
+"""A block of this size is a mapping of its own, which is returned when freed."""
 SPARE_BYTES: Final = 2 * 1024 * 1024
-"""More than this at a heap's end goes back."""
+"""Free memory beyond this at a heap's end is returned."""
 HEAPS: Final = 2
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-"""Of mallopt(3)."""
+"""Parameters of mallopt(3)."""
 
 
 def give_back_freed_memory() -> None:
-    """For the whole process; before it starts threads. Does nothing where the C library is another one."""
+    """Sets the options for the whole process; call it before threads start. Does nothing without glibc."""
     mallopt = _function("mallopt")
     if mallopt is None:
         return

@@ -24,33 +24,33 @@ from ..limits import RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAY
 
 
 class Settings(BaseSettings):
-    """What a daemon is started with."""
+    """A daemon's settings."""
 
     model_config = SettingsConfigDict(env_prefix="WORKSPACED_", extra="forbid", frozen=True)
 
     workspace: Annotated[str, Field(pattern=WORKSPACE_NAME.pattern)] = "default"
-    """Names the daemon: its socket and its data directory."""
+    """The workspace's name, which selects the socket and the data directory."""
     vaults: Annotated[tuple[Path, ...], NoDecode] = ()
     """Folders of Markdown; in the environment separated like PATH."""
     deny: Annotated[tuple[str, ...], NoDecode] = ()
-    """Globs in gitignore's syntax of notes that no agent is shown; in the environment one a line."""
+    """Globs in gitignore syntax for notes hidden from every agent; one a line in the environment."""
     data_dir: Path | None = None
     cache_dir: Path | None = None
-    """Where indexes lie; what is there may be deleted at any time."""
+    """The folder of the indexes; its content may be deleted at any time."""
     socket: Path | None = None
     record: Literal["served", "none"] = "served"
-    """Whether what agents are shown is kept, so that their calls can be replayed."""
+    """Whether to record what agents see, so that their calls can be replayed."""
     record_bytes: Annotated[int, Field(ge=0)] = RECORD_BYTES
-    """How much of that is kept: beyond it the longest unused goes."""
+    """Limit of the recordings; beyond it the longest unused ones go."""
     record_days: Annotated[float, Field(ge=0, le=RECORD_DAYS_MAX)] = RECORD_DAYS
-    """How long it is kept."""
+    """Days after their last use when recordings go."""
     templates: Path | None = None
-    """The folder of own templates of bodies, `NAME.json.jinja`; None: `templates` beside config.toml."""
+    """The folder of the user's request templates, `NAME.json.jinja`; None: `templates` beside config.toml."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
-    """How often the vault is compared with what is known of it, whatever the watcher said."""
+    """The interval of comparing the vault with the index, whether or not the watcher reported a change."""
     watch: bool = True
-    """Whether to watch the vault; without it changes are still seen when a note is read."""
+    """Whether to watch the vault; without it, changes are found when a note is read."""
     idle_exit_minutes: Annotated[float, Field(gt=0)] | None = None
     """Ends the daemon after this long without a client."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
@@ -82,12 +82,12 @@ class Settings(BaseSettings):
 
     @property
     def data_path(self) -> Path:
-        """Where the log lies."""
+        """The data directory, which holds the log."""
         return self.data_dir or platformdirs.user_data_path("workspaced") / self.workspace
 
     @property
     def cache_path(self) -> Path:
-        """Where indexes lie: beside the log, where a place for that was named."""
+        """The folder of the indexes: in the data directory, if that is set."""
         if self.cache_dir is not None:
             return self.cache_dir
         if self.data_dir is not None:
@@ -96,12 +96,12 @@ class Settings(BaseSettings):
 
     @property
     def templates_path(self) -> Path:
-        """Where own templates of provider bodies lie, whether or not there are any."""
+        """The folder of the user's request templates; it need not exist."""
         return (self.templates or config_file().parent / "templates").expanduser().absolute()
 
     @property
     def socket_path(self) -> Path:
-        """Where the daemon listens."""
+        """The path of the daemon's socket."""
         return self.socket or default_socket(self.workspace)
 
     @classmethod
@@ -118,20 +118,20 @@ class Settings(BaseSettings):
 
 def config_file() -> Path:
     """The settings file, whether or not it exists."""
-    given = os.environ.get("WORKSPACED_CONFIG")
-    return Path(given) if given else platformdirs.user_config_path("workspaced") / "config.toml"
+    path = os.environ.get("WORKSPACED_CONFIG")
+    return Path(path) if path else platformdirs.user_config_path("workspaced") / "config.toml"
 
 
 def load_settings(**flags: Any) -> Settings:
-    """The settings in force. Flags that are None were not given.
+    """Loads the settings. A flag of None counts as missing.
 
     Raises:
-        SettingsInvalid: an unknown or impossible setting, by name and place.
+        SettingsInvalid: a setting is unknown or invalid; names it and its source.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
+    set_flags = {name: value for name, value in flags.items() if value is not None}
     _check_environment()
     try:
-        return Settings(**given)
+        return Settings(**set_flags)
     except tomllib.TOMLDecodeError as error:
         raise SettingsInvalid(f"{config_file()} is no TOML: {error}.", hint="Mend or remove the file.") from None
     except ValidationError as error:
@@ -144,7 +144,7 @@ def load_settings(**flags: Any) -> Settings:
 
 
 def _check_environment() -> None:
-    """Refuses a variable that looks like a setting and is none; pydantic takes no notice of those."""
+    """Refuses an unknown variable WORKSPACED_*, which pydantic would ignore."""
     known = {"WORKSPACED_CONFIG", *(f"WORKSPACED_{name.upper()}" for name in Settings.model_fields)}
     for name in sorted(os.environ):
         if name.upper().startswith("WORKSPACED_") and name.upper() not in known:

@@ -1,1 +1,1 @@
-"""Which daemons run on this machine, for which folders; starting one where none does."""
+"""Finds the daemons on this machine by their folders; starts one on demand."""

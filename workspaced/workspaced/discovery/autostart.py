@@ -1,9 +1,9 @@
-"""Starting a daemon when it is first needed, exactly one however many need it at once.
+"""Starts a daemon on demand: exactly one, however many clients need it at once.
 
-Whoever gets the lock starts it; all others, and the one itself, try again and again to reach it. Should two get
-that far nevertheless, the lock of the log decides: the second daemon ends at once, its starter finds the first.
+The client that gets the lock starts the daemon; every client tries repeatedly to reach it. If two daemons start
+nevertheless, the log's lock decides: the second one ends at once, and its client finds the first.
 
-Only a small part of the standard library is imported: the bridge uses this module.
+Imports only a small part of the standard library, because the bridge uses this module.
 """
 
 import fcntl
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.02
-_SAID_BYTES: Final = 4096
+_OUTPUT_BYTES_MAX: Final = 4096
 _started: Final[list["subprocess.Popen[bytes]"]] = []
-"""Kept to the end: nobody waits for a daemon that outlives its starter."""
+"""Kept until exit, so that nobody waits for a daemon that outlives its starter."""
 
 
 def reach_or_start(
@@ -35,16 +35,16 @@ def reach_or_start(
     socket_path: str | None = None,
     workspace: str | None = None,
 ) -> T:
-    """What `reach` returns once it is not None; a daemon is started if it is None.
+    """Returns the result of `reach` once it is not None; starts a daemon if it is None.
 
     Args:
-        reach: reaches the daemon that is meant; called every 20 ms while one starts.
-        vaults: folders the daemon is to serve, beside what the settings say.
-        socket_path: where it is to listen, if not where the settings say.
-        workspace: its workspace, if not the one the settings name.
+        reach: tries to reach the daemon; called every 20 ms while one starts.
+        vaults: folders for the daemon to serve, in addition to the settings'.
+        socket_path: where the daemon is to listen; default: the settings'.
+        workspace: the daemon's workspace; default: the settings'.
 
     Raises:
-        NoDaemon: none could be started; the message holds what it said.
+        NoDaemon: no daemon could be started; the message holds its output.
     """
     if (reached := reach()) is not None:
         return reached
@@ -55,19 +55,19 @@ def reach_or_start(
     try:
         while True:
             mine = child is not None or _take(lock)
-            # After the lock: whoever held it before may have started one.
+            # After taking the lock: its former holder may have started a daemon.
             if (reached := reach()) is not None:
                 return reached
             if mine and child is None:
                 begin = os.lseek(log, 0, os.SEEK_END)
                 child = _spawn(_command(vaults, socket_path, workspace), log)
             if child is not None and child.poll() is not None:
-                said = _said(log, begin)
+                output = _output(log, begin)
                 other_until = other_until or time.monotonic() + OTHER_S
-                if not _is_passing(said) or time.monotonic() > other_until:
-                    if (reached := reach()) is not None:  # it may have come to listen just now
+                if not _is_passing(output) or time.monotonic() > other_until:
+                    if (reached := reach()) is not None:  # another daemon may be listening by this time
                         return reached
-                    raise NoDaemon(f"A daemon could not be started: {said}", hint=_what_runs())
+                    raise NoDaemon(f"A daemon could not be started: {output}", hint=_what_runs())
                 child = None
             if time.monotonic() > deadline:
                 raise NoDaemon(
@@ -81,23 +81,23 @@ def reach_or_start(
 
 
 def installed_command() -> list[str]:
-    """How this very installation is run, wherever that is: absolute, and never from the current directory."""
+    """The command of this installation: absolute, and never from the current directory."""
     script = os.path.join(os.path.dirname(sys.executable), "workspaced")
     return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "workspaced"]
 
 
 def _command(vaults: Sequence[str], socket_path: str | None, workspace: str | None) -> list[str]:
-    made = [sys.executable, "-P", "-m", "workspaced", "serve"]
-    made += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
-    made += ["--socket", os.path.abspath(socket_path)] if socket_path else []
-    made += ["--workspace", workspace] if workspace else []
+    arguments = [sys.executable, "-P", "-m", "workspaced", "serve"]
+    arguments += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
+    arguments += ["--socket", os.path.abspath(socket_path)] if socket_path else []
+    arguments += ["--workspace", workspace] if workspace else []
     for vault in vaults:
-        made += ["--vault", os.path.abspath(os.path.expanduser(vault))]
-    return made
+        arguments += ["--vault", os.path.abspath(os.path.expanduser(vault))]
+    return arguments
 
 
 def _spawn(arguments: list[str], log: int) -> "subprocess.Popen[bytes]":
-    """Starts it detached: of its own session, in no folder that somebody wants to unmount."""
+    """Starts the daemon detached: in its own session, outside of any folder that may be unmounted."""
     import subprocess
 
     child = subprocess.Popen(  # noqa: S603
@@ -140,19 +140,19 @@ def _take(lock: int) -> bool:
     return True
 
 
-def _is_passing(said: str) -> bool:
-    """Whether it failed only over a daemon that is about to listen, or about to be gone."""
-    return "[ALREADY_RUNNING]" in said and not any(f"(pid {each.pid})" in said for each in running())
+def _is_passing(output: str) -> bool:
+    """Whether the failure is only due to another daemon that is about to listen or to exit."""
+    return "[ALREADY_RUNNING]" in output and not any(f"(pid {each.pid})" in output for each in running())
 
 
 def _what_runs() -> str:
-    """For a person who has to choose: what there is already."""
+    """A list of the running daemons, for an error message."""
     found = [f"{each.workspace!r} serves {', '.join(each.vaults) or 'nothing'}" for each in running()]
     return f"Running now: {'; '.join(found) or 'none'}. Try `workspaced serve` with the same --vault to see why."
 
 
-def _said(log: int, begin: int) -> str:
-    """The last lines of the log since `begin`, in one."""
+def _output(log: int, begin: int) -> str:
+    """The last output in the log since `begin`, on one line."""
     end = os.lseek(log, 0, os.SEEK_END)
-    text = os.pread(log, _SAID_BYTES, max(begin, end - _SAID_BYTES)).decode(errors="replace")
+    text = os.pread(log, _OUTPUT_BYTES_MAX, max(begin, end - _OUTPUT_BYTES_MAX)).decode(errors="replace")
     return " ".join(text.split()) or "it said nothing."

@@ -1,8 +1,8 @@
-"""The daemon's own directories: what lies there is the truth about its person, so it must be that person's alone.
+"""Protects the daemon's own directories: their content is trusted, so only their user may access it.
 
-A directory that is another user's, or that others may write to, is refused with the command that repairs it:
-nothing is taken over that somebody else may have prepared. Where others may look into one (0755), what the daemon
-keeps in it is closed to them, and the directory itself where nothing else lies there.
+A directory of another user, or one that others may write to, is refused with the command that repairs it, because
+somebody else may have prepared its content. If others may only read a directory (0755), the daemon closes its own
+files there to them, and the directory itself if it holds nothing else.
 """
 
 import os
@@ -21,30 +21,30 @@ _OTHERS_WRITE = 0o022
 _OURS = frozenset(
     {"log", "blobs", "served", "policy", "quarantine", "snapshots", "forgetting", "cache", "lock", "imported"}
 )
-"""What the daemon keeps in a data directory,"""
+"""The daemon's names in a data directory."""
 _INDEX = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")
-"""and in a cache directory (tools/vault/index_file)."""
+"""The daemon's names in a cache directory (tools/vault/index/database.py)."""
 _LEVELS = 2
-"""So many below the directory are looked at: its folders, and what is in them."""
+"""Levels below the directory that are checked: its folders and their entries."""
 
 
 def own_folder(directory: Path, what: str) -> None:
-    """Makes the directory, or makes sure that it and what is in it are ours alone.
+    """Makes the directory, or checks that it and its content are ours alone.
 
     Args:
-        what: `data` or `cache`, as the option calls it.
+        what: `data` or `cache`, as in the option's name.
 
     Raises:
-        FolderUnsafe: something there is another user's, or a folder may be written to by others.
-        SettingsInvalid: it cannot be made or looked at.
+        FolderUnsafe: an entry belongs to another user, or others may write to a folder.
+        SettingsInvalid: the directory cannot be made or checked.
     """
     try:
         make_folder(directory)
-        found = directory.stat()
-        _check(directory, found, what)
+        status = directory.stat()
+        _check(directory, status, what)
         for path, inner in _within(directory, _LEVELS):
             _check(path, inner, what)
-        if stat.S_IMODE(found.st_mode) & _OTHERS:
+        if stat.S_IMODE(status.st_mode) & _OTHERS:
             _close(directory)
     except OSError as error:
         raise SettingsInvalid(
@@ -57,32 +57,32 @@ def _within(directory: Path, levels: int) -> Iterator[tuple[Path, os.stat_result
         for entry in entries:
             path = Path(entry.path)
             try:
-                found = entry.stat()
-            except FileNotFoundError:  # a link that leads nowhere, or gone by now
+                status = entry.stat()
+            except FileNotFoundError:  # a dangling link, or removed meanwhile
                 continue
-            yield path, found
-            if levels > 1 and stat.S_ISDIR(found.st_mode):
+            yield path, status
+            if levels > 1 and stat.S_ISDIR(status.st_mode):
                 yield from _within(path, levels - 1)
 
 
-def _check(path: Path, found: os.stat_result, what: str) -> None:
+def _check(path: Path, status: os.stat_result, what: str) -> None:
     quoted = shlex.quote(str(path))
-    if found.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         raise FolderUnsafe(
-            f"{path} in the {what} directory belongs to user {found.st_uid}, and we are {os.getuid()}.",
+            f"{path} in the {what} directory belongs to user {status.st_uid}, and we are {os.getuid()}.",
             hint=f"Give another --{what}-dir; if you trust what is in it: sudo chown -R {os.getuid()} {quoted}",
             path=str(path),
         )
-    if stat.S_ISDIR(found.st_mode) and found.st_mode & _OTHERS_WRITE:
+    if stat.S_ISDIR(status.st_mode) and status.st_mode & _OTHERS_WRITE:
         raise FolderUnsafe(
-            f"Others may write to {path} in the {what} directory (mode {stat.S_IMODE(found.st_mode):04o}).",
+            f"Others may write to {path} in the {what} directory (mode {stat.S_IMODE(status.st_mode):04o}).",
             hint=f"If you trust what is in it: chmod 700 {quoted}",
             path=str(path),
         )
 
 
 def _close(directory: Path) -> None:
-    """Takes from others what they can do with our files and folders in a directory that they may look into."""
+    """Removes other users' rights on our files and folders in a directory that others may read."""
     names = set(os.listdir(directory))
     ours = {name for name in names if name in _OURS or _INDEX.fullmatch(name)}
     for name in ours:
@@ -95,6 +95,6 @@ def _close(directory: Path) -> None:
 
 
 def _close_one(path: Path) -> None:
-    found = path.lstat()
-    if stat.S_IMODE(found.st_mode) & _OTHERS and not stat.S_ISLNK(found.st_mode):
-        path.chmod(FOLDER_MODE if stat.S_ISDIR(found.st_mode) else FILE_MODE)
+    status = path.lstat()
+    if stat.S_IMODE(status.st_mode) & _OTHERS and not stat.S_ISLNK(status.st_mode):
+        path.chmod(FOLDER_MODE if stat.S_ISDIR(status.st_mode) else FILE_MODE)

@@ -1,15 +1,14 @@
-"""Which daemons run, for clients that were not told: one small file for each, in a private folder of the user's.
+"""Records of running daemons, for clients that do not know the socket: one small file each, in a private folder.
 
-The folder lies below HOME and nothing else moves it. Agents' runtimes start their servers with little more of
-the environment than that (the official SDKs pass on HOME, LOGNAME, PATH, SHELL, TERM and USER): the place of the
-default socket, which rests on XDG_RUNTIME_DIR and TMPDIR, is another one there than in the user's shell.
+The folder is below HOME, and no other variable moves it. Agents' runtimes start their servers with little more of
+the environment (the official SDKs pass on HOME, LOGNAME, PATH, SHELL, TERM and USER), so the default socket, which
+depends on XDG_RUNTIME_DIR and TMPDIR, has another path there than in the user's shell.
 
-A record is a hint: whether a daemon runs is seen by connecting to its socket. One whose socket is dead is removed
-by whoever notices. A file that is not plainly ours (a symlink, another owner, open to others, garbage) is left
-alone and not believed.
+A record is a hint: connecting to its socket shows whether the daemon runs. Any client removes a record with a dead
+socket. A file that may not be ours (a symlink, another owner, open to others, garbage) is ignored and left alone.
 
-Only a small part of the standard library is imported: the bridge begins with this module, and pathlib alone would
-cost it a tenth of its memory.
+Imports only a small part of the standard library: the bridge starts with this module, and pathlib alone would take
+a tenth of its memory.
 """
 
 import errno
@@ -29,7 +28,7 @@ _SUFFIX: Final = ".json"
 
 
 class Record(NamedTuple):
-    """What is known of a running daemon. All paths are absolute."""
+    """The description of a running daemon. All paths are absolute."""
 
     pid: int
     socket: str
@@ -37,41 +36,41 @@ class Record(NamedTuple):
     version: str
     data_dir: str
     vaults: tuple[str, ...]
-    """Real paths of the folders it serves."""
+    """Real paths of the served folders."""
 
 
 # -- for clients --
 
 
 def find(folder: "str | os.PathLike[str]") -> Record | None:
-    """The running daemon that serves this folder, or else the nearest one above it."""
+    """The running daemon that serves this folder, or else the nearest one above it; None if there is none."""
     return serving(running(), [folder])
 
 
-def serving(found: Iterable[Record], folders: "Sequence[str | os.PathLike[str]]") -> Record | None:
+def serving(records: Iterable[Record], folders: "Sequence[str | os.PathLike[str]]") -> Record | None:
     """The daemon that serves every one of these folders or a folder above it; of several the one nearest to the
     first folder."""
     wanted = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     if not wanted:
         return None
-    fits = [each for each in found if all(_nearest(each, path) for path in wanted)]
+    fits = [each for each in records if all(_nearest(each, path) for path in wanted)]
     return max(fits, key=lambda each: _nearest(each, wanted[0]), default=None)
 
 
 def running() -> list[Record]:
-    """Every daemon of this user on this machine that can be reached now, by workspace and socket."""
-    found = []
+    """Every reachable daemon of this user on this machine, by workspace and socket."""
+    reachable = []
     for path, seen, record in _read_all():
         listening = is_listening(record.socket)
         if listening:
-            found.append(record)
+            reachable.append(record)
         elif listening is not None:
             _sweep(path, seen)
-    return sorted(found, key=lambda each: (each.workspace, each.socket))
+    return sorted(reachable, key=lambda each: (each.workspace, each.socket))
 
 
 def is_listening(path: str) -> bool | None:
-    """Whether somebody takes connections there, however slowly; None where that cannot be told."""
+    """Whether a process accepts connections at `path`, however slowly; None if that is unknown."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_S)
         try:
@@ -86,16 +85,16 @@ def is_listening(path: str) -> bool | None:
 
 
 def state_directory() -> str:
-    """Where records lie, and what starting a daemon on demand needs. Not made by this."""
+    """The folder of the records and of the files for starting on demand. Does not make it."""
     below = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
     return os.path.join(os.path.expanduser("~"), below, "workspaced", "daemons")
 
 
 def make_state_directory() -> str:
-    """Makes it where it is missing.
+    """Makes the state directory if it is missing.
 
     Raises:
-        OSError: it cannot be made, or is not closed to others, or is somebody else's.
+        OSError: it cannot be made, is open to others, or belongs to another user.
     """
     path = state_directory()
     _make_folder(path)
@@ -105,7 +104,7 @@ def make_state_directory() -> str:
 
 
 def _make_folder(path: str) -> None:
-    """As `make_folder` of workspaced_events.private_files, which the bridge does not import."""
+    """Like `make_folder` of workspaced_events.private_files, which the bridge does not import."""
     if not path or os.path.isdir(path):
         return
     _make_folder(os.path.dirname(path))
@@ -115,7 +114,7 @@ def _make_folder(path: str) -> None:
         if not os.path.isdir(path):
             raise
     else:
-        os.chmod(path, 0o700)  # a strict umask has taken rights from its owner, too
+        os.chmod(path, 0o700)  # mkdir applies the umask, which may remove the owner's rights too
 
 
 # -- for the daemon --
@@ -123,10 +122,10 @@ def _make_folder(path: str) -> None:
 
 @contextmanager
 def announced(record: Record) -> Iterator[None]:
-    """Keeps a daemon's record while it runs; on the way out removes it, unless another has put its own there.
+    """Keeps a daemon's record while it runs; then removes it, unless another daemon has replaced it.
 
     Raises:
-        OSError: it cannot be written; where that is so clients must be told the socket.
+        OSError: the record cannot be written; clients must then know the socket.
     """
     path = os.path.join(make_state_directory(), _file_name(record))
     _write(path, json.dumps(to_wire(record), indent=1).encode() + b"\n")
@@ -138,7 +137,7 @@ def announced(record: Record) -> Iterator[None]:
 
 
 def to_wire(record: Record) -> dict[str, Any]:
-    """The record as its file and `workspaced status --all --json` have it."""
+    """The record as in its file and in `workspaced status --all --json`."""
     return {
         "workspaced": RECORD_VERSION,
         "host": os.uname().nodename,
@@ -152,8 +151,8 @@ def to_wire(record: Record) -> dict[str, Any]:
 
 
 def _file_name(record: Record) -> str:
-    """One name per host and socket, so that a daemon replaces the record of the one before it. Homes are shared
-    between hosts, sockets are not."""
+    """One name per host and socket, so that a daemon replaces its predecessor's record. Hosts may share a home,
+    but not a socket."""
     import hashlib
 
     place = f"{os.uname().nodename}\0{record.socket}"
@@ -172,7 +171,7 @@ def _write(path: str, content: bytes) -> None:
     os.rename(draft, path)
 
 
-# -- reading what may be anything --
+# -- reading untrusted files --
 
 
 def _read_all() -> Iterator[tuple[str, os.stat_result, Record]]:
@@ -222,7 +221,7 @@ def _from_wire(wire: dict[str, Any]) -> Record | None:
 
 
 def _sweep(path: str, seen: os.stat_result) -> None:
-    """Removes the record that was read, and not one that took its place since."""
+    """Removes the record that was read, unless another one has replaced it."""
     with suppress(OSError):
         if os.path.samestat(os.lstat(path), seen):
             os.unlink(path)
@@ -230,13 +229,13 @@ def _sweep(path: str, seen: os.stat_result) -> None:
 
 def _is_private(directory: str) -> bool:
     try:
-        found = os.lstat(directory)
+        status = os.lstat(directory)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def _nearest(record: Record, folder: str) -> int:
-    """How long the path is of the served folder that `folder` is or lies in; 0 where there is none."""
+    """The length of the path of the served folder that is or contains `folder`; 0 if there is none."""
     within = (vault for vault in record.vaults if folder == vault or folder.startswith(vault.rstrip("/") + "/"))
     return max((len(vault) for vault in within), default=0)

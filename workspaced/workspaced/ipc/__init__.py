@@ -1,1 +1,1 @@
-"""The wire of our own protocol, without a loop: frames, JSON-RPC, parameters, the peer."""
+"""Our own wire protocol without a loop: frames, JSON-RPC, parameters, the peer."""

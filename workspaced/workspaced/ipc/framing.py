@@ -1,4 +1,4 @@
-"""Lines out of a byte stream, bounded while they are read. No sockets here."""
+"""Splits a byte stream into lines of bounded length. No sockets here."""
 
 from workspaced_events.schema.nesting import is_deeper
 
@@ -7,7 +7,7 @@ from ..limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX
 
 
 class LineSplitter:
-    """Cuts what arrives into lines; holds at most one incomplete line of `bytes_max`."""
+    """Splits received data into lines; holds at most one incomplete line of `bytes_max`."""
 
     def __init__(self, bytes_max: int = REQUEST_BYTES_MAX) -> None:
         self._bytes_max = bytes_max
@@ -16,14 +16,14 @@ class LineSplitter:
 
     @property
     def partial(self) -> bool:
-        """Whether a line has begun that is not complete."""
+        """Whether an incomplete line has begun."""
         return self._partial_bytes > 0
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that `data` completes, without their LF.
 
         Raises:
-            RequestError: LINE_TOO_LARGE; the stream cannot be taken up again.
+            RequestError: LINE_TOO_LARGE; the stream is unusable from here on.
         """
         *lines, rest = data.split(b"\n")
         if lines and self._partial:

@@ -11,7 +11,7 @@ from .framing import check_depth
 
 RequestId = int | str
 NO_ANSWER: Final = object()
-"""The result of a request that stays open: there is nothing to send for it now."""
+"""The result of a request that stays open, so that no answer is sent."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -60,10 +60,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def parse_request(line: bytes) -> Request:
-    """The request of one line.
+    """Parses a line as a request.
 
     Raises:
-        RequestError: INVALID_JSON or INVALID_REQUEST; `request_id` in its details where one could be read.
+        RequestError: INVALID_JSON or INVALID_REQUEST; with `request_id` in its details if it was readable.
     """
     check_depth(line)
     try:
@@ -82,37 +82,37 @@ def parse_request(line: bytes) -> Request:
 
 def _readable_id(line: bytes) -> RequestId | None:
     try:
-        found = _ENVELOPE.decode(line).id
+        request_id = _ENVELOPE.decode(line).id
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+    return request_id if isinstance(request_id, int | str) and not isinstance(request_id, bool) else None
 
 
 def is_response(line: bytes) -> bool:
-    """Whether the line answers a request: nobody asked, and nobody answers an answer."""
+    """Whether the line is a response, which must not be answered."""
     try:
-        found = _ENVELOPE.decode(line)
+        envelope = _ENVELOPE.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return found.method is msgspec.UNSET and (
-        found.result is not msgspec.UNSET or found.error is not msgspec.UNSET
+    return envelope.method is msgspec.UNSET and (
+        envelope.result is not msgspec.UNSET or envelope.error is not msgspec.UNSET
     )
 
 
 def response(request_id: RequestId | None, result: Any) -> bytes:
-    """The line that answers a request."""
+    """The line of a successful response."""
     return _ENCODER.encode(_Response(request_id, result)) + b"\n"
 
 
 def notification(method: str, params: Any) -> bytes:
-    """The line that tells a client something it did not ask for."""
+    """The line of a notification."""
     return _ENCODER.encode(_Notification(method, params)) + b"\n"
 
 
 def error_response(request_id: RequestId | msgspec.UnsetType | None, error: WorkspacedError) -> bytes:
-    """The line that refuses a request: JSON-RPC's number, our stable code and the step that repairs it.
+    """The line of an error response: JSON-RPC's number, our stable code and the step that repairs it.
 
-    Where the request's id could not be read, JSON-RPC wants `null` and MCP (UNSET) no id at all.
+    If the request's id is unknown, JSON-RPC requires `null` and MCP (UNSET) no id at all.
     """
     number = error.jsonrpc if isinstance(error, McpError) else wire(error.code).jsonrpc
     details = {camel(name): value for name, value in error.details.items() if name != "request_id"}
@@ -121,6 +121,6 @@ def error_response(request_id: RequestId | msgspec.UnsetType | None, error: Work
 
 
 def camel(name: str) -> str:
-    """`snake_case` as the wire spells it."""
+    """`snake_case` in camel case."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)

@@ -1,4 +1,4 @@
-"""What to do about parameters that are of the wrong shape: the words, or the fields, that there are."""
+"""Hints for invalid parameters: the valid words or fields at that place."""
 
 import re
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ _LISTED_MAX: Final = 30
 
 
 def choices(params: Any, error: msgspec.ValidationError) -> str:
-    """A sentence with what may stand at the place that the error names; empty where there is no list of that.
+    """A sentence with the valid values at the error's place; empty if there is no list of them.
 
-    `params`: the type that was to be decoded.
+    `params`: the expected type.
     """
     text = str(error)
     place = _PLACE.search(text)
@@ -38,7 +38,7 @@ def _listed(what: str, words: list[str]) -> str:
 
 
 def _inside(types: Iterable[inspect.Type], field: str | None) -> Iterable[inspect.Type]:
-    """The types of a field, or of an item."""
+    """The types of a field, or of a list's items."""
     if field is None:
         return [each.item_type for each in _flat(types) if isinstance(each, inspect.ListType)]
     return [each.type for struct in _structs(types) for each in struct.fields if each.encode_name == field]
@@ -49,13 +49,13 @@ def _structs(types: Iterable[inspect.Type]) -> list[inspect.StructType]:
 
 
 def _flat(types: Iterable[inspect.Type]) -> list[inspect.Type]:
-    """The types, a union as its members."""
-    found: list[inspect.Type] = []
+    """The types, with each union replaced by its members."""
+    flat: list[inspect.Type] = []
     for each in types:
         if isinstance(each, inspect.UnionType):
-            found += _flat(each.types)
+            flat += _flat(each.types)
         elif isinstance(each, inspect.Metadata):
-            found += _flat([each.type])
+            flat += _flat([each.type])
         else:
-            found.append(each)
-    return found
+            flat.append(each)
+    return flat

@@ -1,4 +1,4 @@
-"""What the parameters of all our methods have in common."""
+"""The base of all our methods' parameters."""
 
 import msgspec
 

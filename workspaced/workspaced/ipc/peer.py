@@ -1,7 +1,7 @@
-"""Who is at the other end of a socket. Asked before the first byte, by the daemon and by every client of ours:
-the kernel knows it, while a path may lie where others can write, or be swapped.
+"""The user at the other end of a socket. The daemon and all our clients check it before the first byte: the kernel
+knows it, while a path may be in a folder that others can write to.
 
-Only a small part of the standard library is imported: the bridge uses it too.
+Imports only a small part of the standard library, because the bridge uses this module.
 """
 
 import os
@@ -13,10 +13,10 @@ from ..errors import NoDaemon
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user at the other end; of a server, the one who listened.
+    """The user at the other end; for a client, the user who listens.
 
     Raises:
-        OSError: the system does not say.
+        OSError: the system does not know it.
     """
     if sys.platform == "linux":
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -27,10 +27,10 @@ def peer_uid(connection: socket.socket) -> int:
 
 
 def check_daemon(connection: socket.socket, path: str | os.PathLike[str]) -> None:
-    """Makes sure that a connection is to a program of this user.
+    """Checks that a connection is to a program of this user.
 
     Raises:
-        NoDaemon: it is another user's, or that cannot be known. Nothing was sent; the caller closes it.
+        NoDaemon: it is another user's, or the user is unknown. Nothing was sent; the caller closes the connection.
     """
     place = os.fspath(path)
     try:

@@ -1,7 +1,7 @@
-"""Where the socket lies, and that nobody else can get at it.
+"""The socket's path, and its protection from other users.
 
-The directory belongs to us, is no symlink and is closed to others; the socket's mode is set before it has a name.
-Everything is checked with lstat and refused when it does not fit: nothing is repaired that somebody else made.
+The directory must belong to us, be no symlink and be closed to others; the socket's mode is set before it has a
+name. Every check uses lstat and refuses a failure: nothing that somebody else made is repaired.
 """
 
 import os
@@ -20,10 +20,10 @@ WORKSPACE_NAME: Final = re.compile(r"^[a-z0-9][a-z0-9._-]{0,31}$", re.ASCII)
 
 
 def default_socket(workspace: str) -> Path:
-    """The socket of a workspace, where neither flag nor setting says otherwise.
+    """The default socket of a workspace.
 
     Raises:
-        SettingsInvalid: a name that is none.
+        SettingsInvalid: the name is invalid.
     """
     if not WORKSPACE_NAME.match(workspace):
         raise SettingsInvalid(
@@ -38,7 +38,7 @@ def default_socket(workspace: str) -> Path:
 
 
 def inherited_socket() -> socket.socket | None:
-    """The socket a service manager passed (systemd's LISTEN_FDS protocol), if there is one."""
+    """The socket passed by a service manager (systemd's LISTEN_FDS protocol), if any."""
     if os.environ.get("LISTEN_PID") != str(os.getpid()) or os.environ.get("LISTEN_FDS") != "1":
         return None
     return socket.socket(fileno=3)
@@ -48,7 +48,7 @@ def bind_socket(path: Path) -> socket.socket:
     """A listening socket at `path`, closed to other users from its first moment.
 
     Raises:
-        SocketUnusable: path too long, a directory that is not safely ours, another file or a live daemon there.
+        SocketUnusable: the path is too long or taken, its directory unsafe, or another daemon listens there.
     """
     encoded = os.fsencode(path)
     if len(encoded) > SOCKET_PATH_BYTES_MAX:
@@ -79,7 +79,7 @@ def bind_socket(path: Path) -> socket.socket:
 
 
 def remove_socket(path: Path, bound: os.stat_result) -> None:
-    """Removes the socket that was bound at `path`, unless another daemon has put its own there since."""
+    """Removes the socket bound at `path`, unless another daemon has replaced it."""
     try:
         if os.path.samestat(path.lstat(), bound):
             path.unlink()
@@ -90,16 +90,16 @@ def remove_socket(path: Path, bound: os.stat_result) -> None:
 def _ensure_private_directory(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.lstat(directory)
+        status = os.lstat(directory)
     except OSError as error:
         raise SocketUnusable(
             f"Cannot make the socket's directory {directory}: {error.strerror}.", hint="Give another --socket."
         ) from error
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise SocketUnusable(f"{directory} is no directory.", hint="Remove it, or give another --socket.")
-    if found.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         raise SocketUnusable(f"{directory} belongs to another user.", hint="Give another --socket.")
-    if found.st_mode & 0o022:
+    if status.st_mode & 0o022:
         raise SocketUnusable(
             f"Others may write to {directory}.",
             hint="Put the socket into a directory of your own that is closed to others (chmod 700).",
@@ -108,10 +108,10 @@ def _ensure_private_directory(directory: Path) -> None:
 
 def _remove_stale(path: Path) -> None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise SocketUnusable(f"{path} exists and is no socket.", hint="Remove it, or give another --socket.")
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

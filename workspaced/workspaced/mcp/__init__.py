@@ -1,1 +1,1 @@
-"""MCP on the daemon's own socket: handlers of both its generations."""
+"""MCP on the daemon's own socket: the handlers of both its generations."""

@@ -1,5 +1,5 @@
-"""Refusals that only MCP knows. Each carries its JSON-RPC number: the command line, which has exit codes, never
-meets them.
+"""Errors of MCP requests. Each carries its JSON-RPC number but no exit code, because the command line never sees
+them.
 
 WorkspacedError
   McpError
@@ -23,9 +23,9 @@ class MetaMissing(McpError):
 
 
 class ResourceRefused(McpError):
-    """A resource that is none, or cannot be read now."""
+    """A resource that does not exist, or cannot be read now."""
 
     def __init__(self, code: str, message: str, *, hint: str, jsonrpc: int = -32602, **details: Any) -> None:
         super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # that of the tool which was asked
+        self.code = code  # type: ignore[misc]  # the code of the tool that answered
         self.jsonrpc = jsonrpc

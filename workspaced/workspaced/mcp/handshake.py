@@ -1,4 +1,4 @@
-"""How an MCP client and the daemon get to know each other: `initialize`, `server/discover`, `ping`."""
+"""The first requests of an MCP client: `initialize`, `server/discover`, `ping`."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ _INSTRUCTIONS: Final = (
 
 
 class Implementation(msgspec.Struct, frozen=True):
-    """Who the client says it is; what else it says is ignored."""
+    """The client's own description; other fields are ignored."""
 
     name: str
     version: str = ""
@@ -37,11 +37,11 @@ class Initialize(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Anything(msgspec.Struct, frozen=True):
-    """No parameters; what comes is ignored."""
+    """No parameters; any that come are ignored."""
 
 
 def initialize(session: Session, _id: RequestId | None, params: Initialize) -> Any:
-    """Names the client. A version we do not know gets the newest of its era: the client decides."""
+    """Names the client. Answers an unknown version with the newest that has a handshake; the client decides."""
     session.client = client_name(params.client_info)
     known = params.protocol_version in HANDSHAKE
     return {
@@ -67,5 +67,5 @@ def ping(_session: Session, _id: RequestId | None, _params: Anything) -> Any:
 
 
 def client_name(info: Implementation | None) -> str:
-    """The name the share policy goes by, bounded as in `workspaced/hello`."""
+    """The client's name for the share policy, bounded as in `workspaced/hello`."""
     return (info.name.strip()[:CLIENT_NAME_CHARS_MAX] if info is not None else "") or "unknown"

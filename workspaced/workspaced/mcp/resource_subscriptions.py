@@ -1,8 +1,8 @@
-"""Resources that a client watches: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
+"""Subscriptions to resources: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
 
-A client is told that a resource changed when reading it would give something else than before, and of nothing
-more. So each commit that may have changed an answer has the tool asked again, through the same gate as a call, and
-what it says is compared by hash: a note that is kept from agents is never told of, not even by a notification.
+A client gets a notification only if reading the resource would give another answer than before. So each commit
+that may have changed an answer calls the tool again, through the same gate as a client's call, and compares the
+answer's hash: a withheld note causes no notification either.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ logger = logging.getLogger(__name__)
 
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _CHANGE_NOTHING: Final = frozenset({"tool_called", "daemon_started", "daemon_stopped", "log_recovered"})
-"""Events that change no resource. Reading one is such an event: it must not wake who reads."""
+"""Events that change no resource. Reading a resource appends one, which must not wake the reader."""
 
 
 class Filter(msgspec.Struct, frozen=True, rename="camel"):
-    """What to tell of. The lists never change while the daemon runs, so of those there is nothing to tell."""
+    """The requested notifications. Lists never change while the daemon runs, so there are none for them."""
 
     resource_subscriptions: tuple[str, ...] = ()
 
@@ -43,7 +43,7 @@ class Listen(msgspec.Struct, frozen=True):
 
 
 class ResourceWatch:
-    """Some resources as one client sees them. Belongs to the loop's thread."""
+    """Watches resources on behalf of one client. Runs on the loop's thread only."""
 
     def __init__(
         self,
@@ -76,31 +76,31 @@ class ResourceWatch:
         service.tail.signals.on(NOTES_MOVED, self._moved)
 
     async def begin(self) -> None:
-        """Takes note of what the resources are now; what changes from then on will be told."""
+        """Hashes the present answers; later changes cause notifications."""
         for uri in self._resources:
             self._digests[uri] = await self._digest(uri)
         self._busy = False
 
     def close(self) -> None:
-        """Sends nothing more."""
+        """Stops sending."""
         if not self._closed:
             self._closed = True
             self._service.tail.signals.remove_listener(NOTES_MOVED, self._moved)
 
     def tail_moved(self) -> None:
-        """Something may have changed; called on the loop, at every commit and when the client reads again."""
+        """Checks for changes; called on the loop after every commit, and when the client reads again."""
         if self._busy or self._closed or not self._session.writable or not self._concerned():
             return
         self._busy = True
-        self._session.call_later(COALESCE_S, self._look)
+        self._session.call_later(COALESCE_S, self._start_comparing)
 
     def _moved(self) -> None:
-        """Files of notes are others, whether the log tells of them or not."""
+        """Checks for changes after note files changed, whether or not the log holds an event for it."""
         self._notes_moved = True
         self.tail_moved()
 
     def _concerned(self) -> bool:
-        """Whether something happened since the last look that may have changed a resource."""
+        """Whether anything since the last comparison may have changed a resource."""
         if self._notes_moved:
             return True
         events = self._service.tail.events_from(self._following)
@@ -109,7 +109,7 @@ class ResourceWatch:
             return False
         return True
 
-    def _look(self) -> None:
+    def _start_comparing(self) -> None:
         if not self._closed:
             self._session.start_soon(self._compare)
 
@@ -123,9 +123,9 @@ class ResourceWatch:
                     return
                 if digest != self._digests[uri]:
                     self._digests[uri] = digest
-                    self._tell(uri)
+                    self._notify(uri)
         except Exception:
-            # Compared again at the next event; a call would tell the client what is wrong.
+            # The next event compares again; a call would show the client the error.
             logger.exception("watched resources could not be compared")
         finally:
             self._busy = False
@@ -135,23 +135,23 @@ class ResourceWatch:
         tool, arguments = self._resources[uri]
         return _digest(await self._service.calls.preview(tool, arguments, self._caller))
 
-    def _tell(self, uri: str) -> None:
+    def _notify(self, uri: str) -> None:
         params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
         self._session.send(notification("notifications/resources/updated", params))
 
 
 def _digest(answer: ToolAnswer) -> bytes:
-    """Names what the answer says, whenever it was given. In JSON no text can hold the key unescaped."""
-    said = answer.payload.replace(b'"asOfSeq":%d' % answer.as_of_seq, b"", 1)
-    return hashlib.sha256(said).digest()
+    """The hash of an answer without `asOfSeq`. In JSON no text can contain the key unescaped."""
+    content = answer.payload.replace(b'"asOfSeq":%d' % answer.as_of_seq, b"", 1)
+    return hashlib.sha256(content).digest()
 
 
 async def listen(session: Session, request_id: RequestId | None, params: Listen) -> Any:
-    """Says what will be told of, then tells, until the client cancels the request or either side ends.
+    """Acknowledges the subscription, then notifies until the client cancels the request or either side ends.
 
-    Of URIs that are none of ours nothing is told, and the acknowledgement leaves them out.
+    The acknowledgement omits unknown URIs, which get no notifications.
     """
-    assert request_id is not None  # without one it is a notification, and of those there is none of this name
+    assert request_id is not None  # without an id it would be a notification, and no notification has this name
     wanted = dict.fromkeys(params.notifications.resource_subscriptions)
     if len(wanted) > SUBSCRIPTIONS_PER_CONNECTION_MAX:
         raise InvalidArgument(f"At most {SUBSCRIPTIONS_PER_CONNECTION_MAX} resources are watched by one request.")
@@ -163,8 +163,8 @@ async def listen(session: Session, request_id: RequestId | None, params: Listen)
     watch = ResourceWatch(session.service, session, session.client, honoured, closing_response, **meta)
 
     def acknowledge() -> None:
-        told = {"resourceSubscriptions": honoured} if honoured else {}
-        params = {"notifications": told, "_meta": {**meta, **moment(session.service)}}
+        acknowledged = {"resourceSubscriptions": honoured} if honoured else {}
+        params = {"notifications": acknowledged, "_meta": {**meta, **moment(session.service)}}
         session.send(notification("notifications/subscriptions/acknowledged", params))
 
     await _open(session, request_id, watch, acknowledge)
@@ -172,7 +172,7 @@ async def listen(session: Session, request_id: RequestId | None, params: Listen)
 
 
 async def subscribe(session: Session, _id: RequestId | None, params: Uri) -> Any:
-    """Tells of changes of one resource from now on; asking again changes nothing.
+    """Notifies of changes of one resource from now on; subscribing again changes nothing.
 
     Raises:
         ResourceRefused: UNKNOWN_RESOURCE.
@@ -184,9 +184,9 @@ async def subscribe(session: Session, _id: RequestId | None, params: Uri) -> Any
 
 
 def unsubscribe(session: Session, _id: RequestId | None, params: Uri) -> Any:
-    found = session.subscriptions.get(params.uri)
-    if isinstance(found, ResourceWatch):
-        found.close()
+    watch = session.subscriptions.get(params.uri)
+    if isinstance(watch, ResourceWatch):
+        watch.close()
         del session.subscriptions[params.uri]
     return {}
 
@@ -194,7 +194,7 @@ def unsubscribe(session: Session, _id: RequestId | None, params: Uri) -> Any:
 async def _open(
     session: Session, key: RequestId, watch: ResourceWatch, ready: Callable[[], None] = lambda: None
 ) -> None:
-    """Adds a watch to its session, once it knows what it watches."""
+    """Adds a watch to its session after the first comparison."""
     if len(session.subscriptions) >= SUBSCRIPTIONS_PER_CONNECTION_MAX:
         watch.close()
         raise InvalidArgument(

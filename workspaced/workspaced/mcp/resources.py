@@ -1,8 +1,8 @@
-"""Resources: what a client may attach or watch by name. Each is the answer of a tool, so that the share policy and
-the record of calls hold for it as well.
+"""Resources: named answers that a client may attach or watch. Each is a tool's answer, so the share policy and the
+recording of calls apply.
 
-The text of a resource is the tool's JSON: a note's text stands in a field of its own, with path and sha256, and
-cannot pass itself off as anything else.
+The text of a resource is the tool's JSON: a note's text is a field of its own, with path and sha256, and cannot
+imitate other fields.
 """
 
 import re
@@ -28,7 +28,7 @@ CURRENT: Final = "workspace://note/current"
 NOTE: Final = "workspace://note/"
 _JSON: Final = "application/json"
 _REFERENCED: Final = {"includeMetadata": True, "maxContentLength": 10_000}
-"""As much as the tool gives at a time; what `truncation` leaves out is read on with the tool."""
+"""As much as the tool gives at a time; the tool itself reads on where `truncation` says so."""
 
 _AT: Final = re.compile(r"\?at=([^?&#/]+)$")
 _DIGITS_MAX: Final = 19
@@ -68,11 +68,11 @@ _TEMPLATES: Final = msgspec.Raw(
     )
 )
 _TRANSIENT: Final = frozenset({"READ_ERROR", "INTERNAL"})
-"""Our trouble, not the caller's."""
+"""Errors on our side, not the caller's."""
 
 
 class Resource(NamedTuple):
-    """A resource as the call that answers it."""
+    """The tool call that answers a resource."""
 
     tool: Tool[Any]
     arguments: dict[str, Any]
@@ -85,7 +85,7 @@ class Uri(msgspec.Struct, frozen=True):
 
 
 class _Refusal(msgspec.Struct):
-    """What a failed tool says."""
+    """A failed tool's answer."""
 
     message: str
     error: str = ""
@@ -96,16 +96,16 @@ _REFUSAL: Final = msgspec.json.Decoder(_Refusal)
 
 
 def resource(uri: str) -> Resource:
-    """What answers `uri`; whether the note it names exists is not looked at.
+    """The tool call for `uri`; does not check whether the note exists.
 
-    `?at=` and a sequence or time at its end ask for a past moment.
+    `?at=` with a sequence or time at the end of the URI requests a past moment.
 
     Raises:
         ResourceRefused: UNKNOWN_RESOURCE: no URI of ours.
     """
-    asked = _AT.search(uri)
-    named = uri[: asked.start()] if asked else uri
-    moment = {"at": _number_or_text(_decoded(asked[1]))} if asked else {}
+    past = _AT.search(uri)
+    named = uri[: past.start()] if past else uri
+    moment = {"at": _number_or_text(_decoded(past[1]))} if past else {}
     if named == CONTEXT:
         return Resource(TOOLS["get_workspace_context"], moment)
     if named == CURRENT:
@@ -125,7 +125,7 @@ def _number_or_text(text: str) -> int | str:
 
 
 def _decoded(text: str) -> str:
-    """`text` without percent-encoding; empty where that is not UTF-8."""
+    """`text` without percent-encoding; empty if that is not UTF-8."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:
@@ -158,10 +158,14 @@ async def _read_blocking(service: Service, uri: str, found: Resource, caller: st
 
 def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:
     if not answer.ok:
-        said = _REFUSAL.decode(answer.payload)
-        number = -32603 if said.code in _TRANSIENT else -32602
+        refusal = _REFUSAL.decode(answer.payload)
+        number = -32603 if refusal.code in _TRANSIENT else -32602
         raise ResourceRefused(
-            said.code, f"{said.error.rstrip('.')}.", hint=said.message, jsonrpc=number, uri=uri[:ECHO_CHARS_MAX]
+            refusal.code,
+            f"{refusal.error.rstrip('.')}.",
+            hint=refusal.message,
+            jsonrpc=number,
+            uri=uri[:ECHO_CHARS_MAX],
         )
     content = {"uri": uri, "mimeType": _JSON, "text": answer.payload.decode()}
     return {"contents": [content], "_meta": moment(service)}

@@ -16,7 +16,7 @@ from ..service.service import Service
 from ..service.session import Session
 
 CLOCK: Final = "io.github.workspaced/clock"
-"""The key of a result's or notification's `_meta` that names the moment of the log."""
+"""The `_meta` key of a result or notification that holds the log's clock."""
 
 ANNOTATIONS: Final = {
     "readOnlyHint": True,
@@ -24,11 +24,11 @@ ANNOTATIONS: Final = {
     "idempotentHint": True,
     "openWorldHint": False,
 }
-"""Without them a client must take a tool for one that destroys, and asks its user at every call."""
+"""Without them a client must assume a destructive tool, and asks its user at every call."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Parameters of a list. Lists are short and come whole: no cursor is ever given out."""
+    """Parameters of a list. Lists are short and have one page, so there are no cursors."""
 
     cursor: str | None = None
 
@@ -78,5 +78,5 @@ def _result(service: Service, answer: ToolAnswer) -> Any:
 
 
 def moment(service: Service) -> dict[str, Any]:
-    """The `_meta` of what is true now."""
+    """The `_meta` of a result: the log's present clock."""
     return {CLOCK: service.tail.clock()}

@@ -1,8 +1,8 @@
-"""Timers for what a client may take, which do not count the time in which the daemon itself was stopped.
+"""Timers for clients' delays that do not count the time while the daemon itself was stopped.
 
-A process that was stopped (SIGSTOP, a debugger, a machine that swaps) finds all its timers due at once when it
-goes on, though nobody read what its clients sent meanwhile. So a timer runs in short steps, and a step that ends
-much too late counts nothing.
+A process that was stopped (SIGSTOP, a debugger, a swapping machine) finds all its timers due when it resumes,
+although it could not read its clients' messages meanwhile. So a timer runs in short steps, and a step that ends
+much too late does not count.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ def _nothing() -> None:
 
 
 class AwakeTimer:
-    """Calls `function` on the loop once it has been awake for `delay_s`, give or take a step.
+    """Calls `function` on the loop after the process was awake for `delay_s`, within one step.
 
     Belongs to the loop's thread.
     """
@@ -28,7 +28,7 @@ class AwakeTimer:
         self._begin_step()
 
     def cancel(self) -> None:
-        """Calls nothing any more, and holds nobody."""
+        """Cancels the call and drops the reference to `function`."""
         self._handle.cancel()
         self._function = _nothing
 

@@ -1,12 +1,12 @@
-"""One client's connection: lines in, dispatched in their order, answers out as they come.
+"""A client's connection: reads lines, dispatches them in order, writes answers as they are ready.
 
-Written against asyncio's Protocol, because a task and a stream per line cost more than most methods do. What can
-block (tools, reading the log) runs as a task of the daemon's task group; the rest is answered where it stands.
+It implements asyncio's Protocol, because a task and a stream per line cost more than most methods. Blocking work
+(tools, reading the log) runs as a task of the daemon's task group; everything else is answered at once.
 
-The first request decides what the connection speaks (`mcp/eras`): our own methods, or MCP of one of its two eras.
+The first request decides the protocol (protocol.py): our own methods, or one of the two generations of MCP.
 
-Back-pressure instead of queues: with IN_FLIGHT_MAX requests open, or UNREAD_BYTES_MAX of answers not read by the
-client, nothing more is read from it.
+There are no queues but back-pressure: with IN_FLIGHT_MAX open requests, or UNREAD_BYTES_MAX of unread answers, the
+connection reads nothing more from its client.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ logger = logging.getLogger(__name__)
 
 
 class Connection(asyncio.Protocol):
-    """Belongs to the loop's thread."""
+    """Runs on the loop's thread only."""
 
     def __init__(self, host: Host) -> None:
         self.service = host.service
         self.client = "unknown"
-        """Who asks: the name given by the request that is being handled, or before it."""
+        """The client's name, from the current or the last request."""
         self.line_bytes = 0
-        """How long the line is that is being handled, or was before."""
+        """The length of the current or the last line."""
         self.subscriptions: dict[RequestId, Follower] = {}
         self._host = host
         self._loop = host.loop
@@ -53,9 +53,9 @@ class Connection(asyncio.Protocol):
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
         self._in_flight = 0
-        self._era: ProtocolVersion | None = None
+        self._protocol: ProtocolVersion | None = None
         self._running: dict[RequestId, anyio.CancelScope] = {}
-        """What can still be cancelled."""
+        """Requests that can be cancelled."""
         self._at_end = False
         self._writable = True
         self._out: list[bytes] = []
@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
     # -- asyncio.Protocol --
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        transport = cast(asyncio.Transport, transport)  # uvloop's class does not inherit from it
         peer: socket.socket = transport.get_extra_info("socket")
         if not self._host.admits(peer_uid(peer)):
             transport.abort()
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
         self._take()
 
     def eof_received(self) -> bool:
-        # Answers on their way are still written: a client may send, shut down its side and read.
+        # A client may send, shut down its side and read on, so open answers are still written.
         self._at_end = True
         self._close_at_end()
         return True
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
             return
         if self._waiting or not self._writable:
             self._transport.pause_reading()
-            self._watch_partial(completed=True)  # nobody can complete a line that we do not read
+            self._watch_partial(completed=True)  # the client cannot complete a line that we do not read
         else:
             self._transport.resume_reading()
             self._watch_partial(completed=False)
@@ -137,22 +137,22 @@ class Connection(asyncio.Protocol):
     def _handle(self, line: bytes) -> None:
         request_id: RequestId | None = None
         request: Request | None = None
-        era = self._era
+        protocol = self._protocol
         self.line_bytes = len(line)
         try:
             request = parse_request(line)
             request_id = None if request.id is msgspec.UNSET else request.id
-            if era is None or not era.settled:
-                era = decide(request, era)
-            method = era.begin(self, request)
+            if protocol is None or not protocol.settled:
+                protocol = decide(request, protocol)
+            method = protocol.begin(self, request)
             if method is None:
                 return
             params = _decode_params(method, request)
-            self._era = era
+            self._protocol = protocol
             result = method.handler(self, request_id, params)
         except WorkspacedError as error:
             if request is None:
-                if era is not None and era.is_mcp and is_response(line):
+                if protocol is not None and protocol.is_mcp and is_response(line):
                     return
                 request_id = error.details.get("request_id")
             self._in_flight += 1
@@ -167,18 +167,18 @@ class Connection(asyncio.Protocol):
         if result is DEFERRED:
             return
         if not inspect.iscoroutine(result):
-            self.answer(request_id, era.decorate(method, result))
-        elif era.is_mcp and request_id is not None:
+            self.answer(request_id, protocol.decorate(method, result))
+        elif protocol.is_mcp and request_id is not None:
             scope = self._running[request_id] = anyio.CancelScope()
-            self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, era, method)
+            self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
         else:
-            self._host.start_soon(self._finish, request_id, result, era, method)
+            self._host.start_soon(self._finish, request_id, result, protocol, method)
 
     async def _finish(
-        self, request_id: RequestId | None, result: Any, era: ProtocolVersion, method: Method
+        self, request_id: RequestId | None, result: Any, protocol: ProtocolVersion, method: Method
     ) -> None:
         try:
-            value = era.decorate(method, await result)
+            value = protocol.decorate(method, await result)
         except WorkspacedError as error:
             self.fail(request_id, error)
         except Exception:
@@ -188,17 +188,22 @@ class Connection(asyncio.Protocol):
             self.answer(request_id, value)
 
     async def _finish_unless_cancelled(
-        self, scope: anyio.CancelScope, request_id: RequestId, result: Any, era: ProtocolVersion, method: Method
+        self,
+        scope: anyio.CancelScope,
+        request_id: RequestId,
+        result: Any,
+        protocol: ProtocolVersion,
+        method: Method,
     ) -> None:
         with scope:
-            await self._finish(request_id, result, era, method)
+            await self._finish(request_id, result, protocol, method)
         if self._running.get(request_id) is scope:
             del self._running[request_id]
         if scope.cancelled_caught:
             self._ended()
 
     def cancel(self, request_id: RequestId) -> None:
-        """Ends a request of MCP that is still open without an answer, as its client asked."""
+        """Ends an open MCP request without an answer, at its client's request."""
         follower = self.subscriptions.get(request_id)
         if follower is not None and follower.closing_response is not None:
             follower.close()
@@ -209,11 +214,11 @@ class Connection(asyncio.Protocol):
     # -- answers --
 
     def answer(self, request_id: RequestId | None, result: Any) -> None:
-        """Ends a request with its result; a notification gets none, nor does a request that stays open."""
+        """Ends a request with its result; sends nothing for a notification or for NO_ANSWER."""
         if request_id is not None and result is not NO_ANSWER:
             try:
                 line = response(request_id, result)
-            except Exception:  # what cannot be written is our fault, and no reason to drop the client
+            except Exception:  # an unencodable answer is our bug, so the client stays connected
                 logger.exception("an answer cannot be written")
                 line = error_response(request_id, _internal())
             if len(line) > ANSWER_BYTES_MAX:
@@ -235,15 +240,15 @@ class Connection(asyncio.Protocol):
         if request_id is not None:
             self.send(error_response(request_id, error))
         elif reply_without_id:
-            self.send(error_response(self._nobody, error))
+            self.send(error_response(self._unknown_request_id, error))
         else:
             logger.debug("a notification failed: %s", error)
         self._ended()
 
     @property
-    def _nobody(self) -> msgspec.UnsetType | None:
+    def _unknown_request_id(self) -> msgspec.UnsetType | None:
         """The id of a reply to an unparsable line: null, or absent for MCP."""
-        return msgspec.UNSET if self._era is not None and self._era.is_mcp else None
+        return msgspec.UNSET if self._protocol is not None and self._protocol.is_mcp else None
 
     def _ended(self) -> None:
         self._in_flight -= 1
@@ -252,18 +257,18 @@ class Connection(asyncio.Protocol):
         self._close_at_end()
 
     def send(self, line: bytes) -> None:
-        """Writes a line; all of one turn of the loop go out in one system call, unless they are many."""
+        """Queues a line; all lines of one turn of the loop go out in one system call, unless they are many."""
         if self._transport is None:
             return
         self._out.append(line)
         self._out_bytes += len(line)
         if self._out_bytes > FLUSH_BYTES:
-            self.flush()  # so that `writable` is true to the client even within one turn
+            self.flush()  # so that `writable` is accurate even within one turn
         elif len(self._out) == 1:
             self._loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Writes what was sent so far in this turn of the loop."""
+        """Writes the lines queued in this turn of the loop."""
         if not self._out:
             return
         out, self._out, self._out_bytes = self._out, [], 0
@@ -271,11 +276,11 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"".join(out))
             self._close_at_end()
 
-    # -- what a Session offers besides --
+    # -- the rest of Session --
 
     @property
     def writable(self) -> bool:
-        """Whether the client keeps up with reading."""
+        """Whether the client reads fast enough."""
         return self._writable and self._transport is not None
 
     def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
@@ -283,11 +288,11 @@ class Connection(asyncio.Protocol):
         self._host.start_soon(function, *args)
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """Calls a function on the loop after a while."""
+        """Calls a function on the loop after a delay."""
         self._loop.call_later(delay_s, function)
 
     def tail_moved(self) -> None:
-        """Lets every subscription of this connection send what is new; while its client does not read, none."""
+        """Lets every subscription of this connection send new events, unless its client does not read."""
         if not self._writable:
             return
         for subscription in list(self.subscriptions.values()):
@@ -296,7 +301,7 @@ class Connection(asyncio.Protocol):
     # -- ends --
 
     def close(self) -> None:
-        """Closes after what was written has gone out."""
+        """Closes after all queued lines were written."""
         for each in self.subscriptions.values():
             if each.closing_response is not None:
                 self.send(each.closing_response)
@@ -305,13 +310,13 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _close_at_end(self) -> None:
-        """Closes once a client that sends nothing more has got all its answers."""
+        """Closes after the last answer, if the client has shut down its side."""
         done = not (self._in_flight or self._waiting or self._out)
         if self._at_end and done and self._transport is not None:
             self._transport.close()
 
     def _refuse_and_close(self, error: RequestError) -> None:
-        self.send(error_response(self._nobody, error))
+        self.send(error_response(self._unknown_request_id, error))
         self.close()
 
     def _watch_partial(self, *, completed: bool) -> None:
@@ -348,6 +353,6 @@ def _internal() -> WorkspacedError:
 
 
 def _break_cycle(transport: asyncio.Transport) -> None:
-    """asyncio's transport holds a method of its own: every connection that ended would stay in memory until the
-    garbage collector looks at what is old, which it all but never does. uvloop's holds none."""
+    """Breaks the reference cycle in asyncio's transport, which holds a method of its own. Otherwise a closed
+    connection would stay in memory until a rare collection of old objects. uvloop's transport has no cycle."""
     getattr(transport, "__dict__", {}).pop("_read_ready_cb", None)

@@ -1,4 +1,4 @@
-"""What a server and its connections need of each other, so that neither module imports the other for its types."""
+"""Protocols between a server and its connections, so that neither module imports the other."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,25 +8,25 @@ from ..service.service import Service
 
 
 class Accepted(Protocol):
-    """A connection, as its server sees it."""
+    """A connection, as its server uses it."""
 
     client: str
 
     def flush(self) -> None:
-        """Writes what was sent so far."""
+        """Writes the queued lines."""
         ...
 
     def tail_moved(self) -> None:
-        """Lets every subscription send what is new."""
+        """Lets every subscription send new events."""
         ...
 
     def close(self) -> None:
-        """Closes after what was written has gone out."""
+        """Closes after all queued lines were written."""
         ...
 
 
 class Host(Protocol):
-    """The server, as its connections see it."""
+    """The server, as its connections use it."""
 
     service: Service
     loop: asyncio.AbstractEventLoop
@@ -36,11 +36,11 @@ class Host(Protocol):
         ...
 
     def opened(self, connection: Accepted) -> None:
-        """A client is there."""
+        """Registers a new connection."""
         ...
 
     def closed(self, connection: Accepted) -> None:
-        """A client is gone."""
+        """Unregisters a closed connection."""
         ...
 
     def start_soon(self, function: Callable[..., Any], *args: Any) -> None:

@@ -27,19 +27,19 @@ class Server:
         self._connections_max = _connections_max()
         self._listener: asyncio.Server | None = None
         self.idle_since: float | None = self.loop.time()
-        """Since when there is no client; None while there is one."""
+        """When the last client left; None while there is one."""
 
     async def start(self, listening: socket.socket) -> None:
-        """Begins to accept."""
+        """Starts accepting."""
         self._listener = await self.loop.create_unix_server(
             lambda: Connection(self), sock=listening, backlog=ACCEPTS_PER_TURN
         )
-        # For asyncio the backlog is also how many it accepts in one turn; the kernel's queue may be longer.
+        # asyncio accepts at most `backlog` connections per turn; the kernel's queue may be longer.
         listening.listen(CONNECTIONS_MAX)
         self.service.tail.signals.on(COMMITTED, self._tail_moved)
 
     async def stop(self) -> None:
-        """Accepts nobody more; every client gets what was written, then the end."""
+        """Stops accepting; every client gets the written answers, then the end of the stream."""
         assert self._listener is not None
         self.service.tail.signals.remove_listener(COMMITTED, self._tail_moved)
         self._listener.close()
@@ -55,17 +55,17 @@ class Server:
         return uid == os.getuid() and len(self._connections) < self._connections_max
 
     def client_names(self) -> list[str]:
-        """The names the connected clients gave themselves."""
+        """The names that the connected clients reported."""
         return [each.client for each in self._connections]
 
     def opened(self, connection: Accepted) -> None:
-        """A client is there."""
+        """Registers a new connection."""
         self._connections.add(connection)
         self.idle_since = None
         self.service.connections = len(self._connections)
 
     def closed(self, connection: Accepted) -> None:
-        """A client is gone."""
+        """Unregisters a closed connection."""
         self._connections.discard(connection)
         if not self._connections:
             self.idle_since = self.loop.time()
@@ -73,14 +73,14 @@ class Server:
 
     def _tail_moved(self) -> None:
         for connection in list(self._connections):
-            connection.flush()  # the answers to what was just committed, without waiting for the loop's next turn
+            connection.flush()  # the receipts of this commit, without waiting for the loop's next turn
             connection.tail_moved()
 
 
 def _connections_max() -> int:
-    """How many clients the process's descriptors allow."""
+    """How many clients the process's limit of descriptors allows."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return CONNECTIONS_MAX
-    # One that is refused keeps its descriptor for up to four turns of the loop.
+    # A refused connection keeps its descriptor for up to four turns of the loop.
     return max(1, min(CONNECTIONS_MAX, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN))

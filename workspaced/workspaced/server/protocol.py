@@ -1,11 +1,12 @@
-"""What a connection speaks, decided by its first request.
+"""The protocol of a connection, decided by its first request.
 
-    workspaced/*                             native: all of ours, and MCP's tools and resources without ceremony
+    workspaced/*                             native: all our methods, and MCP's tools and resources without a
+    handshake
     initialize                               MCP with a handshake, 2024-11-05 to 2025-11-25
-    a request with a version in its _meta    MCP 2026-07-28, where every request stands for itself
+    a request with a version in its _meta    MCP 2026-07-28, without a handshake
 
-`server/discover` is how a client finds out what a server speaks: after it alone `initialize` is still welcome. So
-it is after `ping`, and after a request that was refused.
+A client probes a server with `server/discover`: if it is the only request so far, `initialize` may still follow.
+It may also follow `ping` and a refused request.
 
 Sources: MCP 2026-07-28, "Versioning and Compatibility" and "Overview"; for the handshake MCP 2025-11-25,
 "Lifecycle".
@@ -30,14 +31,14 @@ from ..service.status import status
 NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _LISTS_TTL_MS: Final = 300_000
-"""Lists are the same for everybody and as long as the daemon runs; a new version may have others."""
+"""Lists are equal for all clients and constant while the daemon runs; a new version may have others."""
 _LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "public"}
 _READ: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""What the user has before them is another thing at any moment."""
+"""Not cached: the user's view may change at any moment."""
 
 
 class _RequestMeta(msgspec.Struct, frozen=True):
-    """What a request of 2026-07-28 says of itself."""
+    """A request's own description in MCP 2026-07-28."""
 
     version: str = msgspec.field(name=_VERSION)
     capabilities: dict[str, msgspec.Raw] = msgspec.field(name="io.modelcontextprotocol/clientCapabilities")
@@ -63,17 +64,17 @@ _CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
 
 
 class ProtocolVersion:
-    """A connection's language: its methods, how a request begins and how a result is dressed."""
+    """A protocol: its methods, the checks of a request and the form of a result."""
 
     settled = True
-    """Whether the connection speaks this to its end."""
+    """Whether the connection keeps this protocol."""
     is_mcp = False
 
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
 
     def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
-        """The method that the request asks for; None for a notification that needs no more.
+        """The requested method; None for a notification that needs no handling.
 
         Raises:
             RequestError: UNKNOWN_METHOD.
@@ -88,12 +89,12 @@ class ProtocolVersion:
         return method
 
     def decorate(self, method: Method, result: Any) -> Any:  # noqa: ARG002
-        """The result as this era sends it."""
+        """The result in this protocol's form."""
         return result
 
 
 class _Mcp(ProtocolVersion):
-    """What both of MCP's eras have in common."""
+    """The common part of both generations of MCP."""
 
     is_mcp = True
 
@@ -112,13 +113,13 @@ class _Mcp(ProtocolVersion):
 
 
 class _Undecided(_Mcp):
-    """Nothing was asked yet that tells what the client speaks."""
+    """No request so far has decided the protocol."""
 
     settled = False
 
 
 class _Modern(_Mcp):
-    """MCP 2026-07-28: who asks, and in which version, is said by each request."""
+    """MCP 2026-07-28: each request names its client and version."""
 
     def begin(self, session: Session, request: Request) -> Method | None:
         if request.method == "initialize":
@@ -145,7 +146,7 @@ class _Modern(_Mcp):
 
 
 class _Discovering(_Modern):
-    """As far as known 2026-07-28, but only `server/discover` was asked."""
+    """Probably MCP 2026-07-28, but `server/discover` was the only request so far."""
 
     settled = False
 
@@ -177,7 +178,7 @@ def _no_handshake(request: Request) -> UnsupportedVersion:
 
 
 def _cancel(session: Session, request: Request) -> None:
-    """Ends what the client wants no answer of any more; what is not open is none of its business."""
+    """Cancels the request that the notification names; ignores one that is not open."""
     try:
         wanted = _CANCELLED.decode(request.params).request_id
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -186,12 +187,12 @@ def _cancel(session: Session, request: Request) -> None:
 
 
 def _greet(session: Session, _id: RequestId | None, _params: Hello) -> Any:
-    """`workspaced/hello` without a new name: MCP has its own place for that."""
+    """`workspaced/hello` on an MCP connection; MCP has another place for the client's name."""
     return facts(session.service)
 
 
 def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
-    """`workspaced/status` as an agent may see it."""
+    """`workspaced/status` with the fields that an agent may see."""
     return status(session.service, named=False)
 
 
@@ -228,10 +229,10 @@ _UNDECIDED: Final = _Undecided(_PING)
 
 
 def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
-    """The era of a connection that is not settled, by its next request.
+    """The protocol of an undecided connection, by its next request.
 
     Raises:
-        MetaMissing: nothing tells.
+        MetaMissing: the request does not decide it.
     """
     if request.method == "initialize":
         return _HANDSHAKE
@@ -250,7 +251,7 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
 
 
 def _is_modern(request: Request) -> bool:
-    """Whether the request names its version: even a half-made `_meta` shows what is meant."""
+    """Whether the request names its version; an incomplete `_meta` counts."""
     try:
         return _VERSION in _HINT.decode(request.params).meta
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

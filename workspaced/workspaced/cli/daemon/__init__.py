@@ -1,1 +1,1 @@
-"""Commands about the daemon and what surrounds it."""
+"""Commands for the daemon and its surroundings."""

@@ -1,4 +1,4 @@
-"""`workspaced demo`: the whole story on a sample vault, with a real daemon, in a temporary directory."""
+"""`workspaced demo`: a tour on a sample vault, with a real daemon, in a temporary directory."""
 
 import json
 import os
@@ -41,19 +41,19 @@ class Story:
         """Starts the daemon and connects."""
         command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
         command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
-        # With a home of its own, so that nobody who looks for running daemons finds the demo's.
+        # A HOME of its own hides the demo's daemon from clients that look for running daemons.
         home = {**os.environ, "HOME": str(self.data.parent)}
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=home)  # noqa: S603
         assert self._process.stderr is not None
-        said = []
+        output = []
         for line in self._process.stderr:
-            said.append(line.decode(errors="replace"))
+            output.append(line.decode(errors="replace"))
             if b"listening on" in line:
                 return connect(self.socket, name="demo")
-        raise NoDaemon("The demo's daemon did not start.", hint="".join(said)[-500:])
+        raise NoDaemon("The demo's daemon did not start.", hint="".join(output)[-500:])
 
     def kill(self) -> None:
-        """SIGKILL: no goodbye."""
+        """Kills the daemon with SIGKILL."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
@@ -74,7 +74,7 @@ class Story:
         self.console.print(Text(text, style=style))
 
     def check(self, text: str, holds: bool) -> None:
-        """One claim, shown with whether it holds; the demo fails if it does not."""
+        """Shows a claim and whether it holds; if not, the demo fails."""
         self.say(f"{'✓' if holds else '✗'} {text}", "green" if holds else "bold red")
         if not holds:
             raise click.ClickException(f"the demo found that this does not hold: {text}")
@@ -101,7 +101,7 @@ def demo_command(keep: bool) -> None:
 
 
 def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> None:
-    """The story in five parts."""
+    """Plays the demo in five parts."""
     started = time.monotonic()
     notes = sum(1 for _ in story.vault.rglob("*.md"))
     story.heading(f"1  A person works in a vault of {notes} notes; an editor publishes what they do")
@@ -138,7 +138,7 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
 
 
 def show_moment(story: Story, client: SyncClient, published: int, moment: dict[str, Any]) -> None:
-    """What an agent sees when it asks for the context, and the current note's outline."""
+    """Shows the answers to an agent that asks for the context and the current note's outline."""
     answer = client.tool("get_workspace_context", {"includeContent": True, "maxContentLength": 300})
     data = answer["data"]
     story.say(f"\n{moment['title']}  (after {published} actions, event {answer['asOfSeq']})", "bold yellow")
@@ -155,7 +155,7 @@ def show_moment(story: Story, client: SyncClient, published: int, moment: dict[s
 
 
 def edit(story: Story, client: SyncClient) -> None:
-    """Appends a line on disk, as any editor would, and asks again."""
+    """Appends a line to a note on disk, as any editor would, and asks again."""
     first = client.tool("get_note_by_reference", {"reference": EDITED})
     line = "Edited a moment ago: the tiles arrive on Friday."
     with (story.vault / EDITED).open("a") as note:

@@ -28,7 +28,7 @@ WATCHES_MIN = 20_000
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing looked at. `fix` is empty where nothing is wrong."""
+    """The result of one check. `fix` is empty if nothing is wrong."""
 
     level: str
     """`ok`, `warning` or `problem`."""
@@ -94,10 +94,10 @@ def _data(directory: Path) -> Iterator[Finding]:
     if not directory.exists():
         yield Finding("ok", "data", f"{directory} does not exist yet; the first start makes it")
         return
-    found = directory.stat()
-    if found.st_uid != os.getuid():
+    status = directory.stat()
+    if status.st_uid != os.getuid():
         yield Finding("problem", "data", f"{directory} belongs to another user", "Give another --data-dir.")
-    elif stat.S_IMODE(found.st_mode) & 0o077:
+    elif stat.S_IMODE(status.st_mode) & 0o077:
         yield Finding("warning", "data", f"others may look into {directory}", f"chmod 700 {directory}")
     else:
         yield Finding("ok", "data", str(directory))
@@ -121,9 +121,9 @@ def _lock(directory: Path) -> Iterator[Finding]:
 def _snapshots(directory: Path) -> Iterator[Finding]:
     if not (directory / "log").is_dir():
         return
-    kept = sorted((directory / "snapshots").glob("*.wsnap"))
-    if kept:
-        yield Finding("ok", "snapshot", f"{len(kept)} kept, the newest at event {int(kept[-1].stem)}")
+    files = sorted((directory / "snapshots").glob("*.wsnap"))
+    if files:
+        yield Finding("ok", "snapshot", f"{len(files)} kept, the newest at event {int(files[-1].stem)}")
     else:
         yield Finding("ok", "snapshot", "none: the next start folds the whole log")
 
@@ -153,25 +153,25 @@ def _log(directory: Path) -> Iterator[Finding]:
     yield from _blobs(named.examine(RealDisk(directory)))
 
 
-def _blobs(found: Examined) -> Iterator[Finding]:
-    """The texts that the log names."""
-    for each in found.damaged:
+def _blobs(examined: Examined) -> Iterator[Finding]:
+    """Findings about the texts that the log names."""
+    for each in examined.damaged:
         yield Finding("problem", "blobs", str(each), "Restore the file from a backup, or publish the text again.")
-    for each in found.served_damaged:
+    for each in examined.served_damaged:
         yield Finding("warning", "blobs", str(each), "Remove it; the log does without what agents were shown.")
-    if not found.damaged:
-        yield Finding("ok", "blobs", f"{found.whole} texts of the log are whole")
+    if not examined.damaged:
+        yield Finding("ok", "blobs", f"{examined.whole} texts of the log are whole")
 
 
 def _socket(directory: Path) -> Iterator[Finding]:
     try:
-        found = directory.lstat()
+        status = directory.lstat()
     except FileNotFoundError:
         yield Finding("ok", "socket", f"{directory} does not exist yet")
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         yield Finding("problem", "socket", f"{directory} is no directory", "Remove it, or set another socket.")
-    elif found.st_uid != os.getuid() or found.st_mode & 0o022:
+    elif status.st_uid != os.getuid() or status.st_mode & 0o022:
         yield Finding(
             "problem", "socket", f"others may write to {directory}", "Put the socket into a directory of your own."
         )

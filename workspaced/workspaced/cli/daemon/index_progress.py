@@ -1,4 +1,4 @@
-"""A bar on stderr for each vault that is being indexed, where a person watches."""
+"""A progress bar on stderr for each vault being indexed, if stderr is a terminal."""
 
 import threading
 from contextlib import suppress
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 REDRAWN_S: Final = 0.2
 SMALL_NOTES: Final = 2_000
-"""A vault of fewer notes is indexed before a bar could be read."""
+"""A vault with fewer notes is indexed before its bar could be read."""
 
 
 class IndexingBars:
-    """Draws on a thread of its own until every vault can be searched, or `close`."""
+    """Draws on its own thread until every vault is searchable, or until `close`."""
 
     def __init__(self, service: "Service", console: Console | None = None) -> None:
-        """`console` is stderr unless another is given; on none that is a terminal nothing is drawn."""
+        """`console`: default stderr; draws nothing unless it is a terminal."""
         self._service = service
         self._console = console or Console(stderr=True)
         self._closed = threading.Event()
@@ -31,7 +31,7 @@ class IndexingBars:
             self._thread.start()
 
     def close(self) -> None:
-        """Takes the bars away and waits for that: the terminal's cursor must come back."""
+        """Removes the bars and waits until the terminal's cursor is back."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -39,7 +39,7 @@ class IndexingBars:
     def _draw(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         drawing = Progress(*columns, console=self._console, transient=True, auto_refresh=False)
-        with suppress(OSError), drawing as bars:  # a terminal that is gone takes no bar
+        with suppress(OSError), drawing as bars:  # the terminal may be gone
             tasks = {
                 vault: bars.add_task(f"indexing {vault}", total=None, visible=False) for vault in self._vaults()
             }

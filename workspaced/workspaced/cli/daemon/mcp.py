@@ -1,4 +1,4 @@
-"""`workspaced mcp`. Where its arguments only say which daemon is meant, `__main__` runs the bridge by itself."""
+"""`workspaced mcp`. If its arguments only select a daemon, `__main__` runs the bridge without this module."""
 
 from pathlib import Path
 
@@ -59,14 +59,14 @@ def mcp_command(
 
 
 def _command(target: Target) -> list[str]:
-    """The bridge's command line, absolute, with what was given to find the daemon."""
-    made = [*installed_command(), "mcp"]
-    made += ["--socket", _absolute(target.socket_path)] if target.socket_path else []
-    made += ["--workspace", target.workspace] if target.workspace else []
+    """The bridge's command line, absolute, with the options that select the daemon."""
+    command = [*installed_command(), "mcp"]
+    command += ["--socket", _absolute(target.socket_path)] if target.socket_path else []
+    command += ["--workspace", target.workspace] if target.workspace else []
     for vault in target.vaults:
-        made += ["--vault", _absolute(vault)]
-    "".join(made).encode()  # a path that is not UTF-8 is refused by the command line: no such file could hold it
-    return made
+        command += ["--vault", _absolute(vault)]
+    "".join(command).encode()  # raises for a path that is not UTF-8, because no configuration file can hold it
+    return command
 
 
 def _absolute(path: str) -> str:

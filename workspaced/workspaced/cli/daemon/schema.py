@@ -51,12 +51,12 @@ def _write(schemas: dict[str, Any], directory: Path) -> int:
 def _check(schemas: dict[str, Any], directory: Path) -> int:
     if not directory.is_dir():
         raise SettingsInvalid(f"There is no folder {directory}.", hint="Name it with --dir.")
-    kept = {path.relative_to(directory).as_posix().removesuffix(".json"): path for path in _files(directory)}
-    wrong = [f"{name} is missing" for name in schemas if name not in kept]
-    wrong += [f"{name} is none of this version" for name in kept if name not in schemas]
+    present = {path.relative_to(directory).as_posix().removesuffix(".json"): path for path in _files(directory)}
+    wrong = [f"{name} is missing" for name in schemas if name not in present]
+    wrong += [f"{name} is none of this version" for name in present if name not in schemas]
     wrong += [
         f"{name} differs"
-        for name, path in kept.items()
+        for name, path in present.items()
         if name in schemas and path.read_text() != _text(schemas[name])
     ]
     for line in wrong:

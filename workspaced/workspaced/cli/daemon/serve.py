@@ -36,8 +36,8 @@ def serve_command(
 
     Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
     """
-    # Until the daemon listens for signals, Ctrl-C just ends the process: as an exception it can get lost in the
-    # many imports that follow.
+    # Until the daemon handles signals, Ctrl-C just ends the process: an exception could get lost in the imports
+    # that follow.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from ...daemon.lifecycle import run_daemon
     from ...daemon.settings import load_settings
@@ -51,7 +51,7 @@ def serve_command(
     )
 
     def ready(service: "Service") -> None:
-        with suppress(OSError):  # a full disk below stderr, or nobody who reads it: the daemon serves all the same
+        with suppress(OSError):  # stderr may be on a full disk or unread; the daemon must serve nevertheless
             announce(service)
             bars.append(IndexingBars(service))
 

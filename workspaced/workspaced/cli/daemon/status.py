@@ -52,7 +52,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
 
 
 def _list(as_json: bool) -> None:
-    """Every daemon of this user that can be reached; one a line."""
+    """Lists every reachable daemon of this user, one a line."""
     for each in running():
         if as_json:
             print_json(to_wire(each))
@@ -81,9 +81,9 @@ def _print_conversations(conversations: dict[str, Any]) -> None:
     for each in conversations["latest"]:
         cache = each["cache"]
         if cache["prompts"]:
-            told = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
+            counts = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
             causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
-            click.echo(f"context    {shown(each['id'])}: {told}{f' ({causes})' if causes else ''}")
+            click.echo(f"context    {shown(each['id'])}: {counts}{f' ({causes})' if causes else ''}")
 
 
 def _duration(seconds: float) -> str:

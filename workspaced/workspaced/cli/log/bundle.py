@@ -87,8 +87,8 @@ def bundle_command(
             )
         lost = 0
         if redact:
-            made = open_until_written.enter_context(under_pseudonyms(part))
-            part, lost = made.part, made.calls_lost
+            redacted = open_until_written.enter_context(under_pseudonyms(part))
+            part, lost = redacted.part, redacted.calls_lost
         settings = _settings(workspace)
         manifest = make_bundle(
             draft,
@@ -110,9 +110,9 @@ def _versions() -> Versions:
 
 
 def _settings(workspace: str | None) -> dict[str, Any]:
-    """Those in force here. One that is wrong must not keep anybody from reporting what it leads to."""
+    """The present settings. Invalid ones must not prevent a bundle that reports a problem with them."""
     try:
-        return told(load_settings(workspace=workspace))
+        return bundled_settings(load_settings(workspace=workspace))
     except SettingsInvalid as error:
         click.echo(f"the bundle tells no settings: {error}", err=True)
         return {}
@@ -133,7 +133,7 @@ def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int)
     say(_REDACTED if manifest.redacted else _UNREDACTED)
 
 
-TOLD: Final = (
+PLAIN_SETTINGS: Final = (
     "record",
     "record_bytes",
     "record_days",
@@ -143,15 +143,15 @@ TOLD: Final = (
     "idle_exit_minutes",
     "log_level",
 )
-"""Settings that a bundle tells as they are: numbers and words of this program."""
+"""Settings in a bundle with their values: numbers and words of this program."""
 
 
-COUNTED: Final = ("vaults", "deny")
-"""Settings of which it tells how many there are. All others hold paths and names: they are left out."""
+COUNTED_SETTINGS: Final = ("vaults", "deny")
+"""Settings in a bundle as a count. All others hold paths and names, and are left out."""
 
 
-def told(settings: Settings) -> dict[str, Any]:
-    """The settings without what is secret or personal: paths, names, rules."""
-    return {name: getattr(settings, name) for name in TOLD} | {
-        name: len(getattr(settings, name)) for name in COUNTED
+def bundled_settings(settings: Settings) -> dict[str, Any]:
+    """The settings without paths, names, rules and secrets."""
+    return {name: getattr(settings, name) for name in PLAIN_SETTINGS} | {
+        name: len(getattr(settings, name)) for name in COUNTED_SETTINGS
     }

@@ -1,4 +1,4 @@
-"""`workspaced log find` and `workspaced log shrink`: where something begins, and the least that leads to it."""
+"""`workspaced log find` and `workspaced log shrink`: where a predicate becomes true, and the smallest such log."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -31,8 +31,8 @@ _INTERRUPTED: Final = 130
 _TIMEOUT_S_MAX: Final = 24 * 60 * 60
 
 
-def _hunt_options(function: F) -> F:
-    """LOG, and what is looked for in it."""
+def _predicate_options(function: F) -> F:
+    """LOG, and the options of the predicate."""
     for decorate in (
         json_option,
         click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one."),
@@ -57,7 +57,7 @@ def _hunt_options(function: F) -> F:
 @click.option(
     "--between", nargs=2, metavar="A B", help="Bisect: not so after event A (or time), so after event B."
 )
-@_hunt_options
+@_predicate_options
 def find_command(
     log: str,
     expression: str | None,
@@ -89,7 +89,11 @@ def find_command(
             after, upto = (parse_position(each) for each in between) if between is not None else (None, None)
             with _status() as say:
                 found = find_between(
-                    source, predicate, after, upto, told=lambda low, high: say(f"between events {low} and {high}")
+                    source,
+                    predicate,
+                    after,
+                    upto,
+                    report=lambda low, high: say(f"between events {low} and {high}"),
                 )
     _print_found(found, predicate.vault, as_json=as_json)
 
@@ -97,12 +101,17 @@ def find_command(
 def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
     from ..shared.state_text import step_block
 
-    event, made = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
+    event, difference = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
     if not as_json:
-        click.echo(step_block(event, made))
+        click.echo(step_block(event, difference))
         return
-    said = {"seq": event.seq, "time": event.time, "event": msgspec.Raw(encode_event(event)), "changes": made}
-    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+    report = {
+        "seq": event.seq,
+        "time": event.time,
+        "event": msgspec.Raw(encode_event(event)),
+        "changes": difference,
+    }
+    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
 
 
 @click.command("shrink")
@@ -114,7 +123,7 @@ def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
     help="Default: standard output.",
 )
 @click.option("--until", metavar="SEQ|TIME", help="With --run: an event after which it shows. Default: the last.")
-@_hunt_options
+@_predicate_options
 def shrink_command(
     log: str,
     expression: str | None,
@@ -146,7 +155,7 @@ def shrink_command(
 
 
 def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
-    """Shrinks, writes what came of it even if that had to stop, and reports; returns the exit code."""
+    """Shrinks, writes the result even after an interruption, and reports; returns the exit code."""
     stopped: KeyboardInterrupt | PredicateFailed | None = None
     try:
         with _status() as say:
@@ -171,7 +180,7 @@ def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
 
 
 def _check_output(output: Path, log: str) -> None:
-    """Finds out now, not after all the work, that the result could not be written."""
+    """Checks before all the work that the result can be written."""
     if not output.absolute().parent.is_dir():
         raise InvalidArgument(
             f"There is no directory {output.absolute().parent}.", hint="Give -o an existing one."
@@ -195,7 +204,7 @@ def _source(log: str) -> Source:
 
 @contextmanager
 def _status() -> Iterator[Callable[[str], None]]:
-    """How far it is, where a person watches; what is said elsewhere goes unheard."""
+    """A function that shows progress on stderr if it is a terminal, and otherwise does nothing."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

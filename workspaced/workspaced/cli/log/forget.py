@@ -68,16 +68,16 @@ def forget_command(
                 raise
             click.echo(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
             return
-        moved = _unrecord_what_moved(data)
+        unrecorded = _remove_changed_recordings(data)
     finally:
         lock.close()
     if as_json:
-        counts = {"events": done.events, "calls": done.calls, "unrecorded": moved}
+        counts = {"events": done.events, "calls": done.calls, "unrecorded": unrecorded}
         print_json({"paths": done.paths, **counts, "vault": done.vault})
     else:
         click.echo(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
-        if moved:
-            click.echo(f"{moved} other calls had counted it: they cannot be replayed any more.")
+        if unrecorded:
+            click.echo(f"{unrecorded} other calls had counted it: they cannot be replayed any more.")
         click.echo(
             "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
             err=True,
@@ -87,45 +87,46 @@ def forget_command(
 def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool) -> Prepared:
     disk = RealDisk(data)
     disk.make_directory(ERASURE)
-    aside = RealDisk(data / ERASURE)
+    staging = RealDisk(data / ERASURE)
     try:
         prepared = prepare(
-            disk, aside, note, VaultId(vault) if vault else None, version=__version__, now=system_clock()
+            disk, staging, note, VaultId(vault) if vault else None, version=__version__, now=system_clock()
         )
         if not yes:
             _ask(prepared)
-        # First what can be made again: once the log is done, nothing would tell that this is left to do.
+        # The index first, because it can be rebuilt; after the log's erasure nothing would show that it remains.
         remove_index(cache, prepared.vault_path)
-        carry_out(disk, aside, prepared)
+        carry_out(disk, staging, prepared)
     finally:
         finish_forgetting(data)
     return prepared
 
 
-def _unrecord_what_moved(data: Path) -> int:
-    """Removes the recordings of calls that would answer otherwise over the log as it is now; says how many.
+def _remove_changed_recordings(data: Path) -> int:
+    """Removes the recordings of calls that answer otherwise over the present log; returns their number.
 
-    A call that told of the note is gone already; one that only counted it is recorded of a state that never was.
+    Recordings of calls that mentioned the note are gone already; a call that only counted it depends on a state
+    that no longer exists.
     """
-    moved: list[str] = []
+    changed: list[str] = []
 
-    def look(made: Verified) -> None:
+    def collect(made: Verified) -> None:
         if made.outcome is Outcome.DIFFERENT and made.called.inputs_sha256 is not None:
-            moved.append(made.called.inputs_sha256)
+            changed.append(made.called.inputs_sha256)
 
     with open_source(data) as source, segment_progress("verifying") as progress:
-        verify(source, look, progress=progress)
+        verify(source, collect, progress=progress)
     blobs = EvictableBlobStore(data)
-    for name in moved:
+    for name in changed:
         blobs.remove(name)
-    return len(moved)
+    return len(changed)
 
 
 def _ask(prepared: Prepared) -> None:
-    """Goes on only if the person at the terminal says so.
+    """Asks for confirmation at the terminal; aborts without it.
 
     Raises:
-        InvalidArgument: there is nobody to ask.
+        InvalidArgument: there is no terminal.
     """
     if not sys.stdin.isatty():
         raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")

@@ -84,7 +84,7 @@ def export_command(
 
 
 def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
-    """Under a key that nobody keeps. The log's id is left out: what agents were told names it."""
+    """An export under a key that is not kept. Omits the log's id, because clocks that agents saw contain it."""
     from workspaced_events.privacy.event_redaction import Redactor
     from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
     from workspaced_tools.tools.registry import TOOLS
@@ -248,17 +248,17 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
 @daemon_options
 def show_command(seq: int, data_dir: Path | None, socket_path: str | None, workspace: str | None) -> None:
     """Print one event whole."""
-    found: list[Any]
+    shown_events: list[Any]
     if data_dir is not None:
         events: list[Event] = []
         _scan(data_dir, lambda batch: events.extend(each for each in batch if each.seq == seq))
-        found = [msgspec.json.decode(encode_event(each)) for each in events]
+        shown_events = [msgspec.json.decode(encode_event(each)) for each in events]
     else:
         with daemon(socket_path, workspace) as client:
-            found = client.call("workspaced/log", {"from": seq, "limit": 1})["events"]
-    if not found:
+            shown_events = client.call("workspaced/log", {"from": seq, "limit": 1})["events"]
+    if not shown_events:
         raise InvalidArgument(f"The log holds no event {seq}.")
-    print_json(found[0])
+    print_json(shown_events[0])
 
 
 def _scan(directory: Path, sink: Sink) -> Scan:

@@ -71,10 +71,10 @@ def replay_command(
 
 
 def _check_texts(source: Source, until: Position | None) -> None:
-    """Names the damaged texts of a data directory; other sources hold theirs in one file with a checksum.
+    """Checks the texts of a data directory; other sources are single files with checksums.
 
     Raises:
-        LogDamaged: there is one.
+        LogDamaged: a text is damaged.
     """
     if isinstance(source, DirectorySource):
         named = NamedBlobs()
@@ -86,35 +86,35 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None, *,
     with segment_progress("folding") as progress:
         replayed = replay(source, until=until, progress=progress)
     print_warnings(replayed.warnings)
-    said = _of(replayed.state, vault)
+    state_json = _state_json(replayed.state, vault)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode(state_json) + b"\n")
         return
     click.echo(f"{replayed.events} events folded")
-    print_state(msgspec.to_builtins(said))
+    print_state(msgspec.to_builtins(state_json))
 
 
 def _print_steps(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
     from ..shared.state_text import step_block
 
-    state, said = source.start, to_json(source.start, vault)
+    state, state_json = source.start, to_json(source.start, vault)
 
     def print_each(events: list[Event]) -> None:
-        nonlocal state, said
+        nonlocal state, state_json
         steps: list[bytes] = []
         for event in events:
-            state, before = apply(state, event), said
-            said = to_json(state, vault)
-            found = changes(before, said)
+            state, before = apply(state, event), state_json
+            state_json = to_json(state, vault)
+            differences = changes(before, state_json)
             if as_json:
-                step = {"event": msgspec.Raw(encode_event(event)), "changes": found}
+                step = {"event": msgspec.Raw(encode_event(event)), "changes": differences}
                 steps.append(msgspec.json.encode(step) + b"\n")
             else:
-                steps.append(step_block(event, found).encode() + b"\n")
+                steps.append(step_block(event, differences).encode() + b"\n")
         sys.stdout.buffer.writelines(steps)
 
     _read(source, until, print_each)
-    _of(state, vault)
+    _state_json(state, vault)
 
 
 def _step(source: Source, until: Position | None, vault: VaultId | None) -> None:
@@ -124,7 +124,7 @@ def _step(source: Source, until: Position | None, vault: VaultId | None) -> None
     tape = Tape(source.start, vault)
     with segment_progress("folding") as progress:
         _read(source, until, tape.add, progress)
-    _of(tape.state(len(tape)), vault)
+    _state_json(tape.state(len(tape)), vault)
     watch(Stepper(tape, min(1, len(tape)) if until is None else len(tape)))
 
 
@@ -132,7 +132,7 @@ def _read(source: Source, until: Position | None, sink: Sink, progress: Progress
     print_warnings(feed_until(source, until, sink, progress))
 
 
-def _of(state: WorkspaceState, vault: VaultId | None) -> StateJson:
+def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:
     if vault is not None and vault not in state.vaults and vault not in state.by_vault:
         known = ", ".join(shown(each) for each in state.vaults) or "none"
         raise InvalidArgument(f"The log holds no vault {shown(vault)!r}.", hint=f"Its vaults: {known}.")

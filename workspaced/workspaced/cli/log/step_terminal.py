@@ -1,7 +1,7 @@
 """`workspaced replay --watch`: the terminal around a `Stepper`.
 
-`Watching` is told keys and knows what to show; `watch` is the terminal. It stays in one mode from the first
-picture to the end, so nothing that is typed ahead is lost or echoed.
+`Watching` handles keys and lays out the display; `watch` drives the terminal. The terminal stays in one mode from
+the first display to the end, so nothing typed ahead is lost or echoed.
 """
 
 import codecs
@@ -29,7 +29,7 @@ from ..shared.state_text import event_lines, state_lines
 from .stepper import Stepper
 
 _WIDE_COLUMNS: Final = 90
-"""From here on the state is shown beside the event, else below it."""
+"""From this width on the state is shown beside the event, otherwise below it."""
 _TYPED_BYTES: Final = 1_024
 _TYPED_CHARS_MAX: Final = 200
 _KEY: Final = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
@@ -55,7 +55,7 @@ def watch(stepper: Stepper) -> None:
     """Shows the steps in the terminal until the user quits.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the terminal is as it was.
+        KeyboardInterrupt: on Ctrl-C, after the terminal was restored.
     """
     console = Console()
     watching = Watching(stepper)
@@ -68,7 +68,7 @@ def watch(stepper: Stepper) -> None:
 
 
 class Watching:
-    """What the terminal shows, and what each key does to it."""
+    """The display, and the effect of each key."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
@@ -77,7 +77,7 @@ class Watching:
         self._message = ""
 
     def press(self, key: str) -> bool:
-        """Takes a key, as the terminal sends it; says whether to go on."""
+        """Handles a key, as the terminal sends it; returns False to quit."""
         self._message = ""
         if self._question is not None:
             self._type(key)
@@ -103,7 +103,7 @@ class Watching:
             self._answer += key
 
     def picture(self, columns: int) -> Layout:
-        """What to show in a terminal so wide; it crops itself to any height."""
+        """The display for a terminal of that width; it crops itself to any height."""
         view = self._stepper.view()
         where = f"{view.position} of {view.events} events"
         if view.filter:
@@ -135,7 +135,7 @@ class Watching:
 
 
 class _Pane:
-    """A title and lines, each cut to the width; where the height does not do, the last line says so."""
+    """A title and lines, cropped to the width; if the height is too small, the last line says so."""
 
     def __init__(self, title: str, rows: list[str]) -> None:
         self._title = title
@@ -153,11 +153,11 @@ class _Pane:
 
 @contextmanager
 def _keyboard() -> Iterator[Iterator[str]]:
-    """What is typed, as it comes, without Enter and echo; an empty text each time the window's size changes.
+    """Yields typed text as it comes, without Enter and echo; an empty text after each change of the window's size.
 
-    Ctrl-C is raised where the next text is waited for, never while a picture is drawn: a drawing that is broken
-    off might not give the screen back. Signals come as bytes in a pipe, since a handler of Python's own would not
-    run if the signal came just before the wait.
+    Ctrl-C is raised only while waiting for text, never during a drawing, because an interrupted drawing might
+    leave the screen in a bad mode. Signals arrive as bytes in a pipe, because a Python handler would not run for a
+    signal just before the wait.
     """
     own = sys.stdin.isatty()
     terminal = sys.stdin.fileno() if own else os.open("/dev/tty", os.O_RDONLY)

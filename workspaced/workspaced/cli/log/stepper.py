@@ -1,7 +1,7 @@
-"""Going through a log event by event, forwards and backwards: what a terminal shows of it, without the terminal.
+"""Steps through a log event by event, forwards and backwards: the model of `replay --watch`, without the terminal.
 
-A `Tape` keeps the log's events encoded and compressed, a page at a time, and the state before each page: a state
-in between is folded anew from there, which takes milliseconds. A million events take some fifty megabytes.
+A `Tape` keeps the log's events encoded and compressed, one page at a time, and the state before each page. A state
+within a page is folded from there, which takes milliseconds. A million events take about fifty megabytes.
 """
 
 import zlib
@@ -26,7 +26,7 @@ PAGE_EVENTS: Final = 4_096
 _COMPRESSION: Final = 1
 _ECHO_CHARS_MAX: Final = 100
 CHANGES: Final = "changes"
-"""In a filter: only events that change the state."""
+"""A filter's word for the events that change the state."""
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -35,25 +35,25 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class Tape:
-    """The events of a log and the states between them; position n is behind n events."""
+    """The events of a log and the states between them; position n is after n events."""
 
     def __init__(self, start: WorkspaceState, vault: VaultId | None, *, page_events: int = PAGE_EVENTS) -> None:
-        """`vault` is the one whose changes count; None: the current one."""
+        """`vault`: the vault whose changes count; None: the current one."""
         self.vault = vault
         self.types: dict[str, int] = {}
-        """Every type that occurs, numbered."""
+        """The number of every type that occurs."""
         self._page_events = page_events
         self._pages: list[_Page] = []
         self._before, self._now = start, start
         self._latest: list[Event] = []
-        """What makes no page yet; `_before` is the state before it."""
+        """Events after the last page; `_before` is the state before them."""
         self._type_of = array("I")
         self._changed = bytearray()
         self._opened: tuple[int, list[Event]] = (-1, [])
         self._folded: tuple[int, WorkspaceState] = (0, start)
 
     def add(self, events: list[Event]) -> None:
-        """Takes the next events of the log."""
+        """Appends the next events of the log."""
         for event in events:
             before, self._now = self._now, apply(self._now, event)
             self._latest.append(event)
@@ -68,7 +68,7 @@ class Tape:
         return len(self._type_of)
 
     def event(self, position: int) -> Event:
-        """The event that leads to `position`, which is 1 or more."""
+        """The event before `position`, which is at least 1."""
         page, index = divmod(position - 1, self._page_events)
         return self._events(page)[index]
 
@@ -87,7 +87,7 @@ class Tape:
         """The position of a sequence, or of the last event at or before a time.
 
         Raises:
-            InvalidArgument: the text says neither, or the log does not hold it.
+            InvalidArgument: the text is neither, or the log does not hold it.
         """
         until = parse_position(text)
         first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
@@ -100,21 +100,21 @@ class Tape:
                 raise not_held(until, first, last)
             return until - first.seq + 1
         steps = self.state(len(self)).clock_steps
-        found = stretches(steps, (first.seq, first.time), (last.seq, last.time))
-        stretch = (naming(found, until) or found)[0]
+        all_stretches = stretches(steps, (first.seq, first.time), (last.seq, last.time))
+        stretch = (naming(all_stretches, until) or all_stretches)[0]
         positions = range(stretch.first - first.seq + 1, stretch.last - first.seq + 2)
         return positions.start - 1 + bisect_right(positions, until, key=lambda position: self.event(position).time)
 
     def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
-        """The positions behind events of these types (none given: of all), position 0 before them."""
+        """The positions after events of these types (none given: all types); begins with position 0."""
         wanted = {self.types[name] for name in types or self.types}
-        found = array("Q", [0])
-        found.extend(
+        positions = array("Q", [0])
+        positions.extend(
             position
             for position, (number, changed) in enumerate(zip(self._type_of, self._changed, strict=True), start=1)
             if number in wanted and (changed or not changes_only)
         )
-        return found
+        return positions
 
     def _events(self, page: int) -> list[Event]:
         if page == len(self._pages):
@@ -125,9 +125,9 @@ class Tape:
 
 
 def _differ(before: WorkspaceState, after: WorkspaceState, vault: VaultId | None) -> bool:
-    """Whether the states differ in what is shown of `vault` (None: of the current one).
+    """Whether the displayed parts of the states of `vault` (None: the current one) differ.
 
-    What the fold left alone is the same object, which makes this cheap.
+    Cheap, because the fold keeps unchanged parts as the same objects.
     """
     if before is after:
         return False
@@ -139,24 +139,24 @@ def _differ(before: WorkspaceState, after: WorkspaceState, vault: VaultId | None
 
 
 class View(msgspec.Struct, frozen=True):
-    """What is to be shown at a position."""
+    """The content of the display at a position."""
 
     position: int
     events: int
     event: Event | None
-    """That led here; None before the first one."""
+    """The event before the position; None at the start."""
     changes: list[Change]
-    """What it did to the state."""
+    """The event's effect on the state."""
     state: StateJson
     filter: str
     stop: int
-    """How many of the events that the filter lets through are at or before the position."""
+    """The number of filtered events up to the position."""
     stops: int
-    """How many events the filter lets through."""
+    """The number of all filtered events."""
 
 
 class Stepper:
-    """Somewhere in a tape, moving among the positions that a filter lets through; the start is always one."""
+    """A position in a tape. It moves among the start and the positions after filtered events (stops)."""
 
     def __init__(self, tape: Tape, position: int) -> None:
         self._tape = tape
@@ -165,31 +165,31 @@ class Stepper:
         self.position = position
 
     def move(self, by: int) -> None:
-        """So many stops on, or back; at most to the last, or the start."""
+        """Moves that many stops forwards, or backwards; not beyond the ends."""
         self.position = self._stops[min(max(self._stop() + by, 0), len(self._stops) - 1)]
 
     def first(self) -> None:
-        """To the start."""
+        """Moves to the start."""
         self.position = 0
 
     def last(self) -> None:
-        """To the last stop."""
+        """Moves to the last stop."""
         self.position = self._stops[-1]
 
     def jump(self, text: str) -> None:
-        """To the last stop at or before a sequence or a time.
+        """Moves to the last stop at or before a sequence or a time.
 
         Raises:
-            InvalidArgument: the text says neither, or the log does not hold it.
+            InvalidArgument: the text is neither, or the log does not hold it.
         """
         self.position = self._tape.position(text)
         self.move(0)
 
     def filter(self, text: str) -> None:
-        """Lets only some events through: types, `changes`, or both, separated by commas; an empty text all.
+        """Sets the filter: types, `changes`, or both, separated by commas; an empty text selects all events.
 
         Raises:
-            InvalidArgument: a type that the log does not hold.
+            InvalidArgument: the log holds no event of a type.
         """
         words = {word.strip() for word in text.split(",")} - {""}
         types = frozenset(words - {CHANGES})
@@ -205,7 +205,7 @@ class Stepper:
         self.move(0)
 
     def view(self) -> View:
-        """What is to be shown here."""
+        """The content of the display."""
         tape, at = self._tape, self.position
         before = to_json(tape.state(max(at - 1, 0)), tape.vault)
         state = to_json(tape.state(at), tape.vault)
@@ -221,5 +221,5 @@ class Stepper:
         )
 
     def _stop(self) -> int:
-        """Which stop this is, or comes before this."""
+        """The index of the last stop at or before the position."""
         return bisect_right(self._stops, self.position) - 1

@@ -1,4 +1,4 @@
-"""`workspaced replay --verify`: recorded calls and prompts made again, and the first that is another one."""
+"""`workspaced replay --verify`: repeats recorded calls and prompts and shows the first that differs."""
 
 import difflib
 from collections import Counter
@@ -16,9 +16,9 @@ from ..shared.output import print_json, print_warnings, segment_progress
 
 
 def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
-    """Says what became of the calls and prompts.
+    """Prints the outcomes of the recorded calls and prompts.
 
-    The exit code is 1 where one differs; 3 where a recording is damaged, or none of the calls, or of the prompts,
+    Returns the exit code: 1 if one differs; 3 if a recording is damaged, or none of the calls, or of the prompts,
     could be compared; else 0.
     """
     from workspaced_tools.replay.verify import Rebuilt, Verified, verify
@@ -63,7 +63,7 @@ _UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersio
 
 
 class _Tally:
-    """What became of things of a kind, and the first of them that differs."""
+    """Counts the outcomes of calls or of prompts, and keeps the first that differs."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -86,16 +86,16 @@ class _Tally:
             click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {shown(why)}")
 
     def troubles(self, what: str) -> list[str]:
-        """Why what was found says nothing of some or all of them."""
+        """The reasons why the outcomes prove nothing about some or all of them."""
         total, damaged = self.counts.total(), self.counts["damaged"]
-        found = []
+        messages = []
         if damaged:
-            found.append(
+            messages.append(
                 f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
             )
         if total and not self.counts["same"] and not self.counts["different"]:
-            found.append(f"None of the {total} {what} could be compared: nothing was verified.")
-        return found
+            messages.append(f"None of the {total} {what} could be compared: nothing was verified.")
+        return messages
 
     def _others(self) -> str:
         rest = [(self.counts["damaged"], "damaged"), (self.counts["otherVersion"], "of another version")]
@@ -141,7 +141,7 @@ def _print_prompt(made: Any, source: Source) -> None:
 
 
 def _manifest_lines(manifest: Any) -> list[str]:
-    """A line for each layer and each entry, with all that is said of it."""
+    """A line for each layer and each entry, with all its fields."""
     layers = [f"{each.id} {each.tokens} tokens, {each.bytes} bytes, {each.hash}" for each in manifest.layers]
     entries = [
         f"{each.layer} {each.kind} {each.id}: {each.state}, {each.why}, {each.tokens} tokens, {each.bytes} bytes, "
@@ -157,26 +157,26 @@ def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None
 
 
 def _json(made: Any) -> dict[str, Any]:
-    said = {"seq": made.seq, "tool": made.called.tool, "caller": made.called.caller, "outcome": made.outcome}
+    report = {"seq": made.seq, "tool": made.called.tool, "caller": made.called.caller, "outcome": made.outcome}
     if made.why:
-        said["why"] = made.why
+        report["why"] = made.why
     if made.outcome == "different":
-        said["differs"] = made.differs
-        said["served"] = made.served.decode() if made.served is not None else None
-        said["answered"] = made.answered.decode()
-    return said
+        report["differs"] = made.differs
+        report["served"] = made.served.decode() if made.served is not None else None
+        report["answered"] = made.answered.decode()
+    return report
 
 
 def _prompt_json(made: Any) -> dict[str, Any]:
     prompt = made.prompt
-    said = {
+    report = {
         "seq": made.seq,
         "conversation": prompt.conversation,
         "message": prompt.message,
         "outcome": made.outcome,
     }
     if made.why:
-        said["why"] = made.why
+        report["why"] = made.why
     if made.differs is not None:
-        said["differs"] = made.differs
-    return said
+        report["differs"] = made.differs
+    return report

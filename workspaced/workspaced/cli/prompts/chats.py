@@ -1,4 +1,4 @@
-"""`workspaced context export` and `import`: conversations as files that people read and keep."""
+"""`workspaced context export` and `import`: conversations as Markdown files."""
 
 import sys
 from pathlib import Path
@@ -43,33 +43,33 @@ def export_command(
     Attachments that name withheld notes are left out.
     """
     with daemon(socket_path, workspace) as client:
-        made = client.call("workspaced/context/export", {"conversation": conversation})
-    _warn(made["warnings"])
-    if made["withheld"]:
-        click.echo(f"left out, since their notes are withheld: {made['withheld']}", err=True)
+        exported = client.call("workspaced/context/export", {"conversation": conversation})
+    _warn(exported["warnings"])
+    if exported["withheld"]:
+        click.echo(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
     if output is not None:
-        written = _write(made, output, force=force)
+        written = _write(exported, output, force=force)
         if not as_json:
             click.echo(f"wrote {shown(str(written))}", err=True)
     if as_json:
-        print_json(made)
+        print_json(exported)
     elif output is None:
-        _print(made["text"])
+        _print(exported["text"])
 
 
-def _write(made: dict[str, Any], output: Path, *, force: bool) -> Path:
-    """Writes the file whole, or not at all."""
-    path = output / made["fileName"] if output.is_dir() else output
+def _write(exported: dict[str, Any], output: Path, *, force: bool) -> Path:
+    """Writes the file as a whole or not at all."""
+    path = output / exported["fileName"] if output.is_dir() else output
     if path.exists() and not force:
         raise InvalidArgument(
             f"The file {str(path)!r} exists.", hint="Name another one, or replace it with --force."
         )
-    write_lines(iter([made["text"].encode()]), path)
+    write_lines(iter([exported["text"].encode()]), path)
     return path
 
 
 def _print(text: str) -> None:
-    """To a terminal without what would command it; else to the byte."""
+    """Escapes control characters for a terminal; otherwise writes the exact bytes."""
     if not sys.stdout.isatty():
         print_bytes(text.encode())
         return
@@ -97,7 +97,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     params["text"] = _text(file.read())
     with daemon(socket_path, workspace, timeout_s=_IMPORT_S) as client:
         try:
-            made = client.call("workspaced/context/import", params)
+            imported = client.call("workspaced/context/import", params)
         except RequestError as error:
             if error.code != "LINE_TOO_LARGE":
                 raise
@@ -106,11 +106,11 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
                 f"The chat is too long to import: with its escapes it may have {REQUEST_BYTES_MAX:,} bytes.",
                 hint="Take messages out of the file, or the texts of attachments out of its comments.",
             ) from None
-    _warn(made["warnings"])
+    _warn(imported["warnings"])
     if as_json:
-        print_json(made)
+        print_json(imported)
     else:
-        click.echo(f"conversation {shown(made['conversation'])}: {len(made['messages'])} messages")
+        click.echo(f"conversation {shown(imported['conversation'])}: {len(imported['messages'])} messages")
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""`workspaced context`: what prompts held, how they differ, what became of the provider's cache."""
+"""`workspaced context`: the content of prompts, their differences, and the provider's cache hits and misses."""
 
 import difflib
 from typing import Any
@@ -76,10 +76,10 @@ context_command.add_command(import_command)
 def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """List the conversations, the one spoken of last at the end."""
     with call_source(log, socket_path, workspace) as source, segment_progress("reading") as progress:
-        found = told(source, progress)
-    print_warnings(found.warnings)
-    prompts = found.prompts
-    listed = [_listed(each, len(prompts.get(name, ()))) for name, each in found.conversations.by_id.items()]
+        history = told(source, progress)
+    print_warnings(history.warnings)
+    prompts = history.prompts
+    listed = [_listed(each, len(prompts.get(name, ()))) for name, each in history.conversations.by_id.items()]
     if as_json:
         print_ndjson(listed)
     elif listed:
@@ -156,12 +156,12 @@ def show_command(
     if form is not None and body is not None:
         raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
     with call_source(log, socket_path, workspace) as source:
-        found = _told(source)
-        about = found.conversation(conversation)
+        history = _read_history(source)
+        about = history.conversation(conversation)
         if form == "cache":
             _print_cache(account(about, history_tokens(source, about)), as_json=as_json)
             return 0
-        sent = found.sent(about, message, prompt)
+        sent = history.sent(about, message, prompt)
         if form == "manifest":
             manifest = manifest_of(source, sent)
             if as_json:
@@ -170,30 +170,30 @@ def show_command(
                 _print_head(sent, manifest)
                 _print_entries(manifest)
             return 0
-        [again] = made_again(source, [sent])
+        [rebuilt] = made_again(source, [sent])
         if body is not None:
             from .request_body import body_of, print_body  # templates need an engine that nothing else here does
 
-            shaped = body_of(again, body, source)
-            return max(print_body(again, shaped, as_json=as_json), _warn_of_difference([again]))
-    envelope = again.made.envelope
+            shaped = body_of(rebuilt, body, source)
+            return max(print_body(rebuilt, shaped, as_json=as_json), _warn_of_difference([rebuilt]))
+    envelope = rebuilt.made.envelope
     if as_json:
         print_ndjson([envelope.layers if form == "layers" else envelope])
     else:
         _print_head(sent, envelope.manifest)
         _print_layers(envelope) if form == "layers" else _print_messages(envelope)
-    return _warn_of_difference([again])
+    return _warn_of_difference([rebuilt])
 
 
-def _told(source: Any) -> PromptHistory:
+def _read_history(source: Any) -> PromptHistory:
     with segment_progress("reading") as progress:
-        found = told(source, progress)
-    print_warnings(found.warnings)
-    return found
+        history = told(source, progress)
+    print_warnings(history.warnings)
+    return history
 
 
 def _warn_of_difference(prompts: list[RebuiltPrompt]) -> int:
-    """The exit code."""
+    """Warns of prompts that differ from the sent ones; returns the exit code."""
     differing = [each for each in prompts if each.differs is not None]
     for each in differing:
         print_warnings([f"prompt {each.sent.event.seq} is not as it was sent: {each.differs} is another one."])
@@ -335,20 +335,20 @@ def diff_command(
     something does.
     """
     with call_source(log, socket_path, workspace) as source:
-        found = _told(source)
-        about = found.conversation(conversation) if conversation is not None else _latest(found)
-        pair = [found.sent(about, name) for name in (first, second)]
-        again = made_again(source, pair)
-    _warn_of_difference(again)
-    one, two = (each.made.envelope for each in again)
+        history = _read_history(source)
+        about = history.conversation(conversation) if conversation is not None else _latest(history)
+        pair = [history.sent(about, name) for name in (first, second)]
+        rebuilt = made_again(source, pair)
+    _warn_of_difference(rebuilt)
+    one, two = (each.made.envelope for each in rebuilt)
     changed = first_changed(one, two)
-    tools = {each.conversation.settings.tools_sha256 for each in again}
+    tools = {each.conversation.settings.tools_sha256 for each in rebuilt}
     cached = common_tokens(one, two, same_tools=len(tools) == 1)
-    causes = causes_of(about, found.between(about, *pair), changed) if changed is not None else []
+    causes = causes_of(about, history.between(about, *pair), changed) if changed is not None else []
     if as_json:
-        said = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
+        report = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
         layers = {layer: _tokens(one, two, layer) for layer in LAYERS}
-        print_ndjson([{"same": changed is None, **said, "layers": layers}])
+        print_ndjson([{"same": changed is None, **report, "layers": layers}])
         return 0 if changed is None else 1
     _print_tokens(one, two)
     if changed is None:
@@ -366,9 +366,9 @@ def diff_command(
     return 1
 
 
-def _latest(found: PromptHistory) -> Conversation:
-    with_prompts = [each for name, each in found.conversations.by_id.items() if name in found.prompts]
-    return with_prompts[-1] if with_prompts else found.conversation("")
+def _latest(history: PromptHistory) -> Conversation:
+    with_prompts = [each for name, each in history.conversations.by_id.items() if name in history.prompts]
+    return with_prompts[-1] if with_prompts else history.conversation("")
 
 
 def _tokens(one: Envelope, two: Envelope, layer: str) -> dict[str, Any]:
@@ -393,7 +393,7 @@ def _print_tokens(one: Envelope, two: Envelope) -> None:
 
 
 def _print_changes(one: Envelope, two: Envelope) -> None:
-    """What is in one prompt only, or otherwise than in the other."""
+    """Prints the entries that are in one prompt only, or that differ."""
     old, new = ([_fact(each) for each in envelope.manifest.entries] for envelope in (one, two))
     for sign, colour, facts, others in (("-", "red", old, set(new)), ("+", "green", new, set(old))):
         for fact in facts:

@@ -1,4 +1,4 @@
-"""`workspaced context show --body`: a prompt as the JSON that a provider is sent."""
+"""`workspaced context show --body`: a prompt as a provider's JSON request body."""
 
 import json
 from pathlib import Path
@@ -19,31 +19,31 @@ from ..shared.options import shown
 from ..shared.output import print_bytes, print_warnings
 
 SENT: Final = "sent"
-"""Names the body that the runtime was given."""
+"""Names the body that the runtime got."""
 _FILE_ENDING: Final = ".jinja"
 
 
 class Body(NamedTuple):
     shaped: Shaped
     differs: bool
-    """Whether it is another one than was sent."""
+    """True if the body differs from the sent one."""
 
 
-def body_of(again: RebuiltPrompt, wanted: str, source: Source) -> Body:
-    """A prompt as a body: SENT, or by the template that is wanted, by name or file.
+def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
+    """A prompt as a request body: the sent one for SENT, otherwise by the named template or template file.
 
     Raises:
-        InvalidArgument: it was given as none; the file is no template.
-        UnknownShape, TemplateFailed, BodyInvalid: of the template.
-        NotRecorded: the template of then, or an image, is not kept.
+        InvalidArgument: the prompt was sent as messages; or the file is no template.
+        UnknownShape, TemplateFailed, BodyInvalid: the template is unknown or fails.
+        NotRecorded: the template of the sent body, or an image, is no longer kept.
     """
-    envelope, settings = again.made.envelope, again.conversation.settings
+    envelope, settings = rebuilt.made.envelope, rebuilt.conversation.settings
     if wanted != SENT:
         return Body(shape(envelope, settings, _template(wanted), texts_in(source.blob), source.blob), False)
-    recorded = again.sent.data.shape
+    recorded = rebuilt.sent.data.shape
     if recorded is None:
         raise InvalidArgument(
-            f"The prompt {again.sent.event.seq} was given as messages, not as a body.",
+            f"The prompt {rebuilt.sent.event.seq} was given as messages, not as a body.",
             hint=f"Name a shape instead of `{SENT}`, such as openai.",
         )
     shaped = shaped_again(recorded, envelope, settings, source.blob)
@@ -62,8 +62,8 @@ def _template(wanted: str) -> Template:
     return Template(path.name.removesuffix(_FILE_ENDING).removesuffix(".json"), text)
 
 
-def print_body(again: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
-    """Prints the JSON, and on stderr what is otherwise than in the messages. The exit code: 1 where it differs."""
+def print_body(rebuilt: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
+    """Prints the JSON, and on stderr its differences from the messages. Returns the exit code: 1 if it differs."""
     content = msgspec.json.encode(body.shaped.body)
     if as_json:
         print_bytes(content + b"\n")
@@ -71,11 +71,11 @@ def print_body(again: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
         click.echo(_readable(content))
     print_warnings([shown(change) for change in body.shaped.changes])
     if body.differs:
-        print_warnings([f"the body of prompt {again.sent.event.seq} is not as it was sent."])
+        print_warnings([f"the body of prompt {rebuilt.sent.event.seq} is not as it was sent."])
     return 1 if body.differs else 0
 
 
 def _readable(content: bytes) -> str:
-    """The same JSON in lines, without characters that a terminal obeys."""
+    """The same JSON on several lines, with control characters escaped."""
     text = msgspec.json.format(content, indent=2).decode()
     return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)

@@ -1,1 +1,1 @@
-"""Commands about what agents asked and were shown."""
+"""Commands for recorded calls."""

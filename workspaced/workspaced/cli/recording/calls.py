@@ -1,4 +1,4 @@
-"""`workspaced calls`: what agents asked and what they were shown, exactly."""
+"""`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
 import sys
 from typing import Any
@@ -26,7 +26,7 @@ ESTIMATE = (
 
 
 class _WithList(click.Group):
-    """A group whose first word may be left out: then it is `list`."""
+    """A group whose default command is `list`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (*self.commands, *ctx.help_option_names):
@@ -82,11 +82,11 @@ def list_command(
         return
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
     with call_reader(log, socket_path, workspace) as reader:
-        found = reader.latest(wanted, limit)
+        calls = reader.latest(wanted, limit)
     if as_json:
-        print_ndjson(found)
-    elif found:
-        print_table([_HEAD, *map(_row, found)], right={0, 5, 6, 7})
+        print_ndjson(calls)
+    elif calls:
+        print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7})
     else:
         click.echo("no calls", err=True)
 
@@ -152,7 +152,7 @@ def _json_of(call: KeptCall) -> dict[str, Any]:
 
 def _print_call(call: KeptCall) -> None:
     event, called = call.event, call.event.data
-    say = _Saying()
+    say = _LabelledLines()
     say("call", f"{event.seq} at {event.time}, of {called.tool} by {called.caller}")
     say("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
     say("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
@@ -167,8 +167,8 @@ def _print_call(call: KeptCall) -> None:
     say("answer", call.answer().decode())
 
 
-class _Saying:
-    """Prints lines that begin with a word; a word is printed once."""
+class _LabelledLines:
+    """Prints lines that begin with a label; repeats no label."""
 
     def __init__(self) -> None:
         self._last = ""
@@ -203,23 +203,28 @@ def diff_command(
     """
     with call_reader(log, socket_path, workspace) as reader:
         one, two = reader.call(first), reader.call(second)
-        found = compared(one, two)
+        difference = compared(one, two)
         before, after = one.event.data, two.event.data
         moved = before.as_of_seq != after.as_of_seq
         states = [reader.state(each) if moved else None for each in (before, after)]
     unknown = moved and None in states
     changed = changes(states[0], states[1]) if states[0] is not None and states[1] is not None else []
-    same = not (found.call or found.inputs or found.answer or changed)
+    same = not (difference.call or difference.inputs or difference.answer or changed)
     if as_json:
-        parts = {"call": found.call, "state": changed, "inputs": found.inputs, "answer": found.answer}
+        parts = {
+            "call": difference.call,
+            "state": changed,
+            "inputs": difference.inputs,
+            "answer": difference.answer,
+        }
         print_ndjson([{"same": same, **parts}])
         return 0 if same else 1
-    say = _Saying()
+    say = _LabelledLines()
     in_state = ["not in this log"] if unknown else lines(changed)
-    for word, said in (("asked", found.call), ("state", in_state), ("made from", found.inputs)):
-        for line in said:
+    for word, section in (("asked", difference.call), ("state", in_state), ("made from", difference.inputs)):
+        for line in section:
             say(word, line)
-    for line in found.answer:
+    for line in difference.answer:
         click.echo(_coloured(shown(line)))
     return 0 if same else 1
 

@@ -1,1 +1,1 @@
-"""What commands have in common: options, the connection, what they print."""
+"""The common parts of commands: options, the connection, output."""

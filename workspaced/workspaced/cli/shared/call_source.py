@@ -1,4 +1,4 @@
-"""Where commands about recorded calls read: a running daemon, or a log without one."""
+"""The source of recorded calls for a command: a running daemon, or a log without one."""
 
 import os
 import sys
@@ -25,12 +25,12 @@ from .connection import daemon
 from .output import print_warnings, segment_progress
 
 _ANSWER_S = 60.0
-"""A daemon may have to look through a long log for rare calls."""
+"""A daemon may have to search a long log for rare calls."""
 _PAGE_CALLS = 1_000
 
 
 class CallReader(Protocol):
-    """Recorded calls, wherever they are kept."""
+    """Reads recorded calls from a daemon or a log."""
 
     def latest(self, wanted: Wanted, limit: int) -> list[Listed]:
         """The latest calls, newest last."""
@@ -40,22 +40,22 @@ class CallReader(Protocol):
         """The call recorded at a sequence.
 
         Raises:
-            InvalidArgument, RemoteError: there is none.
+            InvalidArgument, RemoteError: there is no such call.
         """
         ...
 
     def state(self, called: ToolCalled) -> StateJson | None:
-        """The state that a call was answered from; None where the log does not reach back so far."""
+        """The state that answered a call; None if the log begins later."""
         ...
 
 
 @contextmanager
 def call_reader(log: str | None, socket_path: str | None, workspace: str | None) -> Iterator[CallReader]:
-    """Reads in `log` if one is given; else asks the daemon; else reads the log of the workspace.
+    """Reads `log` if given; otherwise asks the daemon; if none runs, reads the workspace's log.
 
     Raises:
-        NoDaemon: the one that is named does not run.
-        InvalidArgument: `log` is none, or there is none.
+        NoDaemon: the named daemon does not run.
+        InvalidArgument: `log` is no log, or there is none.
     """
     client = _running(socket_path, workspace) if log is None else None
     if client is not None:
@@ -68,11 +68,11 @@ def call_reader(log: str | None, socket_path: str | None, workspace: str | None)
 
 @contextmanager
 def call_source(log: str | None, socket_path: str | None, workspace: str | None) -> Iterator[Source]:
-    """The same, always as a log: that of the daemon is read beside it.
+    """Like `call_reader`, but always as a log: the daemon's own log is read from its files.
 
     Raises:
-        NoDaemon: the one that is named does not run, or does not say where its log is.
-        InvalidArgument: `log` is none, or there is none.
+        NoDaemon: the named daemon does not run, or its log's location is unknown.
+        InvalidArgument: `log` is no log, or there is none.
     """
     client = _running(socket_path, workspace) if log is None else None
     if client is not None:
@@ -83,10 +83,10 @@ def call_source(log: str | None, socket_path: str | None, workspace: str | None)
 
 
 def open_log(log: str | None, workspace: str | None) -> Source:
-    """The log that `LOG` means; without it that of the workspace.
+    """The log named by `LOG`, by default that of the workspace.
 
     Raises:
-        InvalidArgument: there is none.
+        InvalidArgument: there is no such log.
     """
     if log is not None:
         return open_source(sys.stdin.buffer if log == "-" else Path(log))
@@ -96,12 +96,12 @@ def open_log(log: str | None, workspace: str | None) -> Source:
 
 
 def data_directory(client: SyncClient) -> Path:
-    """Where the daemon's log lies, with every call in it that was answered.
+    """The daemon's data directory, after every answered call was recorded there.
 
     Raises:
-        NoDaemon: it does not say.
+        NoDaemon: the directory is unknown.
     """
-    client.call("workspaced/calls", {"limit": 1})  # waits until they are
+    client.call("workspaced/calls", {"limit": 1})  # waits until the calls are recorded
     place = client.path.resolve()
     for record in running():
         if Path(record.socket).resolve() == place:
@@ -128,15 +128,15 @@ class DaemonCalls:
 
     def latest(self, wanted: Wanted, limit: int) -> list[Listed]:
         params = {"tool": wanted.tool, "caller": wanted.caller, "limit": min(limit, _PAGE_CALLS)}
-        found: list[Listed] = []
-        while len(found) < limit:
+        calls: list[Listed] = []
+        while len(calls) < limit:
             page = msgspec.convert(self._client.call("workspaced/calls", params)["calls"], list[Listed])
             fitting = [each for each in page if not wanted.is_before(each) and not (wanted.failed and each.ok)]
-            found = fitting[-(limit - len(found)) :] + found
+            calls = fitting[-(limit - len(calls)) :] + calls
             if not page or wanted.is_before(page[0]):
                 break
             params["before"] = page[0].seq
-        return found
+        return calls
 
     def call(self, seq: int) -> KeptCall:
         wire = self._client.call("workspaced/call", {"seq": seq})
@@ -161,9 +161,9 @@ class LogCalls:
 
     def latest(self, wanted: Wanted, limit: int) -> list[Listed]:
         with segment_progress("reading") as progress:
-            found, warnings = latest(self._source, wanted, limit, progress)
+            events, warnings = latest(self._source, wanted, limit, progress)
         print_warnings(warnings)
-        return [listed(event, self._source.blob) for event in found]
+        return [listed(event, self._source.blob) for event in events]
 
     def call(self, seq: int) -> KeptCall:
         return kept_call(find(self._source, seq), self._source.blob)

@@ -1,4 +1,4 @@
-"""The daemon that a command talks to: which one, and the connection to it."""
+"""Chooses a command's daemon and connects to it."""
 
 import os
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _NAME = "workspaced-cli"
 def daemon(
     socket_path: str | None, workspace: str | None, *, vaults: Sequence[str] = (), timeout_s: float = 10.0
 ) -> SyncClient:
-    """A connection to the daemon the user means; with `vaults` one is started if none runs.
+    """Connects to the user's daemon; with `vaults` starts one if none runs.
 
     Raises:
         NoDaemon: none runs, and none could be started.
@@ -48,22 +48,21 @@ def _mention_unserved(client: SyncClient, vaults: Sequence[str]) -> None:
 
 
 def _socket(socket_path: str | None, workspace: str | None, vaults: Sequence[str]) -> Path:
-    """Where the daemon is that is meant: the socket or workspace that is named; else the daemon that serves the
-    folders that are named; else the only one that runs, or of several the one that serves the current directory;
-    else the default one."""
+    """The socket of the daemon: the named socket or workspace; else the daemon that serves the named folders; else
+    the only running daemon, or of several the one that serves the current directory; else the default one."""
     if socket_path or (not workspace and os.environ.get("WORKSPACED_SOCKET")):
         return socket_from_environment(socket_path, workspace)
-    found = running()
+    records = running()
     if named := workspace or os.environ.get("WORKSPACED_WORKSPACE"):
         default = socket_from_environment(None, named)
-        sockets = [Path(each.socket) for each in found if each.workspace == named]
+        sockets = [Path(each.socket) for each in records if each.workspace == named]
         return default if not sockets or default in sockets else sockets[0]
-    record = found[0] if len(found) == 1 and not vaults else serving(found, vaults or _here())
+    record = records[0] if len(records) == 1 and not vaults else serving(records, vaults or _here())
     return Path(record.socket) if record is not None else _preferred()
 
 
 def _preferred() -> Path:
-    """Where the default daemon listens, as the settings file or the workspace's name say."""
+    """The default daemon's socket, by the settings file or the workspace's name."""
     if not _has_config_file():
         return socket_from_environment()
     from ...daemon.settings import load_settings
@@ -79,8 +78,8 @@ def _here() -> list[str]:
 
 
 def _has_config_file() -> bool:
-    if given := os.environ.get("WORKSPACED_CONFIG"):
-        return Path(given).exists()
+    if path := os.environ.get("WORKSPACED_CONFIG"):
+        return Path(path).exists()
     import platformdirs
 
     return (platformdirs.user_config_path("workspaced") / "config.toml").exists()

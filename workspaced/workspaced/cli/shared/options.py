@@ -1,4 +1,4 @@
-"""What the commands share: how to reach the daemon, how to print, how to read `key=value`."""
+"""Options and arguments that commands share."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def daemon_options(function: F) -> F:
-    """`--socket` and `--workspace`: which daemon."""
+    """`--socket` and `--workspace`: select the daemon."""
     function = click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")(
         function
     )
@@ -49,7 +49,7 @@ def at_option(function: F) -> F:
 
 
 def visibility_option(function: F) -> F:
-    """`--with-visibility`: what the log says of withheld notes leaves the machine too."""
+    """`--with-visibility`: keeps the events about withheld notes in the output."""
     return click.option(
         "--with-visibility",
         is_flag=True,
@@ -60,14 +60,14 @@ def visibility_option(function: F) -> F:
 def check_visibility(*, redact: bool, with_visibility: bool) -> None:
     """
     Raises:
-        UsageError: both are asked for.
+        UsageError: both options are set.
     """
     if redact and with_visibility:
         raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
 
 
 def vault_option(function: F) -> F:
-    """`--vault`: start a daemon for it if none runs."""
+    """`--vault`: starts a daemon for a folder if none runs."""
     return click.option(
         "--vault",
         "vaults",
@@ -78,25 +78,25 @@ def vault_option(function: F) -> F:
 
 
 def pairs(texts: Sequence[str]) -> dict[str, str]:
-    """`key=value` arguments.
+    """Parses `key=value` arguments.
 
     Raises:
-        SettingsInvalid: one has no `=`.
+        SettingsInvalid: an argument has no `=`.
     """
-    found = {}
+    values = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise SettingsInvalid(f"Expected key=value, got {text[:200]!r}.")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def complain_of_blobs(damaged: "Sequence[BlobTrouble]") -> None:
-    """Names every damaged text of a log.
+    """Prints every damaged text of a log but the first, and raises an error for the first.
 
     Raises:
-        LogDamaged: there is one.
+        LogDamaged: there is a damaged text.
     """
     for trouble in damaged[1:]:
         click.echo(f"{trouble}.", err=True)

@@ -1,4 +1,4 @@
-"""What commands print: JSON, tables, bytes, warnings, progress."""
+"""Output of commands: JSON, tables, bytes, warnings, progress."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from workspaced_events.private_files import FILE_MODE
 
 @contextmanager
 def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr that counts segments, where a person watches; else None."""
+    """A progress bar for segments on stderr if it is a terminal; otherwise None."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -31,17 +31,17 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on a line, for programs."""
+    """Prints one JSON value on a line, for programs."""
     click.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def print_ndjson(values: Iterable[Any]) -> None:
-    """Values of ours as JSON, one a line, for programs."""
+    """Prints msgspec values as JSON, one a line, for programs."""
     print_bytes(b"".join(msgspec.json.encode(value) + b"\n" for value in values))
 
 
 def print_bytes(data: bytes) -> None:
-    """To standard output, to the byte."""
+    """Writes exact bytes to standard output."""
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
@@ -49,7 +49,7 @@ def print_bytes(data: bytes) -> None:
 def print_table(
     rows: Sequence[tuple[str, ...]], right: set[int], colours: Mapping[int, str] | None = None
 ) -> None:
-    """Columns as wide as they must be; those of `right` end together. `colours` are those of some rows."""
+    """Prints aligned columns; columns in `right` are right-aligned. `colours` maps row numbers to colours."""
     cells = [[shown(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
@@ -61,10 +61,10 @@ def print_table(
 
 
 def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
-    """Writes a file whole, or not at all; only its owner can read it. None: to standard output.
+    """Writes a file as a whole or not at all, readable by its owner only. None: standard output.
 
     Raises:
-        InvalidArgument: there can be no such file.
+        InvalidArgument: the file cannot be written.
     """
     if output is None:
         sys.stdout.buffer.writelines(lines)
@@ -76,22 +76,24 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         with device:
             device.writelines(lines)
         return
-    # No name that others could guess: in a folder like /tmp they would put a file or a link of theirs there.
-    aside = output.with_name(f".workspaced-{os.urandom(8).hex()}.tmp")
+    # An unpredictable name: in a folder like /tmp others could create a file or link with a known name.
+    temporary = output.with_name(f".workspaced-{os.urandom(8).hex()}.tmp")
     with _naming(output):
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE
+        )
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, FILE_MODE)  # a strict umask has taken rights from its owner, too
+            os.fchmod(descriptor, FILE_MODE)  # os.open applies the umask, which may remove the owner's rights too
             file.writelines(lines)
         with _naming(output):
-            aside.replace(output)
+            temporary.replace(output)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def print_warnings(warnings: list[str]) -> None:
-    """What reading a log warned of."""
+    """Prints the warnings of reading a log."""
     for warning in warnings:
         click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
 

@@ -1,4 +1,4 @@
-"""An event, what it changed, and a state, as lines of text; control characters are shown, not obeyed."""
+"""Events, their changes and states as lines of text, with control characters escaped."""
 
 from typing import Any, Final
 
@@ -13,13 +13,13 @@ _RECENTS_SHOWN: Final = 10
 
 
 def step_block(event: Event, changes: list[Change]) -> str:
-    """One step: the event, its data, what it changed."""
+    """One step: the event, its data, its changes."""
     what, *rest = event_lines(event)
     return "\n".join([what, *(f"  {row}" for row in rest), *(f"  => {row}" for row in lines(changes)), ""])
 
 
 def event_lines(event: Event) -> list[str]:
-    """What happened, when, by whom and where; then its data, a line for each field."""
+    """The event's type, time, source and vault; then its data, a line per field."""
     of = f" in {event.vault}" if event.vault is not None else ""
     rows = [f"{event.seq} {event.type}", f"{event.time} by {event.source}{of}"]
     if isinstance(event, UnknownEvent):
@@ -31,7 +31,7 @@ def event_lines(event: Event) -> list[str]:
 
 
 def state_lines(state: dict[str, Any]) -> list[str]:
-    """The JSON form of a state for people."""
+    """A state's JSON form as lines for people."""
     active, selection = state["activeNote"], state["selection"]
     rows = [
         f"after event  {state['seq']}",
@@ -50,7 +50,7 @@ def state_lines(state: dict[str, Any]) -> list[str]:
 
 
 def print_state(state: dict[str, Any]) -> None:
-    """The state for a person."""
+    """Prints a state for people."""
     from .state_text import state_lines
 
     for line in state_lines(state):

@@ -1,1 +1,1 @@
-"""Commands about the workspace: publish, state, tools, sharing."""
+"""Commands for the workspace: publish, state, tools, sharing."""

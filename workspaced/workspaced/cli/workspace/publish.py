@@ -71,7 +71,7 @@ def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -
 
 
 def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The texts as the action's fields want them; what does not fit is sent as it is, for the daemon to refuse."""
+    """Converts the texts to the types of the action's fields; invalid ones stay, for the daemon to refuse."""
     values = {key: _json_or_text(text) for key, text in texts.items()}
     entry = CATALOGUE.get(type_)
     if entry is None or values.keys() - entry.fields:
@@ -102,7 +102,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _batches() -> Iterator[list[Any]]:
-    """What stands on standard input, as it comes: a batch for each read, so that a live pipe is not held up."""
+    """Actions from standard input, one batch per read, so that a live pipe is not delayed."""
     rest, number = b"", 0
     while data := os.read(sys.stdin.fileno(), 64 * 1024):
         *lines, rest = (rest + data).split(b"\n")
@@ -117,7 +117,7 @@ def _batches() -> Iterator[list[Any]]:
             bad = error
         for start in range(0, len(actions), BATCH_ACTIONS_MAX):
             yield actions[start : start + BATCH_ACTIONS_MAX]
-        if bad is not None:  # what stands before it has been published
+        if bad is not None:  # the lines before it have been published
             raise bad
     if rest.strip():
         yield [_action(rest, number + 1)]

@@ -34,7 +34,7 @@ def share_command(
     """
     if vault is not None and words[:1] != ("why",):
         raise click.UsageError("--vault belongs to `share why PATH`.")
-    method, params = _asked(words, vault)
+    method, params = _request_of(words, vault)
     with daemon(socket_path, workspace) as connected:
         answer = connected.call(method, params)
     if not words:
@@ -51,11 +51,11 @@ def share_command(
         click.echo(f"{shown(answer['client'])} {answer['level']}")
 
 
-def _asked(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
-    """The method and parameters that the words ask for.
+def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
+    """The method and parameters for the words of the command line.
 
     Raises:
-        UsageError: they ask for none.
+        UsageError: the words are invalid.
     """
     match words:
         case ():
@@ -87,7 +87,7 @@ def _print_reasons(answer: dict[str, Any]) -> None:
 
 
 def print_sharing(sharing: dict[str, Any]) -> None:
-    """The levels for a person."""
+    """Prints the levels for people."""
     click.echo(f"*          {sharing['default']}")
     for each in sharing["clients"]:
         marks = [word for word in ("set", "connected") if each[word]]

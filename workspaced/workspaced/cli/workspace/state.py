@@ -54,7 +54,7 @@ def watch_command(
 
 
 def print_event(event: dict[str, Any], as_json: bool) -> None:
-    """One event on one line."""
+    """Prints one event on one line."""
     if as_json:
         print_json(event)
         return

@@ -62,16 +62,16 @@ def call_command(
     LOG is a data directory, an export or a bundle, or - for one on standard input. The answer comes from it and
     from what calls read, for a client that is shown all.
     """
-    given = _object(as_object) if as_object else {}
+    from_object = _object(as_object) if as_object else {}
     texts, moment = pairs(arguments), {} if at is None else {"at": at}
     if log is not None:
         if vaults or socket_path or workspace:
             raise click.UsageError("--log needs no daemon: leave --vault, --socket and --workspace out.")
-        result = _of_log(log, tool, given, texts, moment)
+        result = _of_log(log, tool, from_object, texts, moment)
     else:
         with daemon(socket_path, workspace, vaults=vaults, timeout_s=30.0) as client:
             typed = _typed(client.call("tools/list")["tools"], tool, texts)
-            result = client.tool(tool, {**given, **typed, **moment})
+            result = client.tool(tool, {**from_object, **typed, **moment})
     if as_json:
         print_json(result)
     else:
@@ -80,14 +80,14 @@ def call_command(
 
 
 def _of_log(
-    log: str, tool: str, given: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
+    log: str, tool: str, from_object: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
 ) -> dict[str, Any]:
     from workspaced_tools.tools.registry import TOOLS
 
     from ... import replay
 
     typed = _typed([each.definition for each in TOOLS.values()], tool, texts)
-    arguments = {**given, **typed, **moment}
+    arguments = {**from_object, **typed, **moment}
     with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
         place = opened.at(arguments.pop("at")) if "at" in arguments else opened.end
         return place.call(tool, **arguments)
@@ -108,7 +108,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _typed(tools: list[dict[str, Any]], name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The texts as the tool's schema wants them; what does not fit is sent as text, for the tool to refuse."""
+    """Converts the texts by the tool's schema; sends invalid ones as text, for the tool to refuse."""
     properties: dict[str, Any] = next(
         (tool["inputSchema"]["properties"] for tool in tools if tool["name"] == name), {}
     )
