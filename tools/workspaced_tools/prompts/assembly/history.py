@@ -24,7 +24,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
 from ...ports.manifest import ManifestEntry
-from ..model.blocks import BLANK_LINE, given_block, trimmed
+from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
 from ..model.token_estimator import seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
@@ -141,7 +141,7 @@ def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
 def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> ChatMessage:
     """All that the message says, in the order that providers want; before its words its skills."""
     words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
-    said = BLANK_LINE.join(filter(None, (*(given_block(each, texts) for each in skills), words)))
+    said = BLANK_LINE.join(filter(None, (*(block_or_placeholder(each, texts) for each in skills), words)))
     blocks = [
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
         for each in message.tool_results
