@@ -15,7 +15,7 @@ from ...limits import INDEXED_CHARS_MAX
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
-from ...notes.properties import _scalar, aliases_of, tags_of
+from ...notes.properties import aliases_of, scalar_text, tags_of
 from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
 
@@ -121,7 +121,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     entry = IndexEntry(
         note.id,
         note.titled(lambda: title),
-        _scalar(note.fields.get("id")),
+        scalar_text(note.fields.get("id")),
         aliases_of(note.fields),
         stat=note.stat,
         sha256=note.sha256,
