@@ -26,7 +26,12 @@ from workspaced_events.schema.codec import decode_event
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked, first_difference, rebuild
-from workspaced_tools.prompts.audit.sent_prompts import history_tokens, made_again, manifest_of, told
+from workspaced_tools.prompts.audit.sent_prompts import (
+    history_tokens,
+    manifest_of,
+    read_prompt_history,
+    rebuild_prompts,
+)
 from workspaced_tools.prompts.model.stored_inputs import inputs_of, texts_in
 from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.search_block import Document
@@ -126,10 +131,10 @@ def test_a_part_of_a_log_that_begins_amid_a_conversation_holds_its_prompts(log: 
 
 def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     source = log.source()
-    found = told(source)
+    found = read_prompt_history(source)
     about = found.conversation("ch")
     sent = [found.sent(about, None), found.sent(about, "m1")]
-    last, first = made_again(source, sent)
+    last, first = rebuild_prompts(source, sent)
     assert (last.differs, first.differs) == (None, None)
     assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
     assert manifest_of(source, sent[1]) == first.made.envelope.manifest
@@ -137,7 +142,7 @@ def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
 
 
 def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
-    found = told(log.source())
+    found = read_prompt_history(log.source())
     about = found.conversation("chat")
     for wrong in ("", "nothing"):
         with pytest.raises(InvalidArgument):
@@ -150,7 +155,7 @@ def test_the_beginning_of_several_ids_names_none(log: Log) -> None:
     data = next(event for event in log.events if isinstance(event.data, c.ConversationStarted))
     other = replace(data, seq=len(log.events) + 1, data=replace(data.data, conversation=ConversationId("chat-2")))
     log.events.append(other)
-    found = told(log.source())
+    found = read_prompt_history(log.source())
     assert found.conversation("chat").id == "chat"  # it is one itself
     with pytest.raises(InvalidArgument):
         found.conversation("c")

@@ -1,1 +1,1 @@
-"""Conversations as Markdown notes."""
+"""Conversations as Markdown files."""

@@ -1,9 +1,9 @@
-r"""The line of a chat file that says what was attached to a message.
+r"""The line of a chat file that names a message's attachments.
 
     [Context: Notes: work/plan.md, b\, c.md | URLs: https://example.org/ | Tags: design | Folders: work]
 
-Names are whole: vault-relative paths, URLs. A backslash stands before each comma, bar, bracket and backslash of a
-name; what cannot be seen is written `\u{200b}`. So every name survives, and a person can still write one.
+Names are whole: vault-relative paths, URLs. Each comma, bar, bracket and backslash in a name gets a backslash, and
+an invisible character is written as `\u{200b}`. So every name survives, and a person can still write one.
 """
 
 import re
@@ -25,7 +25,7 @@ GROUPS: Final[dict[str, tuple[AttachmentKind, ...]]] = {
     "Images": ("image",),
     "Others": ("dataview", "tool_result", "skill"),
 }
-"""What a line names, and the kinds that stand there; the first is the kind of what a person writes there."""
+"""The groups of a line and their kinds; the first kind is that of a name that a person adds to the group."""
 GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 
 _MARKED: Final = frozenset("\\,|[]")
@@ -35,17 +35,17 @@ _GROUP: Final = re.compile(r"[ \t]*(\w+):(?: |\Z)")
 
 
 class Line(NamedTuple):
-    """What a line names."""
+    """The names in a context line."""
 
     groups: dict[str, list[str]]
     closed: bool
-    """Whether it ends as it must."""
+    """Whether the line ends with a bracket."""
     unknown: tuple[str, ...]
-    """Parts that name no group; nothing is read of them."""
+    """Parts without a known group, which are not read."""
 
 
 def context_line(attachments: tuple[SavedAttachment, ...]) -> str | None:
-    """The line for what has a name; None where nothing has."""
+    """The line for the attachments that have a name; None if none has."""
     named: dict[str, list[str]] = {group: [] for group in GROUPS}
     for each in attachments:
         if each.id:
@@ -55,7 +55,7 @@ def context_line(attachments: tuple[SavedAttachment, ...]) -> str | None:
 
 
 def read_line(line: str) -> Line:
-    """What a line names that begins with BEGIN; of one that does not end, all of it is read. Linear."""
+    """Reads a line that begins with BEGIN; a line without its closing bracket is read to its end. Linear."""
     inner = line.removeprefix(BEGIN).rstrip(" \t\r")
     tokens = _TOKEN.findall(inner)
     closed = bool(tokens) and tokens[-1].endswith("]") and not tokens[-1].startswith("\\")
@@ -75,10 +75,11 @@ def read_line(line: str) -> Line:
 
 
 def merged(line: Line, hidden: tuple[SavedAttachment, ...] | None) -> tuple[SavedAttachment, ...]:
-    """The attachments that the line names, with what only the comment says of them; what the comment has and the
-    line could name, but does not, was taken out by a person.
+    """The attachments that the line names, with the comment's details about them.
 
-    `hidden`: the comment's; None: it says nothing beside the line.
+    An attachment in the comment that the line could name but does not was removed by a person.
+
+    `hidden`: the comment's attachments; None: the comment has none.
     """
     counts = Counter((group, name) for group, names in line.groups.items() for name in names)
     kept = []

@@ -1,4 +1,4 @@
-"""Chat files of other tools, in the form of the assistants that live in an editor of notes.
+"""Reads chat files of other tools: the format of assistants in note editors.
 
     ---
     epoch: 1740823200000
@@ -12,9 +12,9 @@
 
     **ai**: Two things.
 
-The context line has mere names, and nothing in them is marked, so a comma may be a name's own: where names end in
-`.md`, a part that does not goes with the next one. Context that older tools put into the message itself stays
-there: a text is what it is.
+The context line has bare names without escapes, so a comma may be part of a name. If the last name ends in `.md`,
+a part that does not end so belongs to the next part. Context that older tools wrote into the message itself stays
+there.
 """
 
 import re
@@ -55,12 +55,12 @@ class _Found(NamedTuple):
 
 
 def is_older(lines: list[str]) -> bool:
-    """Whether a body is of this form."""
+    """Whether a body has this format."""
     return any(_HEADING.match(line) for line in lines)
 
 
 def read_older(head: FrontMatter, lines: list[str]) -> ReadChat:
-    """The chat; a message has no id. Linear."""
+    """Reads the chat; its messages have no ids. Linear."""
     warnings: list[ChatWarning] = []
     if head.error is not None:
         warnings.append(ChatWarning(1, FRONT_MATTER_INVALID, head.error))
@@ -81,8 +81,8 @@ def read_older(head: FrontMatter, lines: list[str]) -> ReadChat:
     return ReadChat(Chat(**fields, messages=messages), tuple(each.line for each in found), tuple(warnings))
 
 
-def _front_matter(given: dict[str, Any], warnings: list[ChatWarning]) -> dict[str, Any]:
-    more = dict(given)
+def _front_matter(front_matter: dict[str, Any], warnings: list[ChatWarning]) -> dict[str, Any]:
+    more = dict(front_matter)
     fields: dict[str, Any] = {"more": more}
     if isinstance(more.get("modelKey"), str):
         name, _bar, provider = more.pop("modelKey").partition("|")
@@ -103,7 +103,7 @@ def _front_matter(given: dict[str, Any], warnings: list[ChatWarning]) -> dict[st
 
 
 def _message(found: _Found, warnings: list[ChatWarning]) -> SavedMessage:
-    """With what stands at its end taken for what it is: a line of context, a time."""
+    """The message; a context line and a time at its end become fields."""
     lines = found.lines
     at: str | None = None
     attachments: tuple[SavedAttachment, ...] = ()
@@ -127,7 +127,7 @@ def _drop_blank(lines: list[str]) -> None:
 
 
 def _moment(text: str) -> str:
-    """A local time as ISO 8601, without an offset since the file says none; any other text as it is."""
+    """A local time as ISO 8601, without an offset because the file has none; any other text unchanged."""
     found = _MOMENT.match(text)
     return f"{found[1]}-{found[2]}-{found[3]}T{found[4]}" if found is not None else text
 

@@ -1,4 +1,4 @@
-"""A chat as Markdown that a person reads and keeps, and what such a file holds.
+"""Writes a chat as Markdown for a person to read and keep, and reads such files.
 
     ---
     workspaced-chat: 1
@@ -12,11 +12,11 @@
 
     What is left to do?
 
-The comment holds what a reader need not see: ids, titles, given texts, calls of tools, hashes. What is visible
-wins over it: a name that was taken out of the context line is gone, a text that was edited is the text.
+The comment holds details that a reader need not see: ids, titles, inline texts, calls of tools, hashes. Visible
+text overrides the comment: a name removed from the context line is gone, and an edited text is the message's text.
 
-Lines of a message that could be taken for one of ours are marked (text.py). So reading gives every `Chat`
-back as it was written.
+A line of a message that reads like one of the file's own lines is escaped (message_text.py). So reading a written
+`Chat` restores it exactly.
 """
 
 import re
@@ -56,19 +56,19 @@ from .model import (
 )
 
 MARK: Final = "workspaced-chat"
-"""The front matter that says of which version a file is."""
+"""The front-matter field with the format's version."""
 
 _COMMENT_END: Final = "-->"
 _ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)")
 
 
 class _Hidden(Saved, frozen=True):
-    """What the comment says."""
+    """The content of a comment."""
 
     id: str | None = None
     at: str | None = None
     attachments: tuple[SavedAttachment, ...] | None = None
-    """None: those that the context line names, and no more of them than that."""
+    """None: the attachments that the context line names, without further details."""
     tool_calls: tuple[SavedCall, ...] = ()
     tool_results: tuple[SavedResult, ...] = ()
     thinking: tuple[SavedThinking, ...] = ()
@@ -88,14 +88,14 @@ _KNOWN: Final[dict[str, tuple[str, type]]] = {
     "outputReserve": ("output_reserve", int),
     "started": ("started", str),
 }
-"""Front matter to the field of a `Chat`, and what it holds."""
+"""Maps a front-matter name to the field of `Chat` and its type."""
 
 
 # -- writing --
 
 
 def write_chat(chat: Chat) -> str:
-    """The text of the file. Linear in what the chat holds."""
+    """The text of the file. Linear in the size of the chat."""
     parts = [_front_matter(chat)]
     if (summary := chat.summary) is not None:
         parts.append(_section("**summary**", None, _Hidden(up_to=summary.up_to), summary.text))
@@ -166,19 +166,19 @@ class _Section(NamedTuple):
     line: int
     heading: re.Match[str]
     lines: list[str]
-    """Below the heading."""
+    """The lines below the heading."""
 
 
 def read_chat(text: str) -> ReadChat:
-    """What a chat file holds; of one that is broken what can be read, and warnings of the rest. Linear.
+    """Reads a chat file; for a broken file, the readable parts and a warning for each other part. Linear.
 
-    Files of other tools are read as well (older.py).
+    Reads files of other tools too (foreign_formats.py).
 
     Raises:
-        ArgumentInvalid: it is none.
+        ArgumentInvalid: the text is no chat file.
     """
     text = text.removeprefix("\ufeff")
-    if text.partition("\n")[0].endswith("\r"):  # saved by an editor that ends all lines so
+    if text.partition("\n")[0].endswith("\r"):  # saved by an editor that ends all lines with CRLF
         text = text.replace("\r\n", "\n")
     head = split_front_matter(text)
     lines = text[head.body_offset :].split("\n")
@@ -213,7 +213,7 @@ def _sections(lines: list[str], begin: int, first_line: int) -> list[_Section]:
 
 
 class _Reading:
-    """What was read so far."""
+    """Collects the parts of a chat file while they are read."""
 
     def __init__(self, head: FrontMatter) -> None:
         self.lines: list[int] = []
@@ -255,7 +255,7 @@ class _Reading:
         return value
 
     def before(self, lines: list[str]) -> None:
-        """What stands before the first message."""
+        """Warns of text before the first message."""
         first, end = inner(lines)
         if first < end:
             what = f"Text before the first message is left out: {quoted(lines[first])}."
@@ -325,17 +325,17 @@ class _Reading:
         return line
 
     def _comment(self, number: int, text: str) -> _Hidden:
-        """What the comment says; nothing where it cannot be read."""
+        """Reads the comment; an empty result if it cannot be read."""
         json = text.removeprefix(COMMENT).rstrip(" \t\r")
         try:
             if not json.endswith(_COMMENT_END):
                 raise ValueError(f"expected `{_COMMENT_END}` at its end")
-            said = msgspec.json.decode(json.removesuffix(_COMMENT_END))
-            hidden = msgspec.convert(said, _Hidden)
+            decoded = msgspec.json.decode(json.removesuffix(_COMMENT_END))
+            hidden = msgspec.convert(decoded, _Hidden)
         except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors
             self._warn(number, COMMENT_INVALID, f"The comment is not read: {str(error)[:ECHO_CHARS_MAX]}.")
             return _NOTHING_HIDDEN
-        for name in sorted(said.keys() - _HIDDEN_NAMES):
+        for name in sorted(decoded.keys() - _HIDDEN_NAMES):
             self._warn(
                 number, COMMENT_FIELD_UNKNOWN, f"{quoted(name)} of the comment is not known; it is left out."
             )
@@ -346,7 +346,7 @@ _EXPECTED: Final = {str: "a text", int: "a whole number from 0 on"}
 
 
 def _scalar(value: Any, expected: type) -> Any:
-    """A text or number, as YAML may have taken it for the other; None: it is neither."""
+    """A text or a number, converted because YAML may have taken one for the other; None if it is neither."""
     if expected is int:
         return value if type(value) is int and value >= 0 else None
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None

@@ -1,8 +1,8 @@
-"""The text of a message in a chat file, and the lines of the file that it must not be taken for.
+"""Escapes the text of a message in a chat file, so that none of its lines reads like a line of the file's own.
 
-A line of a text that looks like one of the file's own gets a backslash, and so does one that begins with
-backslashes and then looks so; a blank line at an end of the text gets one, too, since blank lines there are the
-file's. Every other line stays as it is. Lines end with a line feed only.
+A line that looks like one of the file's own gets a backslash, also after leading backslashes. A blank line at the
+beginning or end of the text gets one too, since blank lines there belong to the file. Every other line is
+unchanged. Lines end with a line feed only.
 """
 
 import re
@@ -17,13 +17,13 @@ _HEADING_TEXT: Final = (  # the role and the time, or an unknown role
 )
 HEADING: Final = re.compile(_HEADING_TEXT)
 _OURS: Final = re.compile(rf"\\*+(?:{_HEADING_TEXT}|{re.escape(BEGIN)}|{re.escape(COMMENT)})")
-"""What a line begins with that has to be told from one of ours."""
+"""Matches the beginning of a line that needs a backslash."""
 _BACKSLASHES: Final = re.compile(r"\\*+[ \t\r]*+\Z")
 BLANK: Final = re.compile(r"[ \t\r]*+\Z")
 
 
 def escaped(text: str) -> str:
-    """The text as its lines stand in the file. Linear."""
+    """Escapes the text for the file. Linear."""
     lines = text.split("\n")
     first, end = inner(lines)
     return "\n".join(
@@ -35,7 +35,7 @@ def escaped(text: str) -> str:
 
 
 def inner(lines: list[str]) -> tuple[int, int]:
-    """Where the lines begin, and end, that are not blank."""
+    """The range of lines without blank ones at either end."""
     first, end = 0, len(lines)
     while first < end and BLANK.match(lines[first]):
         first += 1
@@ -45,7 +45,7 @@ def inner(lines: list[str]) -> tuple[int, int]:
 
 
 def read_text(lines: list[str]) -> str | None:
-    """The text that these lines of the file hold; None where they hold none."""
+    """The text in these lines of the file; None if all are blank."""
     first, end = inner(lines)
     return "\n".join(map(_unescaped, lines[first:end])) if first < end else None
 

@@ -1,4 +1,4 @@
-"""A chat as it is kept in a file: values only (file.py writes and reads them)."""
+"""The values of a chat file; markdown_file.py writes and reads them."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from ..limits import ECHO_CHARS_MAX
 
 VERSION: Final = 1
 
-# What a warning of a file is about.
+# Codes of warnings about a file.
 FRONT_MATTER_INVALID: Final = "FRONT_MATTER_INVALID"
 FIELD_INVALID: Final = "FIELD_INVALID"
 NEWER_VERSION: Final = "NEWER_VERSION"
@@ -32,7 +32,7 @@ class SavedAttachment(Saved, frozen=True):
     id: str = ""
     title: str | None = None
     text: str | None = None
-    """What the runtime gave. Of a search it is its JSON; what a note holds is not kept."""
+    """The inline text that the runtime sent, for a search its JSON; texts of notes are not saved."""
     form: Form = "text"
     before: str | None = None
     after: str | None = None
@@ -61,7 +61,7 @@ class SavedThinking(Saved, frozen=True):
 class SavedMessage(Saved, frozen=True):
     role: Role
     id: str | None = None
-    """No other message of the chat has it. None: the file names none."""
+    """Unique within the chat. None: the file has no id for the message."""
     at: str | None = None
     text: str | None = None
     attachments: tuple[SavedAttachment, ...] = ()
@@ -69,13 +69,13 @@ class SavedMessage(Saved, frozen=True):
     tool_results: tuple[SavedResult, ...] = ()
     thinking: tuple[SavedThinking, ...] = ()
     layers: dict[str, str] = {}
-    """Of the prompt that was made for it: each layer's hash."""
+    """The hash of each layer of the message's prompt."""
 
 
 class SavedSummary(Saved, frozen=True):
     text: str
     up_to: str | None = None
-    """The message that it goes up to; None: the file does not say."""
+    """The last message that the summary covers; None: the file does not say."""
 
 
 class Chat(Saved, frozen=True):
@@ -89,9 +89,9 @@ class Chat(Saved, frozen=True):
     output_reserve: int | None = None
     started: str | None = None
     version: int = VERSION
-    """Of the format."""
+    """The format's version."""
     more: dict[str, Any] = {}
-    """Front matter that this version does not know; kept and written again."""
+    """Front matter unknown to this version; it is written back unchanged."""
     summary: SavedSummary | None = None
     messages: tuple[SavedMessage, ...] = ()
 
@@ -100,15 +100,15 @@ class ChatWarning(Saved, frozen=True, omit_defaults=False):
     """Something that was not read, or not found, as the file has it."""
 
     line: int
-    """Of the file, from 1 on."""
+    """The line in the file, from 1 on."""
     code: str
     message: str
     candidates: tuple[str, ...] = ()
-    """Notes that may have been meant, sorted."""
+    """Notes that the name may mean, sorted."""
 
 
 def quoted(text: str) -> str:
-    """A text of the file, cut, within a warning."""
+    """Quotes and cuts a text of the file for a warning."""
     return repr(text[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
 
 
@@ -117,5 +117,5 @@ class ReadChat(Saved, frozen=True):
 
     chat: Chat
     lines: tuple[int, ...]
-    """Of each message: where it begins."""
+    """The line at which each message begins."""
     warnings: tuple[ChatWarning, ...] = ()

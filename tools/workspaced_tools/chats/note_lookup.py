@@ -1,8 +1,8 @@
-"""The notes that a loaded chat names, looked for in the vault of now.
+"""Looks up the notes that a loaded chat names in the present vault.
 
-A name is the exact path of a note, else a path that a note had, else the file name that only one note has; with
-or without `.md`. Nothing is guessed: what is not found, or may be several notes, is left out with a warning. All
-comes through the `View` of who loads the chat, so notes that are withheld do not exist here.
+A name is the exact path of a note, else a former path of a note, else a file name that only one note has; with or
+without `.md`. Nothing is guessed: a name without a note, or with several, is left out with a warning. The lookup
+uses the `View` of the client that loads the chat, so withheld notes do not exist here.
 """
 
 import unicodedata
@@ -31,9 +31,9 @@ NO_ACTIVE_VAULT: Final = NoActiveVault.code
 _OF_VAULT: Final = NOTE_KINDS | {"folder"}
 _SEARCHED_MAX: Final = 200
 _ONE_BY_ONE_MAX: Final = 50
-"""Of more names that are no paths the notes are listed once, rather than each searched for."""
+"""After this many names that are no paths, all notes are listed once instead of searching for each name."""
 _NEAR_MAX: Final = 50
-"""Of so many that are not found, what may have been meant is looked for."""
+"""The number of unknown names for which similar notes are searched."""
 _NOTES_MAX: Final = 10_000_000
 """More than any vault has."""
 
@@ -46,9 +46,9 @@ def names_of_vault(read: ReadChat) -> bool:
 
 
 def looked_up(read: ReadChat, view: View) -> ReadChat:
-    """The chat with its notes as they are called now, and a warning for each that is not there.
+    """The chat with its notes under their present paths, and a warning for each note that is not found.
 
-    Folders, tags and URLs stay as they are. Where no vault is served all does.
+    Folders, tags and URLs stay unchanged. Without a served vault everything does.
     """
     if not names_of_vault(read):
         return read
@@ -73,7 +73,7 @@ _Found = tuple[NoteId | None, ChatWarning | None]
 
 
 class _Finder:
-    """Finds each name once."""
+    """Looks up each distinct name once."""
 
     def __init__(self, view: View) -> None:
         """
@@ -86,7 +86,7 @@ class _Finder:
         self._searches = self._nears = 0
 
     def find(self, attached: SavedAttachment) -> tuple[SavedAttachment | None, ChatWarning | None]:
-        """The attachment as it is to be taken, or None; and what there is to say, without its line."""
+        """The attachment to use, or None; and a warning, if any, whose line is not set yet."""
         if attached.kind == "folder":
             return attached, self._folder(attached.id)
         if attached.kind not in NOTE_KINDS or not attached.id:
@@ -133,7 +133,7 @@ class _Finder:
         )
 
     def _called(self, name: str) -> list[NoteRef]:
-        """The notes of that file name: those of the same case where there are any."""
+        """The notes of that file name: if some match in case, only those."""
         self._searches += 1
         alike = self._searched(name) if self._searches <= _ONE_BY_ONE_MAX else None
         if alike is None:
@@ -141,15 +141,17 @@ class _Finder:
         return [ref for ref in alike if stem(ref.id) == name] or alike
 
     def _searched(self, name: str) -> list[NoteRef] | None:
-        """As search finds them; None where it cannot tell: it compares words without case and accents in a way
-        of its own, which is ours for ASCII."""
+        """The notes of that file name by search; None if search may have missed some.
+
+        Search folds case and accents of words by its own rules, which equal ours only for ASCII.
+        """
         found = self._vault.search(Search(name, _SEARCHED_MAX, names_only=True))
         alike = [hit.note for hit in found.hits if fold(stem(hit.note.id)) == fold(name)]
         sure = any(stem(ref.id) == name for ref in alike) or (name.isascii() and any(map(str.isalnum, name)))
         return alike if sure and found.complete and found.total <= _SEARCHED_MAX else None
 
     def _listed(self) -> dict[str, list[NoteRef]]:
-        """All notes, by file name: seconds for a hundred thousand."""
+        """All notes by file name; takes seconds for a hundred thousand notes."""
         if self._named is None:
             self._named = {}
             for ref in self._vault.members(None, None, _NOTES_MAX).notes:
@@ -162,7 +164,7 @@ class _Finder:
             return ()
         try:
             found = self._vault.resolve(name, self._state)
-        except WorkspacedError:  # it is no reference
+        except WorkspacedError:  # not a reference
             return ()
         notes = [found.note] if found.note is not None else [*found.candidates, *found.near]
         return tuple(sorted(ref.id for ref in notes))

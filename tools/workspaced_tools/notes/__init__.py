@@ -1,1 +1,1 @@
-"""A note's text and what is read out of it. No files."""
+"""A note's text and the values parsed from it. No I/O."""

@@ -1,7 +1,8 @@
-"""Code fences in Markdown, line by line: where they are, and whether one is open at a place.
+"""Finds code fences in Markdown line by line, and the fence around a place.
 
-Only what truncation needs: a fence may be indented, quoted or in a list, and is then closed with the same indent,
-so that the closing line belongs to the same container. Everything is linear in the length of the text.
+It covers only the needs of truncation: a fence may be indented, quoted or in a list, and is then closed with the
+same indent, so that the closing line belongs to the same container. Everything is linear in the length of the
+text.
 """
 
 import re
@@ -15,18 +16,18 @@ _UNQUOTED: Final = re.compile(r"\n(?![ \t]*+>)")
 
 
 class Fence(NamedTuple):
-    """A fenced block. Offsets are code points into the text that was searched."""
+    """A fenced block. Offsets are code points in the searched text."""
 
     start: int
-    """Where its opening line begins."""
+    """The start of the opening line."""
     run_end: int
     """The end of the opening line's run of backticks or tildes."""
     closing_start: int
-    """Where the closing line begins; the end of the quote that ended it; -1 while open."""
+    """The start of the closing line; the end of the quote if that ended the fence; -1 while open."""
     end: int
     """The end of the closing line, before its line break; -1 while open."""
     line: str
-    """The line that closes it, and opens it anew on a later page: indent, quote marks and run."""
+    """The line that closes the fence, and reopens it on a later page: indent, quote marks and run."""
 
     def holds(self, place: int) -> bool:
         """Whether a cut at `place` would leave the fence open, or touch its lines."""
@@ -34,16 +35,16 @@ class Fence(NamedTuple):
 
 
 def find_fences(text: str, start: int, end: int, inside: Fence | None = None) -> list[Fence]:
-    """The fences of text[start:end], read as a text of its own; `inside` is the one that `start` lies in.
+    """The fences of text[start:end], read as a text of its own; `inside` is the fence around `start`.
 
-    That one comes first, its start before `start`, unless it is quoted and the text is not. At most the last fence
-    is open.
+    `inside` comes first, with a start before `start`, unless it is quoted and the text is not. Only the last fence
+    may be open.
     """
     return _Finder(text, start, end, inside).run()
 
 
 def fence_around(text: str, place: int) -> Fence | None:
-    """The fence whose content, or the rest of whose opening line, is at `place`."""
+    """The fence with `place` in its content or in the rest of its opening line."""
     line_end = text.find("\n", place)
     fences = find_fences(text, 0, len(text) if line_end < 0 else line_end)
     last = fences[-1] if fences else None

@@ -1,11 +1,11 @@
-"""Front matter: the YAML between `---` lines at the head of a note.
+"""Front matter: the YAML between `---` lines at the beginning of a note.
 
-Whatever it holds, the note is served: what cannot be read leaves `fields` empty and says why in `error`. Values
-are JSON-shaped, so that they can be sent, hashed and recorded as they are.
+No front matter makes a note unreadable: if it cannot be read, `fields` is empty and `error` says why. Values are
+JSON-shaped, so that they can be sent, hashed and recorded unchanged.
 
 The YAML is version 1.2 without merge keys (`<<` stays an ordinary key). The loader refuses deep nesting, duplicate
-keys and recursive aliases itself, but lets a small text expand to many nodes by repeating one long list; so a
-text with many aliases is refused before it is loaded, and what came out is counted.
+keys and recursive aliases itself, but lets a small text expand to many nodes by repeating one long list. So a text
+with many aliases is refused before loading, and the loaded nodes are counted.
 """
 
 import math
@@ -33,26 +33,27 @@ _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**64 - 1
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
-    """The head of a note and where its body begins."""
+    """The front matter of a note and the place where the body begins."""
 
     fields: dict[str, Any]
-    """Its values, JSON-shaped; empty when there are none or they cannot be read."""
+    """The values, JSON-shaped; empty if there are none or they cannot be read."""
     error: str | None
     """Why the fields cannot be read; lines are those of the raw file."""
     body_offset: int
-    """Where the body begins, in code points."""
+    """The offset of the body in code points."""
     body_line: int
     """The 1-based raw line where the body begins."""
     raw: str
-    """Of front matter with an error, the text between the lines of dashes; where the closing one is missing, what
-    follows the opening one, up to the limit: a reader who must be careful (share policy) can still search it."""
+    """With an error, the text between the lines of dashes, or up to the limit if the closing line is missing.
+
+    The share policy still searches this text."""
 
 
 def split_front_matter(text: str) -> FrontMatter:
     """Separates front matter from the body; never fails.
 
     The opening line is `---` at the very start, the closing one `---` or `...`; either may end in blanks, the
-    closing one also at the end of the text. Unclosed, all the text is body. Linear in the length of the text.
+    closing one also at the end of the text. Without a closing line, all the text is body. Linear in its length.
     """
     opening = _OPENING.match(text) if text.startswith("---") else None
     if opening is None:
@@ -92,7 +93,7 @@ def _aliases(raw: str) -> int:
 
 
 def _are_too_many_open(raw: str) -> bool:
-    """Brackets in quotes count as well: nobody has so many there and closes none."""
+    """Counts brackets in quotes too: real text does not have so many open there."""
     if raw.count("[") + raw.count("{") <= FRONT_MATTER_OPEN_MAX:
         return False
     depth = deepest = 0
@@ -107,7 +108,7 @@ def _name(value: object) -> str:
 
 
 class _Shaper:
-    """Makes values JSON-shaped. Recursion is bounded by the loader's own limit of 128 levels."""
+    """Converts values to JSON's types. The loader's own limit of 128 levels bounds the recursion."""
 
     def __init__(self) -> None:
         self.nodes = 0

@@ -1,8 +1,8 @@
-"""Outline, links and inline tags of a note's body, and its words.
+"""Reads outline, links and inline tags of a note's body, and counts its words.
 
-pulldown-cmark (through pyromark) reads the Markdown, wikilinks included, in linear time whatever the input; what
-it says is text, code, HTML or math is believed. Its offsets are bytes of the UTF-8 form, so this module works on
-bytes and decodes only what it keeps.
+pulldown-cmark (through pyromark) parses the Markdown, wikilinks included, in linear time for any input, and
+decides what is text, code, HTML or math. Its offsets are bytes of the UTF-8 form, so this module works on bytes
+and decodes only the parts that it keeps.
 """
 
 import re
@@ -40,11 +40,11 @@ _LINE_ENDS = re.compile(r"\r\n?|\n")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
 _MARK = r"[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
-"""Of a quote, or of a list's item."""
+"""The mark of a quote or of a list item."""
 _TOO_MANY_MARKS = re.compile(rf"(?m)^(?:{_MARK}){{{CONTAINERS_PER_LINE_MAX}}}(?P<rest>(?:{_MARK})++)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
-# What Obsidian shows besides notes: a wikilink's name may hold other dots (`[[Node.js]]`).
+# Files that Obsidian shows besides notes: a wikilink's name may have other dots (`[[Node.js]]`).
 _ATTACHMENT = re.compile(
     r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp|flac|m4a|mp3|ogg|wav|webm|3gp|mkv|mov|mp4|ogv|pdf|canvas|base)\s*\Z"
 )
@@ -73,20 +73,20 @@ class Link(msgspec.Struct, frozen=True):
 
     target: str
     raw: str
-    """The link as it stands in the source."""
+    """The link's text in the source."""
     heading: str | None
     block: str | None
     alias: str | None
     embed: bool
     wiki: bool
     line: int
-    """The 1-based raw line where it begins."""
+    """The 1-based raw line where the link begins."""
     start: int
-    """Where it begins in the UTF-8 form of the body; see `link_contexts`."""
+    """The byte offset of the link in the UTF-8 form of the body; see `link_contexts`."""
 
 
 class Markdown(msgspec.Struct, frozen=True):
-    """What a body holds, in document order."""
+    """Headings, links and tags of a body, in document order."""
 
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
@@ -110,7 +110,7 @@ def word_count(text: str) -> int:
 
 
 class Names(msgspec.Struct, frozen=True):
-    """What an index needs of a body: a part of `Markdown`, found in half the time."""
+    """The values that an index needs from a body: a part of `Markdown`, found in half the time."""
 
     title: str | None
     """The first level-one heading with a text."""
@@ -124,8 +124,11 @@ def parse_names(body: str) -> Names:
 
 
 def embedded_images(body: str) -> tuple[str, ...]:
-    """The addresses of the images that a body shows, distinct, in document order: of `![[x.png]]` the file, of
-    `![](...)` whatever stands there that is no note. Of a long one, such as a data URI, the beginning."""
+    """The distinct addresses of the images in a body, in document order.
+
+    They are the file of `![[x.png]]` and the address of `![](...)` unless it leads to a note. A long address, such
+    as a data URI, is cut.
+    """
     if "![" not in body:
         return ()
     found: dict[str, None] = {}
@@ -143,7 +146,7 @@ def embedded_images(body: str) -> tuple[str, ...]:
 
 
 def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list[str]:
-    """Of each link the source line where it begins, trimmed; of a long one at most 240 characters around the link.
+    """The source line where each link begins, trimmed; for a long line at most 240 characters around the link.
 
     `first_line` is as for `parse_markdown`.
     """
@@ -163,10 +166,10 @@ def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list
 
 
 def _around(source: bytes, link: Link) -> str:
-    """What stands around `link` in its line of `source`."""
+    """The text around `link` in its line of `source`."""
     start, end = link.start, link.start + len(link.raw.encode(errors="replace"))
-    # At most four bytes a character. No more than this window is looked at, however long the line: it may hold
-    # thousands of links.
+    # A character has at most four bytes. Only this window is read, however long the line: it may have thousands of
+    # links.
     reach = LINK_CONTEXT_CHARS_MAX * 4
     first, last = max(0, start - reach), min(len(source), end + reach)
     line_start = max(source.rfind(b"\n", first, start), source.rfind(b"\r", first, start), first - 1) + 1
@@ -182,16 +185,19 @@ def _around(source: bytes, link: Link) -> str:
 
 
 def _readable(body: str) -> str:
-    """`body` for the parser, cut at the limit. A copy, where the parser would make a string keep its UTF-8 form: a
-    cached note's would double."""
+    """`body` for the parser, cut at the limit.
+
+    A copy if it is not ASCII: the parser makes a string keep its UTF-8 form, which would double a cached note.
+    """
     body = body[:MARKDOWN_CHARS_MAX]
     return body if body.isascii() else body.encode(errors="replace").decode()
 
 
 def _fed(readable: str) -> str:
-    """What the parser is given. No offset moves.
+    """Prepares a body for the parser without moving any offset.
 
-    It does not end an HTML block or a fence at a lone CR; and what nests too deep in one line is text to it.
+    A lone CR becomes a line feed, since the parser does not end an HTML block or a fence there. Containers nested
+    too deep in one line become text.
     """
     fed = _LONE_CR.sub("\n", readable) if "\r" in readable else readable
     return _TOO_MANY_MARKS.sub(_as_text, fed)
@@ -218,7 +224,7 @@ class _Lines:
 
 
 class _Opened(msgspec.Struct):
-    """A link whose end has not come yet. `slot` is its place among the links, -1 when it is none."""
+    """A link whose end was not read yet. `slot` is its index among the links, -1 if it leads to no note."""
 
     slot: int
     parts: int
@@ -240,7 +246,7 @@ class _Reader:
         self.heading: tuple[int, int] | None = None
         self.in_code = False
         self.fresh = True
-        """Whether a text beginning here begins a block, a line or a span, as a tag must."""
+        """Whether the next text begins a block, a line or a span, as a tag must."""
 
     def read(self, body: str) -> Markdown:
         for event, place in _PARSER.events_with_range(body, merge_text=True):
@@ -314,7 +320,7 @@ class _Reader:
             self.parts.clear()
 
     def link(self, data: dict[str, Any], embed: bool, start: int, end: int) -> Link | None:
-        """The link these bytes are, or None where it leads to no note."""
+        """The link in these bytes, or None if it leads to no note."""
         found = _link_name(data, embed)
         if found is None:
             return None
@@ -327,7 +333,7 @@ class _Reader:
         return Link(target, raw, heading, block, alias, embed, wiki, self.lines.number(start), start)
 
     def find_tags(self, start: int, end: int) -> None:
-        """Tags in a text, looked for in its source: escapes and entities make no tags."""
+        """Adds the tags in a text, searched in the source because escapes and entities make no tags."""
         if self.source.find(b"#", start, end) < 0:
             return
         for found in _TAG.finditer(self.source[start:end].decode()):
@@ -347,7 +353,7 @@ class _Reader:
 
 
 class _NamesReader:
-    """As `_Reader`, for names alone: most events concern it not at all."""
+    """As `_Reader`, for names alone: it ignores most events."""
 
     def __init__(self) -> None:
         self.title: str | None = None
@@ -388,7 +394,7 @@ class _NamesReader:
 
 
 def _link_name(data: dict[str, Any], embed: bool) -> tuple[tuple[str, str | None, str | None], bool] | None:
-    """((target, heading, block), whether it is a wikilink) of what the parser calls a link; None: to no note."""
+    """((target, heading, block), whether it is a wikilink) of a parser's link; None if it leads to no note."""
     written = data["link_type"]
     wiki = isinstance(written, dict) and "WikiLink" in written
     if wiki:
@@ -420,7 +426,7 @@ def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
 
 
 def _path_target(url: str, embed: bool) -> tuple[str, str | None, str | None] | None:
-    """(target, heading, block) of a Markdown link's address, or None for another site, an attachment, nothing."""
+    """(target, heading, block) of a Markdown link's address; None for a site, an attachment or an empty one."""
     if _SCHEME.match(url) or url.startswith("//"):
         return None
     path, _, fragment = url.partition("#")

@@ -1,8 +1,8 @@
-"""How names are compared: folding, slugs, and the one key under which the index files a name.
+"""Compares names: folding, slugs, and the key of a name in the index.
 
-`key` is coarser than every comparison the resolver makes: names that are equal, equal when case-folded, or equal
-as slugs have equal keys. One map from key to notes therefore serves all its stages, and each stage then compares
-the few notes found there by its own rule.
+`key` is coarser than every comparison of the resolver: names that are equal, equal when case-folded, or equal as
+slugs have equal keys. So one map from key to notes serves all stages of the resolver, and each stage then compares
+the few notes under a key by its own rule.
 """
 
 import re
@@ -13,7 +13,7 @@ import regex
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+")
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-# Accents of Latin, Greek and Cyrillic only: the marks of other scripts tell words apart.
+# Accents of Latin, Greek and Cyrillic only: the marks of other scripts distinguish words.
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
 
 

@@ -1,8 +1,9 @@
-"""A note as read from disk: the value every tool works on.
+"""A note as read from disk: the value that every tool works on.
 
-`Note` holds what one read gave, its text as UTF-8: a string takes two or four bytes a character as soon as one is
-not Latin-1. What follows from the text is computed when asked for; what calls ask for again and again (front
-matter, title, outline and links) is then kept with the value, which the content cache keeps per file version.
+`Note` holds the result of one read. It keeps the text as UTF-8, because a string with one character outside
+Latin-1 takes two or four bytes for each character. Values parsed from the text are computed on demand; those
+needed often (front matter, title, outline and links) are kept with the note, which the content cache keeps per
+file version.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from .markdown import Heading, Link, Markdown, Names, embedded_images, parse_mar
 
 
 class StatKey(msgspec.Struct, frozen=True, rename="camel"):
-    """What identifies one version of a file's bytes."""
+    """Identifies one version of a file's bytes."""
 
     device: int
     inode: int
@@ -35,17 +36,17 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     id: NoteId
     stat: StatKey
     birth_ns: int | None
-    """When the file was made, where the system knows it."""
+    """When the file was created; None if the system does not know."""
     sha256: str
-    """Of the bytes read: the whole file, or its beginning where it is larger than the limit."""
+    """sha256 of the bytes read: the whole file, or its beginning if it is larger than the limit."""
     source: bytes
     """The whole file in UTF-8; the BOM dropped."""
     warnings: tuple[str, ...] = ()
-    """What reading had to mend, such as bytes that were not UTF-8 or a file cut at its limit."""
+    """Repairs made while reading, such as for bytes that are not UTF-8 or a file cut at its limit."""
 
     @cached_property
     def source_sha256(self) -> str:
-        """Of `source`: where all of the file is plain UTF-8, that of the file."""
+        """sha256 of `source`; equals that of the file if the whole file is UTF-8 without a BOM."""
         return hashlib.sha256(self.source).hexdigest()
 
     @property
@@ -65,7 +66,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def names(self) -> Names:
-        """First heading and links, read anew each time."""
+        """First heading and links, parsed on each access."""
         return parse_names(self.body)
 
     @property
@@ -90,7 +91,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         return self.titled(lambda: self.names.title)
 
     def titled(self, heading: Callable[[], str | None]) -> str:
-        """The title, where `heading` finds the first level-one heading."""
+        """The title; `heading` returns the first level-one heading."""
         named = self.fields.get("title")
         if isinstance(named, str | int | float) and not isinstance(named, bool):
             text = " ".join(str(named).splitlines()).strip()
@@ -103,12 +104,12 @@ class Note(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The front matter's values, JSON-shaped; empty when there is none or it cannot be read."""
+        """The front matter's values, JSON-shaped; empty if there is none or it cannot be read."""
         return self.front_matter.fields
 
 
 class PrivateNote(msgspec.Struct, frozen=True):
-    """A version of a note that its front matter withholds. No more of the file was read than it takes to know."""
+    """A version of a note that its front matter withholds. Only enough of the file was read to decide that."""
 
     id: NoteId
     stat: StatKey

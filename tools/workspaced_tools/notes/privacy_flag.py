@@ -3,11 +3,11 @@
 `workspaced: private`, in any case, also as one of a list or within a longer text; `workspaced: {private: true}`
 (anything but a plain no); `workspaced: {share: X}` where X is not `all`.
 
-People write front matter by hand, and other programs are laxer readers than ours. So whatever looks like front
-matter counts: behind blanks, blank lines, a BOM or signs that cannot be seen; behind `--- # a comment` or a tag;
-in other forms of the same letters; by a merge key. Where it cannot be read it withholds the note if it mentions
-the word. All is decided by the first HEAD_BYTES of the file: front matter that begins with the file and does not
-end within them withholds the note.
+People write front matter by hand, and other programs read it more leniently than our parser. So everything that
+looks like front matter counts: after blanks, blank lines, a BOM or invisible characters; after `--- # a comment`
+or a tag; in other forms of the same letters; in a merge key. Unreadable front matter withholds the note if it
+mentions the word. The first HEAD_BYTES of the file decide: front matter that begins with the file and does not end
+within them withholds the note.
 """
 
 import codecs
@@ -22,12 +22,12 @@ from .frontmatter import split_front_matter
 from .note import Note
 
 HEAD_BYTES: Final = 64 * 1024
-"""So much of a file is read to decide."""
+"""The number of bytes of a file that are read to decide."""
 
 _KEY: Final = "workspaced"
 _FLAG: Final = "private"
 _WORDS: Final = (_FLAG, "on-request")
-"""What unreadable front matter withholds by."""
+"""Words that withhold a note if its front matter is unreadable."""
 _MERGE: Final = "<<"
 _TAG: Final = "!"
 """A tagged value is read as a mapping of its tag to the value."""
@@ -40,7 +40,7 @@ _BEFORE: Final = r"[\s\0\ufffd\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*"
 _OPENING: Final = regex.compile(
     rf"(?P<before>{_BEFORE})---(?:[^\S\r\n]+[#!&][^\r\n]*|[^\S\r\n]*)(?:\r\n?|\n|\Z)", regex.VERSION1
 )
-"""A first line as YAML lets a document begin; prose behind the dashes makes it a line of text."""
+"""The first line of a YAML document; prose after the dashes makes it a line of text."""
 
 
 def says_private(note: Note) -> bool:
@@ -56,8 +56,8 @@ def head_says_private(head: bytes, *, whole: bool) -> bool:
     """Whether a file that begins with `head` is withheld by its front matter.
 
     Args:
-        head: its first HEAD_BYTES.
-        whole: whether that is all of it.
+        head: the first HEAD_BYTES of the file.
+        whole: whether `head` is the whole file.
     """
     begins = head.lstrip(_BLANKS)[:1]
     if begins.isascii() and begins != b"-":
@@ -70,13 +70,14 @@ def head_says_private(head: bytes, *, whole: bool) -> bool:
 
 
 def _says(head: bytes, *, whole: bool) -> bool | None:
-    """None: front matter begins in `head`, or may, and does not end in it."""
+    """Whether the front matter in `head` withholds; None if it begins, or may begin, in `head` and does not
+    end."""
     text = _decoded(head)
     opening = _OPENING.match(_plain_dashes(text), partial=not whole)
     if opening is None or opening.partial:
         return False if opening is None else None
     front = split_front_matter("---\n" + text[opening.end() :])
-    if front.body_offset == 0:  # it does not end here
+    if front.body_offset == 0:  # the front matter does not end here
         is_rule = "\n" in opening["before"] or "\r" in opening["before"]  # below blank lines
         if not whole:
             return False if is_rule and len(head) == HEAD_BYTES else None
@@ -87,18 +88,18 @@ def _says(head: bytes, *, whole: bool) -> bool | None:
 
 
 def _decoded(head: bytes) -> str:
-    """The text; without the NUL of every second byte where a program wrote UTF-16 without saying so."""
+    """Decodes the text and removes NULs, which are every second byte in UTF-16 without a BOM."""
     encoding = "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     return head.decode(encoding, errors="replace").replace("\0", "")
 
 
 def _plain_dashes(text: str) -> str:
-    """The text with dashes of full width as plain ones; equally long."""
+    """The text with plain dashes for dashes of full width; the length stays the same."""
     return text if text.isascii() else text.replace("\uff0d", "-").replace("\ufe63", "-")
 
 
 def _folded(text: str) -> str:
-    """The text as it reads: no case, no compatibility forms, nothing that cannot be seen."""
+    """The text without differences of case and compatibility forms, and without invisible characters."""
     if text.isascii():
         return text.casefold()
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()

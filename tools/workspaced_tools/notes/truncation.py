@@ -1,11 +1,11 @@
 """Smart truncation: a page of a text that ends where a reader would pause.
 
-Order: paragraph break, sentence end, word, hard cut. A boundary counts only beyond 70 % of the room, and none lies
-within a grapheme cluster or on a fence's line. What is cut inside a code fence is cut before the fence, if that
-keeps 70 %, else the fence is closed within the limit; the next page opens it anew, so that each page is whole
+Order: paragraph break, sentence end, word, hard cut. A boundary counts only beyond 70 % of the room, and none is
+within a grapheme cluster or on a fence's line. A cut inside a code fence moves before the fence if that keeps 70
+%; otherwise the page closes the fence within the limit and the next page reopens it, so that each page is valid
 Markdown by itself.
 
-Everything is linear in the length of the page, and of the text before it where there is an offset.
+Everything is linear in the length of the page, and with an offset also of the text before it.
 """
 
 import re
@@ -32,20 +32,20 @@ _FLAG_RUN: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
 
 
 class Truncation(msgspec.Struct, frozen=True, rename="camel"):
-    """What a page is of the whole. Lengths are code points."""
+    """A page's share of the whole text. Lengths are code points."""
 
     truncated: bool
     """Whether more follows."""
     original_length: int
-    """Of the whole text, whatever the offset."""
+    """The length of the whole text, for any offset."""
     returned_length: int
-    """How much of the text the page holds: neither marker nor separator nor an added fence counts."""
+    """The length of the page's part of the text, without marker, separator and added fences."""
     next_offset: int | None
-    """Where the next page begins: offset + returned length. None on the last page."""
+    """The offset of the next page: offset + returned length. None on the last page."""
 
 
 class Truncated(msgspec.Struct, frozen=True):
-    """A page: `lead` characters that open a fence anew, the text's own, and what the cut added."""
+    """A page: `lead` characters that reopen a fence, the text's own, and those that the cut added."""
 
     text: str
     truncation: Truncation
@@ -89,11 +89,11 @@ class _Cut(NamedTuple):
 
 
 class _Page:
-    """text[start:], of which at most [start, top] is looked at: fences, grapheme clusters, boundaries."""
+    """Fences, grapheme clusters and boundaries of text[start:], read only within [start, top]."""
 
     def __init__(self, text: str, start: int, top: int, inside: Fence | None) -> None:
         self.text, self.start, self.top = text, start, top
-        # The line that the page ends in is read further: its fence may stand behind indent and quote marks.
+        # The page's last line is read further: it may be a fence after indent and quote marks.
         line_end = text.find("\n", top, top + _LINE_CHARS)
         self.fences = find_fences(
             text, start, min(top + _LINE_CHARS, len(text)) if line_end < 0 else line_end, inside
@@ -108,17 +108,17 @@ class _Page:
         return self.fences[index] if index >= 0 and self.fences[index].holds(place) else None
 
     def is_boundary(self, place: int) -> bool:
-        """Whether no grapheme cluster lies across `place`, in [start, top]."""
+        """Whether no grapheme cluster spans `place`, in [start, top]."""
         if self.ascii:
             return self.text[place - 1 : place + 1] != "\r\n"
         if self.clusters is None:
-            # The character after decides too; more than that, and what is before the page, does not.
+            # The next character decides too; later ones and the text before the page do not.
             window = _FLAG_RUN.sub(_letters, self.text[self.start : self.top + 1])
             self.clusters = frozenset(self.start + cluster.start() for cluster in _CLUSTER.finditer(window))
         return place in self.clusters or place == len(self.text)
 
     def floor(self, place: int) -> int:
-        """The last cluster boundary up to `place`; `place` where the page is one cluster."""
+        """The last cluster boundary up to `place`; `place` itself if the page is one cluster."""
         end = place
         while end > self.start and not self.is_boundary(end):
             end -= 1
@@ -133,7 +133,7 @@ class _Page:
                 yield end
 
     def paragraph_ends(self, low: int, top: int) -> Iterator[int]:
-        """Ends of lines that hold something and have a blank line after them, last first."""
+        """Ends of non-blank lines with a blank line after them, last first."""
         for end in self.line_ends(low, top):
             line_start = max(self.start, self.text.rfind("\n", self.start, end) + 1)
             if _BLANK_LINE.match(self.text, end) and not self.text[line_start:end].isspace() and end > line_start:
@@ -161,16 +161,16 @@ class _Page:
 
 
 def _letters(flags: re.Match[str]) -> str:
-    """Letters with accents that cluster as a run of regional indicators does: by twos from its beginning.
+    """Replaces a run of regional indicators by accented letters that cluster alike: in pairs from the beginning.
 
-    The pattern engine counts such a run back to its beginning at each place, which takes quadratic time.
+    At each place of such a run the pattern engine counts back to its beginning, which takes quadratic time.
     """
     length = flags.end() - flags.start()
     return ("a\u0301" * (length // 2 + 1))[:length]
 
 
 class _Cutter:
-    """Chooses where a page ends. `budget` is the limit without the lead; more text follows than that."""
+    """Chooses where a page ends. `budget` is the limit without the lead; the rest of the text is longer."""
 
     def __init__(self, text: str, start: int, budget: int, inside: Fence | None) -> None:
         self.text, self.start, self.budget, self.inside = text, start, budget, inside
@@ -187,7 +187,7 @@ class _Cutter:
         return self.start + room * 7 // 10
 
     def outside(self) -> _Cut:
-        """The cut of a page that ends in no fence."""
+        """The cut of a page that ends outside any fence."""
         page, low, top = self.page, self.low(self.block_room), self.start + self.block_room
         blocks = [fence.end for fence in page.fences if low < fence.end <= top]
         blocks.append(next((end for end in page.paragraph_ends(low, top) if page.fence_at(end) is None), 0))
@@ -215,7 +215,7 @@ class _Cutter:
         return _Cut(self.page.floor(self.start + self.room))
 
     def within(self, fence: Fence, room: int) -> int | None:
-        """A place in the fence's content, by blank line, line, word; None where its lines leave no room."""
+        """A place in the fence's content, by blank line, line, word; None if the fence's lines leave no room."""
         page, low, top = self.page, self.low(room), self.start + room
         least = max(fence.run_end, self.start + 1)
         if fence.end >= 0:
@@ -232,7 +232,8 @@ class _Cutter:
         return _Cut(end, ("" if self.text[end - 1] == "\n" else "\n") + fence.line, PARAGRAPH)
 
     def mended(self, cut: _Cut) -> _Cut:
-        """The cut, after reading the page as it will stand: a line cut short can become a fence, or close one."""
+        """Corrects the cut by reading the page as it will be: a line cut short can become a fence, or close
+        one."""
         fences = find_fences(self.text, self.start, cut.end, self.inside)
         last = fences[-1] if fences else None
         if last is None or 0 <= last.end < cut.end:

@@ -1,1 +1,1 @@
-"""Prompts: what they are made of, how they are assembled, sent and made again."""
+"""Prompts: their values, sources, assembly, provider requests, citations, planning and audit."""

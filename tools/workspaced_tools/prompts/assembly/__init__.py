@@ -1,1 +1,1 @@
-"""A prompt out of a conversation and what was read for it. Pure."""
+"""Assembles a prompt from a conversation and its gathered inputs. Pure."""

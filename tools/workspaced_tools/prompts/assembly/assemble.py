@@ -1,9 +1,10 @@
-"""A prompt from a conversation and from what was read for it: a pure function.
+"""Assembles a prompt from a conversation and its gathered inputs: a pure function.
 
-Five layers, from most to least stable: what the runtime says of itself; the context library; this turn's context;
-the history without context; the user's words. The first two are the system message, the third and the last one
-user message, and the answers of tools follow it. Which of them a prompt has depends on its pipeline. Nothing here
-reads a file, a clock, a locale, or sets' order: the log and its blobs give any prompt again, to the byte.
+A prompt has five layers, from most to least stable: the runtime's system sections, the context library, this
+turn's context, the history without context, and the user's words. The first two layers form the system message.
+The third and the fifth form one user message, which results of tools follow. The pipeline decides which layers a
+prompt has. Nothing here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild
+any prompt to the byte.
 
 `LibraryEntry.tokens` are seed tokens, so that one estimator counts a whole prompt.
 """
@@ -45,25 +46,25 @@ from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, reuse_of
 from .library import Attached, LibraryIndex, attached_to, latest_first, promoted, rebase_reason, refreshed
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
-from .turn_layer import Payload, RenderedBlock, payload_of
+from .turn_layer import Payload, Rendering, payload_of
 
 RebaseReason = Literal["replaced", "budget", "asked"]
 NO_TEXT: Final = "NO_TEXT"
-"""Given as bytes, which only images may be."""
+"""The attachment was sent as bytes and is no image, so it has no text."""
 SUMMARY_ID: Final = "summary"
-NOTHING_SAID: Final = Past((), ())
+EMPTY: Final = Past((), ())
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
     """The prompt up to `turn.message`.
 
-    What the conversation's library becomes where it is rebased, this prompt already has.
+    If the library is rebased, this prompt already uses the rebased library.
 
     Raises:
-        ArgumentInvalid: the turn is none of this conversation; or, of a compression, there is nothing to sum up.
-        BudgetExceeded: it cannot be made to fit.
-        NotRecorded: of `texts`.
-        LogDamaged: a text that is said to be a search is none.
+        ArgumentInvalid: the turn belongs to another conversation, or a compression has nothing to summarise.
+        BudgetExceeded: the prompt cannot be made to fit.
+        NotRecorded: from `texts`.
+        LogDamaged: a text of the form `search` is no search.
     """
     if turn.version != TURN_VERSION or turn.conversation != conversation.id:
         raise ArgumentInvalid(
@@ -86,22 +87,22 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
 
 
 class _Chosen(msgspec.Struct, frozen=True):
-    """What of all that might be in a prompt is."""
+    """The parts chosen for the prompt."""
 
     library: tuple[LibraryEntry, ...]
     reason: RebaseReason | None
-    """Why the library is not the conversation's."""
+    """Why the library differs from the conversation's; None if it does not."""
     attached: Attached
     payload: Payload
     history: tuple[ChatMessage, ...]
     entries: tuple[ManifestEntry, ...]
-    """What of the history was shortened or left out for it."""
+    """One for each part of the history that was shortened or left out to fit."""
     elided_until: MessageId | None
     estimate: int
 
 
 class _Prompt:
-    """A prompt in the making."""
+    """Assembles one prompt."""
 
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
         self.conversation, self.turn, self.texts = conversation, turn, texts
@@ -110,11 +111,11 @@ class _Prompt:
         self.parts = PARTS[self.pipeline]
         self.start = turn_of(conversation, turn.message)
         self.base = library_of(conversation, self.start) if self.parts.library else ()
-        self.shelf = LibraryIndex(texts)
+        self.library_index = LibraryIndex(texts)
         self.artifacts = tuple(map(_readable, turn.artifacts))
         self.numbers = numbered(self.artifacts, texts)
         self.past = self._past()
-        self.rest = NOTHING_SAID
+        self.rest = EMPTY
         if self.parts.turn:
             self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
         tools = conversation.settings.tools_sha256
@@ -124,10 +125,10 @@ class _Prompt:
     def assembled(self) -> Assembled:
         system, query = self._system(), self._query()
         chosen = self._chosen(system, query)
-        sheets: dict[LayerId, LayerBuilder] = {
+        builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(chosen),
-            "L3_TURN": chosen.payload.sheet,
+            "L3_TURN": chosen.payload.builder,
             "L4_STRIP": self._history(chosen),
             "L5_USER": query,
         }
@@ -135,16 +136,18 @@ class _Prompt:
         entries: tuple[LibraryEntry, ...] = ()
         if self.parts.library:
             known = (*chosen.library, *self._later_entries())
-            entries = promoted(chosen.attached.items, known, self.shelf, self.start)
-        shelved = (*entries, *rebased.library) if rebased is not None else entries
-        blocks = dict.fromkeys(entry.block_sha256 for entry in shelved if entry.block_sha256 in self.shelf.blocks)
+            entries = promoted(chosen.attached.items, known, self.library_index, self.start)
+        entries_with_blocks = (*entries, *rebased.library) if rebased is not None else entries
+        blocks = dict.fromkeys(
+            entry.block_sha256 for entry in entries_with_blocks if entry.block_sha256 in self.library_index.blocks
+        )
         lost = len(self.base) - len(chosen.library) if chosen.reason == "budget" else 0
         return Assembled(
-            envelope=self._envelope(sheets, chosen, rebased=rebased is not None),
+            envelope=self._envelope(builders, chosen, rebased=rebased is not None),
             promoted=entries,
-            blocks=tuple(self.shelf.blocks[sha256] for sha256 in blocks),
-            seed_estimate=sum(sheet.seed for sheet in sheets.values()) + self.tool_seed,
-            prefix_tokens=system.tokens + sheets["L2_PREVIOUS"].tokens,
+            blocks=tuple(self.library_index.blocks[sha256] for sha256 in blocks),
+            seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
+            prefix_tokens=system.tokens + builders["L2_PREVIOUS"].tokens,
             elided=len(chosen.entries) + lost,
             elided_until=chosen.elided_until if self.pipeline == "chat" else None,
             rebased=rebased,
@@ -156,16 +159,20 @@ class _Prompt:
         return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
 
     def _chosen(self, system: LayerBuilder, query: LayerBuilder) -> _Chosen:
-        """The library and history that fit; again where the library had to lose what the turn refers to."""
+        """The library and the history that fit.
+
+        If the library loses an artifact that the turn refers to, the turn's own context grows, so all is fitted
+        again.
+        """
         library, attached = self.base, attached_to(self.artifacts, self.base)
         reason: RebaseReason | None = rebase_reason(self.turn, attached.items, library)
         if reason is not None:
-            library = refreshed(library, attached.items, self.shelf)
+            library = refreshed(library, attached.items, self.library_index)
             attached = attached_to(self.artifacts, library)
         history, entries, until = self.past.messages, list[ManifestEntry](), None
         while True:
             payload = self._payload(attached, query)
-            fixed = system.tokens + payload.sheet.tokens + query.tokens + self.tool_tokens
+            fixed = system.tokens + payload.builder.tokens + query.tokens + self.tool_tokens
             fitted = self._fitted(fixed, system.tokens, library, history, attached)
             history, until = fitted.history, fitted.elided_until or until
             entries += (entry for entry in fitted.entries if entry.layer != "L2_PREVIOUS")
@@ -178,7 +185,7 @@ class _Prompt:
             return _Chosen(library, reason, attached, payload, history, tuple(entries), until, fitted.estimate)
 
     def _later_entries(self) -> tuple[LibraryEntry, ...]:
-        """What this turn, when it was assembled before, and those after it have put into the library already."""
+        """Library entries added by later turns, or by an earlier prompt of this turn."""
         earlier = {entry.id for entry in self.base}
         return tuple(entry for entry in self.conversation.library if entry.id not in earlier)
 
@@ -187,18 +194,18 @@ class _Prompt:
             return None
         return Rebased(chosen.reason, (*chosen.library, *self._later_entries()))
 
-    def _envelope(self, sheets: Mapping[LayerId, LayerBuilder], chosen: _Chosen, *, rebased: bool) -> Envelope:
-        texts = {name: joined(sheets[name].segments) for name in LAYERS}
+    def _envelope(self, builders: Mapping[LayerId, LayerBuilder], chosen: _Chosen, *, rebased: bool) -> Envelope:
+        texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
         hashes = digests.hashes
         blocks = [entry.block_sha256 for entry in chosen.library]
-        reuse = reuse_of(self.conversation, self.turn.message, sheets, hashes, blocks, self.pipeline)
+        reuse = reuse_of(self.conversation, self.turn.message, builders, hashes, blocks, self.pipeline)
         warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=rebased)
         summary = self.estimator.tokens(self.past.summary or "")
         settings = self.conversation.settings
         manifest = manifest_of(
             self.turn,
-            sheets,
+            builders,
             digests,
             reuse,
             self.tool_tokens,
@@ -207,7 +214,7 @@ class _Prompt:
         )
         assert manifest.estimate == chosen.estimate, "what was fitted is what is sent"
         layers = tuple(
-            Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(sheets[name].segments))
+            Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(builders[name].segments))
             for name in LAYERS
         )
         return Envelope(
@@ -219,12 +226,12 @@ class _Prompt:
             hashes=hashes,
             combined_hash=digests.combined,
             manifest=manifest,
-            cache_hints=cache_hints(sheets, self.tool_tokens),
+            cache_hints=cache_hints(builders, self.tool_tokens),
             estimate=manifest.estimate,
         )
 
     def _messages(self, texts: Mapping[LayerId, str], chosen: _Chosen) -> tuple[ChatMessage, ...]:
-        """System, summary, history, the user's message, and the answers of tools after it."""
+        """System, summary, history, the user's message, and the results of tools after it."""
         library = (b.LIBRARY_FRAME, texts["L2_PREVIOUS"]) if texts["L2_PREVIOUS"] else ()
         system = b.BLANK_LINE.join(filter(None, (texts["L1_SYSTEM"], *library)))
         summary = b.summary_block(self.past.summary) if self.past.summary is not None else ""
@@ -266,53 +273,53 @@ class _Prompt:
 
     # -- the layers --
 
-    def _sheet(self, layer: LayerId) -> LayerBuilder:
+    def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
 
     def _system(self) -> LayerBuilder:
-        sheet = self._sheet("L1_SYSTEM")
-        add_system(sheet, self.conversation.settings, self.pipeline, self.texts)
-        return sheet
+        builder = self._builder("L1_SYSTEM")
+        add_system(builder, self.conversation.settings, self.pipeline, self.texts)
+        return builder
 
     def _library(self, chosen: _Chosen) -> LayerBuilder:
         library = chosen.library
-        sheet = self._sheet("L2_PREVIOUS")
+        builder = self._builder("L2_PREVIOUS")
         for entry in library:
-            block = self.shelf.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
-            sheet.add(
+            block = self.library_index.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
+            builder.add(
                 LayerEntry(entry.id, entry.kind, "library", revision=entry.revision), block, seed=entry.tokens
             )
         if library:
-            sheet.record(
+            builder.record(
                 LayerEntry("library", "frame", "frame"), seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME)
             )
         kept = {entry.id for entry in library}
         for entry in self.base:
             if entry.id not in kept:
-                sheet.record(LayerEntry(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
+                builder.record(LayerEntry(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
         if not self.parts.library:
             for entry in library_of(self.conversation, self.start):
-                sheet.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
-        return sheet
+                builder.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
+        return builder
 
     def _payload(self, attached: Attached, query: LayerBuilder) -> Payload:
-        sheet = self._sheet("L3_TURN")
-        drawn = RenderedBlock(self.shelf, self.texts, self.numbers, self.parts.surroundings)
+        builder = self._builder("L3_TURN")
+        rendering = Rendering(self.library_index, self.texts, self.numbers, self.parts.surroundings)
         has_words = any(segment.kind == "query" for segment in query.segments)
-        payload = payload_of(sheet, self.turn.provided, attached, drawn, query=has_words)
+        payload = payload_of(builder, self.turn.provided, attached, rendering, query=has_words)
         if not self.parts.turn:
             for pin in self.conversation.pins.values():
-                sheet.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped"))
+                builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped"))
             return payload
         for message in self.rest.messages:
-            sheet.add_message(message, "tool")
-        sheet.entries += (replace(entry, layer=sheet.layer) for entry in self.rest.dropped)
-        for attachment in self._not_acquired():
-            sheet.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
+            builder.add_message(message, "tool")
+        builder.entries += (replace(entry, layer=builder.layer) for entry in self.rest.dropped)
+        for attachment in self._not_gathered():
+            builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
         return payload
 
-    def _not_acquired(self) -> Iterator[Attachment]:
-        """What is attached to messages that begin no turn: only the context of those that do is read."""
+    def _not_gathered(self) -> Iterator[Attachment]:
+        """Attachments of messages that begin no turn: `gather` reads only those of a turn's first message."""
         ids = list(self.conversation.messages)
         for name in ids[ids.index(self.start) : ids.index(self.turn.message) + 1]:
             message = self.conversation.messages[name]
@@ -320,32 +327,35 @@ class _Prompt:
                 yield from message.attachments
 
     def _history(self, chosen: _Chosen) -> LayerBuilder:
-        sheet = self._sheet("L4_STRIP")
+        builder = self._builder("L4_STRIP")
         if self.past.summary is not None:
-            sheet.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
+            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
         for message in chosen.history:
-            sheet.add_message(message, "history")
-        sheet.entries += (*self.past.dropped, *chosen.entries)
-        return sheet
+            builder.add_message(message, "history")
+        builder.entries += (*self.past.dropped, *chosen.entries)
+        return builder
 
     def _query(self) -> LayerBuilder:
-        sheet = self._sheet("L5_USER")
+        builder = self._builder("L5_USER")
         message = self.conversation.messages[self.start]
         words = message if begins(message) else None
-        add_words(sheet, words, self.conversation.settings, self.pipeline, self.texts)
-        return sheet
+        add_words(builder, words, self.conversation.settings, self.pipeline, self.texts)
+        return builder
 
 
 def _readable(artifact: Artifact) -> Artifact:
-    """As it is, but for bytes that are no image: there is no text to show."""
+    """The artifact, failed if it is bytes other than an image, which have no text to show."""
     if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
         return artifact
     return replace(artifact, failed=NO_TEXT)
 
 
 def _with_context(messages: Sequence[ChatMessage], content: tuple[Block, ...]) -> tuple[ChatMessage, ...]:
-    """The messages of a turn that no user's words begin, with the context in the last carrier, after its leading
-    results, or else in a message at the end."""
+    """Adds the context to the messages of a turn that begins without a user's words.
+
+    The context goes into the last carrier, after its leading results; without a carrier it becomes the last
+    message.
+    """
     if not content:
         return tuple(messages)
     for at in reversed(range(len(messages))):

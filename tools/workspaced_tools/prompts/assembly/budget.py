@@ -1,8 +1,8 @@
-"""Making a prompt fit: what goes first where there is no room for all of it.
+"""Makes a prompt fit its limit, in a fixed order of what is dropped first.
 
-Whatever goes costs the provider's cache all that follows it. So it goes rarely, and much at a time: of tools'
-results all that are old; of the history whole rounds, in one step from over the limit down to a part of it (a
-window that slides with every turn costs as much as no cache); of the library the same.
+Dropping anything invalidates the provider's cache from that point on, so drops are rare and large: all old results
+of tools at once; whole rounds of the history, in one step from over the limit down to a share of it; entries of
+the library likewise. A window that slides with every turn would cost as much as no cache.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,53 +21,54 @@ from ..model.types import ChatMessage, Policy
 from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
 
 SHORTEN: Final = (short_results, short_images)
-"""What is done to old messages before any is left out, in this order."""
+"""Applied to old messages in this order before any message is left out."""
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """A prompt in tokens: what is fixed, and what may be made smaller."""
+    """The parts of a prompt that take tokens: fixed parts and parts that may shrink."""
 
     fixed: int
-    """All that is neither library, history nor summary."""
+    """Tokens of everything except library, history and summary."""
     library: tuple[LibraryEntry, ...]
-    """Their `tokens` are seed tokens."""
+    """Entries; their `tokens` are seed tokens."""
     library_frame: int
-    """What a library that is not empty costs besides its entries."""
+    """Tokens of the text around the entries of a non-empty library."""
     history: tuple[ChatMessage, ...]
-    """As `history_of` gives it."""
+    """The result of `history_of`."""
     summary_tokens: int
     system: int = 0
-    """Of `fixed`, the first layer: so that an error can say it."""
+    """The first layer's share of `fixed`, for the error."""
     tools: int = 0
-    """Of `fixed`, the tools' definitions."""
+    """The share of the tools' definitions in `fixed`, for the error."""
 
 
 class Fitted(msgspec.Struct, frozen=True):
-    """What of the parts goes into the prompt."""
+    """The parts that fit into the prompt."""
 
     history: tuple[ChatMessage, ...]
     library: tuple[LibraryEntry, ...] | None
     """None: unchanged."""
     entries: tuple[ManifestEntry, ...]
-    """A record of each thing shortened or left out. They have no tokens: those are not in the prompt."""
+    """One for each part shortened or left out, without tokens, since those are not in the prompt."""
     elided: int
-    """How many these are. What earlier prompts left out is not counted again: `history_of` relies on it."""
+    """The number of these entries. It excludes parts that earlier prompts left out: `history_of` relies on
+    that."""
     elided_until: MessageId | None
-    """The last message left out; None where none was."""
+    """The last message left out; None if no message was."""
     estimate: int
 
 
 def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]) -> Fitted:
-    """The parts within `limit` tokens.
+    """Fits the parts into `limit` tokens.
 
-    Over it, in this order, and no further than it takes: old results of tools, old images, the oldest rounds, the
-    library. Old is what lies before the last `policy.keep_rounds` rounds, which are never touched.
+    Above the limit, parts go in this order, no further than necessary: old results of tools, old images, the
+    oldest rounds, the library. Old means before the last `policy.keep_rounds` rounds, which are never touched.
 
     Args:
-        latest: ids of artifacts, the one that a message referred to last first; others are older than these.
+        latest: ids of artifacts, most recently referred to first; all other artifacts count as older.
 
     Raises:
-        BudgetExceeded: what is never touched is too much.
+        BudgetExceeded: the parts that are never touched exceed the limit.
     """
     others = parts.fixed + parts.summary_tokens
     beside = others + _library_tokens(parts, parts.library, estimator)
@@ -97,7 +98,7 @@ class _History(NamedTuple):
 def _fit_history(
     whole: tuple[ChatMessage, ...], room: float, low: float, policy: Policy, estimator: Estimator
 ) -> _History:
-    """The history within `room` tokens if its old part can be that small; rounds go until it is within `low`."""
+    """The history within `room` tokens if its old part can shrink enough; rounds go until it is within `low`."""
     history, old = whole, last_rounds(whole, policy.keep_rounds)
     sizes = _sizes(history, estimator)
     for shorten in SHORTEN:
@@ -115,7 +116,7 @@ def _fit_history(
 
 
 def _rounds_to_leave_out(old: Sequence[ChatMessage], sizes: Sequence[int], low: float) -> int:
-    """How many of the `old` messages go, in whole rounds, so that not more than `low` of all `sizes` is left."""
+    """The number of `old` messages to leave out, in whole rounds, so that at most `low` of all `sizes` remains."""
     left = sum(sizes)
     starts = [*rounds(old), len(old)]
     for start, end in pairwise(starts):
@@ -145,9 +146,10 @@ def _library_tokens(parts: Parts, library: Sequence[LibraryEntry], estimator: Es
 def _newest(
     parts: Parts, room: int, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]
 ) -> tuple[tuple[LibraryEntry, ...], tuple[ManifestEntry, ...]]:
-    """The entries that were referred to last, in the library's order, and a record of each other one.
+    """The library entries referred to last, in the library's order, and a manifest entry for each other one.
 
-    They come to a part of the limit, or else of the `room` that there is: the next turn needs some as well.
+    They take at most `policy.slide_to` of the limit if that fits into `room`, else of `room`: the next turn needs
+    some room too.
     """
     most = policy.slide_to * (limit if policy.slide_to * limit <= room else room)
     age = {name: at for at, name in enumerate(latest)}

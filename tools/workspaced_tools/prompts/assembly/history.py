@@ -1,17 +1,17 @@
-"""What was said before, as a prompt carries it: filtered so that providers take it, cut where room was short.
+"""The trailing history of a prompt: earlier messages, filtered for providers and shortened for want of room.
 
-A *carrier* is a user's message that begins with a tool's result; a *round* is a user's message that is no carrier,
-and what follows it. What stands before the first is a round as well.
+A *carrier* is a user's message that begins with a tool's result. A *round* is a user's message that is no carrier,
+with all messages that follow it; messages before the first round count as a round too.
 
-Of a turn's context only the bodies of its skills stay: they say how to do what was asked, then and later. They are
-part of their message, before the words, in the bytes that the turn had.
+Of a turn's context only the bodies of its skills stay, because they say how to do the task, then and later. They
+are part of their message, before the words, in the same bytes as in their turn.
 
-What a prompt has shortened stays shortened in later ones, or else their provider's cache would be lost twice. That
-needs no record of its own: a prompt's `elided` counts what it was the first to leave out, and what it left out was
-*all* that is older than its last rounds; so the newest prompt that left anything out says up to where. Once that
-one is remembered no more (conversation.PROMPTS_MAX) the question is open again: without room for them the same
-results go, and those that have become old since; with room they come back, and the cache is lost once in so many
-prompts.
+Messages that one prompt shortened stay shortened in later prompts, or else the provider's cache would be lost
+twice. No separate record is needed: a prompt's `elided` counts the parts that it was the first to leave out, and
+it shortens *all* messages older than its last rounds. So the newest prompt with `elided` above 0 says how far the
+shortening goes. Once the conversation no longer remembers that prompt (conversations.PROMPTS_MAX), the budget
+decides again. Without room, the same results go, together with those that have become old since; with room, the
+results come back, and the cache is lost once in PROMPTS_MAX prompts.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -24,7 +24,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
 
 from ...ports.manifest import ManifestEntry
-from ..model.blocks import BLANK_LINE, given_block, trimmed
+from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
 from ..model.token_estimator import seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
@@ -34,18 +34,18 @@ from ..sources.turn_numbering import written, written_by_turns
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
-"""A tool's result of no more is not worth a note, and no note is shortened again."""
+"""A tool's result of at most this size is not replaced by a note, so notes themselves are not either."""
 POLICY: Final = Policy()
 KEEP_ROUNDS: Final = POLICY.keep_rounds
 
 
 class Past(msgspec.Struct, frozen=True):
-    """What a prompt carries of earlier messages, and one record of each thing that it does not."""
+    """The earlier messages that a prompt carries, and one entry for each part left out."""
 
     messages: tuple[ChatMessage, ...]
     dropped: tuple[ManifestEntry, ...]
     summary: str | None = None
-    """Stands for what was said before them."""
+    """The text that replaces the messages before `messages`."""
 
 
 class Paired(NamedTuple):
@@ -60,11 +60,12 @@ def history_of(
     policy: Policy = POLICY,
     lost: Collection[str] = (),
 ) -> Past:
-    """What was said before the turn of `message`, oldest first, without its context; of a compression also that
-    turn.
+    """The messages before the turn of `message`, oldest first, without their context.
+
+    The history of a compression includes that turn.
 
     Args:
-        message: one of the conversation's.
+        message: a message of the conversation.
         lost: as in `Turn`.
 
     Raises:
@@ -75,7 +76,7 @@ def history_of(
     spoken = [each for each in window.messages if each.role != "system"]
     read = paired(_chat(each, texts, skills.get(each.id, ())) for each in spoken)
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
-    failed = [_failed(each) for given in skills.values() for each in given if each.failed is not None]
+    failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     dropped = [*window.dropped, *systems, *read.dropped, *failed]
     shown = written_by_turns(conversation, read.messages, texts, lost)
     messages = shown
@@ -94,10 +95,10 @@ def history_of(
 def continuation_of(
     conversation: Conversation, message: MessageId, texts: Texts, numbers: Numbers | None = None
 ) -> Past:
-    """What follows the user's words that the turn of `message` begins with, up to it: tools' calls and results.
+    """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 
-    Of a turn that begins with no words of a user's it is all. `numbers` are those of the sources that the turn
-    shows before; they go on here.
+    They are the whole turn if it begins without a user's words. `numbers` has the numbers of the sources that the
+    turn showed before; the function adds new ones.
 
     Raises:
         NotRecorded: a text is not kept.
@@ -115,7 +116,7 @@ def continuation_of(
 def _skills(
     messages: Iterable[Message], texts: Texts, lost: Collection[str]
 ) -> dict[MessageId, tuple[Artifact, ...]]:
-    """Of each message that begins a turn the skills that it was given, which belong to what it says."""
+    """The skills attached to each message that begins a turn; they become part of that message."""
     return {each.id: skills_of(each, texts, lost) for each in messages if begins(each) and each.attachments}
 
 
@@ -123,7 +124,7 @@ def _skills(
 
 
 def rounds(messages: Sequence[ChatMessage]) -> list[int]:
-    """Where each round begins, the first at 0."""
+    """The index at which each round begins, the first at 0."""
     starts = [
         at for at, each in enumerate(messages) if each.role == "user" and each.content[0].type != "toolResult"
     ]
@@ -131,7 +132,7 @@ def rounds(messages: Sequence[ChatMessage]) -> list[int]:
 
 
 def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
-    """Where the last `count` rounds begin; 0 where there are no more."""
+    """The index at which the last `count` rounds begin; 0 if there are no more than `count`."""
     return start_of_last(rounds(messages), count, len(messages))
 
 
@@ -139,25 +140,25 @@ def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
 
 
 def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> ChatMessage:
-    """All that the message says, in the order that providers want; before its words its skills."""
+    """The whole content of the message in the order that providers require, with its skills before its words."""
     words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
-    said = BLANK_LINE.join(filter(None, (*(given_block(each, texts) for each in skills), words)))
+    text = BLANK_LINE.join(filter(None, (*(block_or_placeholder(each, texts) for each in skills), words)))
     blocks = [
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
         for each in message.tool_results
     ]
     blocks += [Block("thinking", texts(each.text_sha256), signature=each.signature) for each in message.thinking]
-    blocks += [Block("text", said)] if said else []
+    blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
     return ChatMessage("assistant" if message.role == "assistant" else "user", tuple(blocks), message.id)
 
 
 def paired(messages: Iterable[ChatMessage]) -> Paired:
-    """The messages without what a provider would refuse.
+    """The messages without blocks that a provider would refuse.
 
-    A tool's call stays if the next user's message brings its result, a result if one of the assistant's messages
-    just before called for it; of several with one id the first. Thinking stays if it is the assistant's and is
-    signed. Messages that then say nothing go. What is left passes unchanged.
+    A tool's call stays if the next user's message has its result; a result stays if one of the assistant's
+    messages directly before has its call; of several with one id the first stays. Thinking stays if it is the
+    assistant's and is signed. Messages that are then empty go. Other messages stay unchanged.
     """
     kept: list[ChatMessage] = []
     dropped: list[ManifestEntry] = []
@@ -182,7 +183,8 @@ def _keep(
     kept: list[ChatMessage],
     dropped: list[ManifestEntry],
 ) -> None:
-    """Of each message the blocks that may stay; of `allowed`, which is paired, those `answered`, each once."""
+    """Appends each message with its allowed blocks to `kept`; blocks of type `allowed` must be `answered`, once
+    each."""
     left = set(answered)
     for message in messages:
         content = []
@@ -217,7 +219,8 @@ def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
 def _shortened(
     conversation: Conversation, ids: Sequence[MessageId], history: Sequence[ChatMessage], keep_rounds: int
 ) -> int:
-    """How many messages of `history` earlier prompts have shortened; `ids` go up to the present turn's first."""
+    """The number of messages of `history` that earlier prompts shortened; `ids` end with the present turn's
+    first."""
     at = {each: index for index, each in enumerate(ids)}
     for prompt in reversed(conversation.prompts):
         if prompt.pipeline == "chat" and prompt.elided and prompt.message in conversation.messages:
@@ -229,12 +232,12 @@ def _shortened(
 
 
 def short_results(message: ChatMessage) -> ChatMessage:
-    """With a note instead of each tool result that is longer than such notes are; calls keep their results."""
+    """Replaces the text of each tool result longer than NOTE_TOKENS_MAX by a note; calls keep their results."""
     return replace(message, content=tuple(map(_short_result, message.content)))
 
 
 def short_images(message: ChatMessage) -> ChatMessage:
-    """With a note instead of each image."""
+    """Replaces each image by a note."""
     content = (Block("text", IMAGE_ELIDED) if block.type == "image" else block for block in message.content)
     return replace(message, content=tuple(content))
 
@@ -247,7 +250,7 @@ def _short_result(block: Block) -> Block:
 
 
 def shortenings(before: Iterable[ChatMessage], after: Iterable[ChatMessage]) -> list[ManifestEntry]:
-    """A record of each block that is another one in `after`, which has the same messages."""
+    """An entry for each block that differs in `after`, which has the same messages and blocks."""
     found = []
     for one, other in zip(before, after, strict=True):
         for at, (was, now) in enumerate(zip(one.content, other.content, strict=True)):

@@ -1,9 +1,9 @@
-"""The first layer and the last: what the runtime says of itself, and the user's words with what stands behind.
+"""The first and the last layer: the runtime's system sections, and the user's words with instructions after them.
 
-Behind the words of each turn stand once, each after a blank line, the composer's instruction (how answers are to
-be written) and the adapter's (what this model has to be told). Words that end with such a text, since a runtime
-put it there itself, have it already. Where the user said nothing they stand all the same, behind the context and
-without the label of words: what the turn has is to be answered so. They are in no history.
+Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
+the adapter's (what this model needs). An instruction is left out if the words already end with it because the
+runtime added it. If the user wrote nothing, the instructions follow the context, without the label of words,
+because they apply to answers about the context too. The history has no instructions.
 """
 
 from collections.abc import Sequence
@@ -19,60 +19,62 @@ from ..model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
 from ..model.types import Texts
 from .layers import LayerBuilder, LayerEntry
 
-_SAID: Final = "the user's words end with it"
+_WORDS_HAVE_IT: Final = "the user's words end with it"
 
 
-def add_system(sheet: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
-    """The sections that the runtime gave; for a compression an instruction of ours instead.
+def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+    """Adds the runtime's sections; for a compression our own instruction instead.
 
     Raises:
         NotRecorded: a text is not kept.
     """
     is_compression = pipeline == "compression"
     if is_compression:
-        sheet.add(LayerEntry(pipeline, "instruction", "pipeline"), COMPRESSION_SYSTEM)
+        builder.add(LayerEntry(pipeline, "instruction", "pipeline"), COMPRESSION_SYSTEM)
     for section in settings.sections:
-        thing = LayerEntry(section.name, "section", "section", revision=section.text_sha256)
+        entry = LayerEntry(section.name, "section", "section", revision=section.text_sha256)
         if is_compression:
-            sheet.record(replace(thing, why="pipeline", state="dropped"))
+            builder.record(replace(entry, why="pipeline", state="dropped"))
         else:
-            sheet.add(thing, texts(section.text_sha256))
+            builder.add(entry, texts(section.text_sha256))
 
 
 def add_words(
-    sheet: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
+    builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
 ) -> None:
-    """What the user said in `message`, and the instructions behind it; for a compression the task alone.
+    """Adds the user's words in `message` and the instructions after them; for a compression the task alone.
 
-    `message`: None where the turn begins with none of a user's.
+    `message`: None if the turn does not begin with a user's message.
 
     Raises:
         NotRecorded: a text is not kept.
     """
     named = {"composer": settings.composer_sha256, "adapter": settings.adapter_sha256}
-    given = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
-    things = {name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in given.items()}
+    configured = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
+    entries = {
+        name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in configured.items()
+    }
     if pipeline == "compression":
-        sheet.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
-        for thing in things.values():
-            sheet.record(replace(thing, why="pipeline", state="dropped"))
+        builder.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
+        for entry in entries.values():
+            builder.record(replace(entry, why="pipeline", state="dropped"))
         return
     words = ""
     if message is not None:
         words = texts(message.text_sha256) if message.text_sha256 is not None else ""
-        sheet.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
-    instructions = {name: trimmed(texts(sha256)) for name, sha256 in given.items()}
-    said = _ends(trimmed(words), list(instructions.values()))
+        builder.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
+    instructions = {name: trimmed(texts(sha256)) for name, sha256 in configured.items()}
+    present = _ends(trimmed(words), list(instructions.values()))
     for name, text in instructions.items():
-        if text and text in said:
-            sheet.record(replace(things[name], why="query", state="dropped", detail=_SAID))
+        if text and text in present:
+            builder.record(replace(entries[name], why="query", state="dropped", detail=_WORDS_HAVE_IT))
         else:
-            sheet.add(things[name], text)
-            said.add(text)
+            builder.add(entries[name], text)
+            present.add(text)
 
 
 def _ends(words: str, texts: Sequence[str]) -> set[str]:
-    """Which of the texts the words end with, the last one last."""
+    """The texts that the words end with, one after the other in the order of `texts`."""
     found = set()
     for text in reversed(texts):
         rest = words.removesuffix(text)

@@ -1,7 +1,7 @@
-"""Layers in the making: texts in their order, a record of each thing, and the hashes that tell what stayed.
+"""Builds layers: their texts in order, a manifest entry for each part, and hashes for comparing prompts.
 
-`reuse_of` compares a prompt's layers with those of the prompt before in the same pipeline. A provider serves from
-its cache what begins with the same bytes, so a layer counts only where all before it stayed.
+`reuse_of` compares a prompt's layers with those of the last prompt in the same pipeline. A provider's cache serves
+a prefix of equal bytes, so a layer counts only if all layers before it are unchanged.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from ..model.types import Block, ChatMessage, Segment
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)
-"""Counts without calibration."""
+"""Estimates without calibration."""
 
 
 def sha256_hex(text: str) -> str:
@@ -31,12 +31,12 @@ def sha256_hex(text: str) -> str:
 
 
 def byte_count(text: str) -> int:
-    """Of its UTF-8."""
+    """The length of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 class LayerEntry(msgspec.Struct, frozen=True):
-    """What the manifest says of something, but for its size."""
+    """A manifest entry without its layer and its size."""
 
     id: str
     kind: str
@@ -47,12 +47,12 @@ class LayerEntry(msgspec.Struct, frozen=True):
 
 
 class LayerBuilder:
-    """A layer in the making.
+    """Builds one layer.
 
     Attributes:
-        segments: what its text is made of, none of them empty.
-        entries: what the manifest says of it; their tokens are the layer's.
-        seed: its tokens before calibration.
+        segments: the parts of the layer's text, none of them empty.
+        entries: the layer's manifest entries; the sum of their tokens is the layer's.
+        seed: the layer's tokens before calibration.
     """
 
     def __init__(self, layer: LayerId, estimator: Estimator) -> None:
@@ -66,38 +66,38 @@ class LayerBuilder:
     def tokens(self) -> int:
         return sum(entry.tokens for entry in self.entries)
 
-    def add(self, thing: LayerEntry, text: str, *, seed: int | None = None, segment: str = "") -> None:
-        """A thing and its trimmed text; where that is empty nothing stands in the layer.
+    def add(self, entry: LayerEntry, text: str, *, seed: int | None = None, segment: str = "") -> None:
+        """Adds a segment with the trimmed text, and its entry; an empty text adds only an entry of state `empty`.
 
-        `seed`: its tokens, where they are known. `segment`: the segment's kind, where it is not the thing's.
+        `seed`: the text's seed tokens, if known. `segment`: the segment's kind, if it is not the entry's.
         """
         text = trimmed(text)
         if not text:
-            self.record(msgspec.structs.replace(thing, state="empty"))
+            self.record(msgspec.structs.replace(entry, state="empty"))
             return
         seed = seed_tokens(text) if seed is None else seed
-        tokens = self.record(thing, seed, byte_count(text))
-        self.segments.append(Segment(thing.id, segment or thing.kind, text, tokens))
+        tokens = self.record(entry, seed, byte_count(text))
+        self.segments.append(Segment(entry.id, segment or entry.kind, text, tokens))
 
     def add_message(self, message: ChatMessage, why: str) -> None:
         text = message_text(message)
         self.add(LayerEntry(message.id or "", "message", why), text, seed=_SEEDS.message_tokens(message))
 
-    def record(self, thing: LayerEntry, seed: int = 0, size: int = 0) -> int:
-        """A thing whose text is in no segment of its own; `size` in bytes. Returns its tokens."""
+    def record(self, entry: LayerEntry, seed: int = 0, size: int = 0) -> int:
+        """Adds an entry that has no segment of its own; `size` in bytes. Returns the entry's tokens."""
         tokens = self._estimator.calibrated(seed)
         self.seed += seed
         self.entries.append(
             ManifestEntry(
                 layer=self.layer,
-                id=thing.id,
-                kind=thing.kind,
-                state=thing.state,
-                why=thing.why,
+                id=entry.id,
+                kind=entry.kind,
+                state=entry.state,
+                why=entry.why,
                 tokens=tokens,
                 bytes=size,
-                revision=thing.revision,
-                detail=thing.detail,
+                revision=entry.revision,
+                detail=entry.detail,
             )
         )
         return tokens
@@ -106,9 +106,9 @@ class LayerBuilder:
 class Digests(msgspec.Struct, frozen=True):
     hashes: LayerHashes
     combined: str
-    """Of the texts of the layers that are not empty, joined by a blank line."""
+    """sha256 of the non-empty layers' texts, joined by a blank line."""
     sizes: Mapping[LayerId, int]
-    """Of each layer's text, in bytes."""
+    """The size of each layer's text in bytes."""
 
 
 def digests_of(texts: Mapping[LayerId, str]) -> Digests:
@@ -131,7 +131,7 @@ def joined(segments: Iterable[Segment]) -> str:
 
 
 def message_text(message: ChatMessage) -> str:
-    """A message as its layer's text has it: all that the model is sent of it."""
+    """A message in its layer's text: everything of it that the model is sent."""
     return BLANK_LINE.join((f"[{message.role}]", *map(_block_text, message.content)))
 
 
@@ -143,20 +143,20 @@ def _block_text(block: Block) -> str:
     return f"[{head}]\n{block.text}" if block.text else f"[{head}]"
 
 
-# -- what stayed --
+# -- reuse --
 
 
 class Reuse(msgspec.Struct, frozen=True):
-    """What a prompt repeats of the last one of its pipeline."""
+    """The parts that a prompt shares with the last prompt of its pipeline."""
 
     stable: Mapping[LayerId, bool]
     blocks: int = 0
-    """So many of the library's blocks can be served from a cache."""
+    """The number of library blocks that a cache can serve."""
     fresh: Mapping[LayerId, frozenset[MessageId]] = {}
-    """Of each other layer that can be: the messages in it that came since."""
+    """For each other layer that a cache can serve: the messages in it that are new since the last prompt."""
 
     def serves(self, entry: ManifestEntry, place: int) -> bool:
-        """Whether a cache can serve the thing of this entry, the one at `place` in its layer."""
+        """Whether a cache can serve the part of this entry, which is at `place` in its layer."""
         if entry.tokens == 0:
             return False
         if entry.layer == "L2_PREVIOUS":
@@ -168,15 +168,15 @@ class Reuse(msgspec.Struct, frozen=True):
 def reuse_of(
     conversation: Conversation,
     message: MessageId,
-    sheets: Mapping[LayerId, LayerBuilder],
+    builders: Mapping[LayerId, LayerBuilder],
     hashes: LayerHashes,
     blocks: Sequence[str],
     pipeline: Pipeline = "chat",
 ) -> Reuse:
-    """Against the last prompt of that pipeline. `blocks`: the library's, by their sha256.
+    """Compares with the last prompt of the pipeline. `blocks`: sha256 of the library's blocks.
 
-    A message is in the history as its words alone, so a turn that was sent with its context is not served anew;
-    a compression had it in the history already.
+    The history has only the words of a message, so no cache serves a turn that was last sent with its context. A
+    compression had the turn in its history already.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
@@ -188,8 +188,8 @@ def reuse_of(
     stable: dict[LayerId, bool] = {
         "L1_SYSTEM": hashes.L1_SYSTEM == last.hashes.L1_SYSTEM,
         "L2_PREVIOUS": common == len(last.library),
-        "L3_TURN": _hash_without(sheets["L3_TURN"], later) == last.hashes.L3_TURN,
-        "L4_STRIP": _hash_without(sheets["L4_STRIP"], turn) == last.hashes.L4_STRIP,
+        "L3_TURN": _hash_without(builders["L3_TURN"], later) == last.hashes.L3_TURN,
+        "L4_STRIP": _hash_without(builders["L4_STRIP"], turn) == last.hashes.L4_STRIP,
         "L5_USER": hashes.L5_USER == last.hashes.L5_USER,
     }
     fresh: dict[LayerId, frozenset[MessageId]] = {}
@@ -204,7 +204,7 @@ def reuse_of(
 
 
 def _since(conversation: Conversation, message: MessageId) -> tuple[frozenset[MessageId], frozenset[MessageId]]:
-    """The messages from the turn of `message` on, and those after it; none where it was removed."""
+    """The messages from the turn of `message` on, and those after `message`; both empty if it was removed."""
     ids = list(conversation.messages)
     if message not in conversation.messages:
         return frozenset(), frozenset()
@@ -212,7 +212,7 @@ def _since(conversation: Conversation, message: MessageId) -> tuple[frozenset[Me
     return frozenset(ids[start:]), frozenset(ids[ids.index(message) + 1 :])
 
 
-def _hash_without(sheet: LayerBuilder, messages: frozenset[MessageId]) -> str:
+def _hash_without(builder: LayerBuilder, messages: frozenset[MessageId]) -> str:
     return sha256_hex(
-        joined(each for each in sheet.segments if not (each.kind == "message" and each.id in messages))
+        joined(each for each in builder.segments if not (each.kind == "message" and each.id in messages))
     )

@@ -1,11 +1,11 @@
-"""The context library: what a turn's artifacts are to it, and what becomes of it.
+"""The context library: how a turn's artifacts relate to it, and how it grows and is rebased.
 
-What was attached once stands in the library from the next turn on, in the order first seen, for ever in the same
-bytes. So a provider's cache keeps it, and attaching it again costs one line. What changed since stands in full in
-each turn that it is attached to, until the library is rebased.
+An artifact joins the library with the turn after its first one, in the order first seen, and keeps its bytes
+there. So a provider's cache keeps it, and attaching it again costs one line. If the artifact changes, its new
+version is in each turn that it is attached to, in full, until the library is rebased.
 
-The active note is in the library as the note that it is; only its turn's block says that it is active. In there is
-never: what is said once (selected text, results of tools, skills), images, and notes that embed images.
+The library holds the active note as a note; only its turn's block says that the note is active. It never holds
+artifacts of one turn (selected text, results of tools, skills), images, or notes that embed images.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ How = Literal["reference", "changed", "new"]
 
 
 class Item(msgspec.Struct, frozen=True):
-    """An artifact of a turn, each once."""
+    """An artifact of a turn; each artifact has one item."""
 
     artifact: Artifact
     how: How
-    """`reference`: the library holds this very version; `changed`: another one; `new`: none."""
+    """`reference`: the library holds this version; `changed`: another version; `new`: none."""
     active: bool = False
 
 
@@ -42,16 +42,16 @@ class Attached(msgspec.Struct, frozen=True):
 
     items: tuple[Item, ...]
     duplicates: tuple[Artifact, ...]
-    """What is among the items already."""
+    """Artifacts that repeat one of the items."""
 
 
 def library_kind(kind: ArtifactKind) -> ArtifactKind:
-    """What the library calls that kind: the active note is a note."""
+    """The library's kind for this kind: an active note is a note."""
     return "note" if kind == "active_note" else kind
 
 
 def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) -> Attached:
-    """The artifacts against the library; of one thing that is attached twice the first that could be read."""
+    """Compares the artifacts with the library; of repeated artifacts the first one that could be read counts."""
     entries = {(entry.id, entry.kind): entry for entry in library}
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, artifact in enumerate(artifacts):
@@ -68,7 +68,7 @@ def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) 
 
 
 def _identity(artifact: Artifact) -> tuple[str, ...]:
-    """What is the same for the same thing: of what is said once, what it says too."""
+    """The key by which artifacts are equal; it includes the revision for kinds that the library never holds."""
     kind = library_kind(artifact.kind)
     return (kind, artifact.id) if kind in LIBRARY_KINDS else (kind, artifact.id, artifact.revision)
 
@@ -86,10 +86,10 @@ def may_be_kept(artifact: Artifact) -> bool:
 
 
 class LibraryIndex:
-    """Renders artifacts, each once, and makes entries of the library of them.
+    """Renders artifacts, each once, and makes library entries for them.
 
     Attributes:
-        blocks: of the entries made, by their sha256: blobs to be.
+        blocks: the blocks of the entries made, by their sha256; they become blobs.
     """
 
     def __init__(self, texts: Texts) -> None:
@@ -98,10 +98,10 @@ class LibraryIndex:
         self._rendered: dict[tuple[ArtifactKind, str, str, bool], tuple[str, int]] = {}
 
     def block(self, artifact: Artifact, *, replaces: bool = False) -> tuple[str, int]:
-        """The artifact in full, and the seed tokens of that.
+        """The artifact with its whole text, and the block's seed tokens.
 
         Raises:
-            NotRecorded: its text is not kept.
+            NotRecorded: the artifact's text is not kept.
         """
         key = (artifact.kind, artifact.id, artifact.revision, replaces)
         if key not in self._rendered:
@@ -110,10 +110,10 @@ class LibraryIndex:
         return self._rendered[key]
 
     def entry(self, artifact: Artifact, message: MessageId) -> LibraryEntry:
-        """What the library holds of it, if it first saw it in the turn of `message`.
+        """The library entry of an artifact first shown in the turn of `message`.
 
         Raises:
-            NotRecorded: its text is not kept.
+            NotRecorded: the artifact's text is not kept.
         """
         kind = library_kind(artifact.kind)
         block, tokens = self.block(replace(artifact, kind=kind))
@@ -125,7 +125,7 @@ class LibraryIndex:
 def rebase_reason(
     turn: Turn, items: Sequence[Item], library: Sequence[LibraryEntry]
 ) -> Literal["asked", "replaced"] | None:
-    """Why the library is to hold this turn's versions of what changed; None: it keeps its bytes."""
+    """Why to rebase the library to this turn's versions of changed artifacts; None: keep its bytes."""
     changed = {item.artifact.id for item in items if item.how == "changed"}
     if not changed:
         return None
@@ -139,9 +139,9 @@ def rebase_reason(
 def refreshed(
     library: Sequence[LibraryEntry],
     items: Sequence[Item],
-    shelf: LibraryIndex,
+    library_index: LibraryIndex,
 ) -> tuple[LibraryEntry, ...]:
-    """The library with this turn's versions of what changed, each in its place; without what it may not hold."""
+    """The library with this turn's versions of changed artifacts in place, without those it may no longer hold."""
     changed = {item.artifact.id: item.artifact for item in items if item.how == "changed"}
     kept = []
     for entry in library:
@@ -149,27 +149,27 @@ def refreshed(
         if artifact is None:
             kept.append(entry)
         elif may_be_kept(artifact):
-            kept.append(shelf.entry(artifact, entry.message))
+            kept.append(library_index.entry(artifact, entry.message))
     return tuple(kept)
 
 
 def promoted(
-    items: Sequence[Item], library: Sequence[LibraryEntry], shelf: LibraryIndex, message: MessageId
+    items: Sequence[Item], library: Sequence[LibraryEntry], library_index: LibraryIndex, message: MessageId
 ) -> tuple[LibraryEntry, ...]:
-    """What is in the library from the next turn on."""
+    """The entries that join the library with the next turn."""
     known = {entry.id for entry in library}
     found: dict[str, LibraryEntry] = {}
     for item in items:
         artifact = item.artifact
         if artifact.id not in known and artifact.id not in found and may_be_kept(artifact):
-            found[artifact.id] = shelf.entry(artifact, message)
+            found[artifact.id] = library_index.entry(artifact, message)
     return tuple(found.values())
 
 
 def latest_first(
     conversation: Conversation, items: Sequence[Item], library: Sequence[LibraryEntry]
 ) -> tuple[str, ...]:
-    """The library's ids, the one last referred to first: by this turn, then by each message before it."""
+    """The library's ids, most recently referred to first: by this turn, then by each message before it."""
     known = {entry.id for entry in library}
     shown_in: dict[MessageId, list[str]] = {}
     for entry in library:

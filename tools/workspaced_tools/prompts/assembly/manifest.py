@@ -1,6 +1,6 @@
-"""The manifest: every thing of a prompt, and every thing that is not in it, in exactly one record.
+"""The manifest: one entry for each part of a prompt and for each part left out.
 
-Its records are made where the layers are; here they are put together, counted, and held against the last prompt.
+Layers make their own entries; this module joins and counts them, and compares the layers with the last prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,19 +28,19 @@ L2_CHANGED: Final = "L2_PREVIOUS does not begin as before, without an event that
 
 def manifest_of(
     turn: Turn,
-    sheets: Mapping[LayerId, LayerBuilder],
+    builders: Mapping[LayerId, LayerBuilder],
     digests: Digests,
     reuse: Reuse,
     tool_tokens: int,
     limit: int,
     warnings: Sequence[str],
 ) -> Manifest:
-    """Its estimate is the sum of its layers' and of the tools' definitions."""
+    """The manifest; its estimate is the sum of its layers' tokens and of the tools' definitions."""
     layers = tuple(
         ManifestLayer(
             id=name,
             hash=getattr(digests.hashes, name),
-            tokens=sheets[name].tokens,
+            tokens=builders[name].tokens,
             bytes=digests.sizes[name],
             stable=reuse.stable[name],
         )
@@ -53,7 +53,7 @@ def manifest_of(
         entries=tuple(
             replace(entry, cached=True) if reuse.serves(entry, place) else entry
             for name in LAYERS
-            for place, entry in enumerate(sheets[name].entries)
+            for place, entry in enumerate(builders[name].entries)
         ),
         estimate=sum(layer.tokens for layer in layers) + tool_tokens,
         limit=limit,
@@ -67,9 +67,9 @@ def manifest_of(
 def warnings_of(
     conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, rebased: bool
 ) -> tuple[str, ...]:
-    """What of the first two layers changed since the pipeline's last prompt though the log tells of no cause.
+    """Warns if one of the first two layers changed since the pipeline's last prompt without a cause in the log.
 
-    Causes are: the settings, a rebase, a turn that was removed, and asking for an earlier message than the last.
+    Causes are: new settings, a rebase, a removed turn, and a prompt for an earlier message than the last prompt's.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
@@ -87,17 +87,18 @@ def warnings_of(
 
 
 def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
-    """Where the summary is longer than it is to be: it stands in every prompt."""
+    """Warns if the summary is longer than `policy.summary_tokens_max`, since it is in every prompt."""
     if policy.summary_tokens_max is None or tokens <= policy.summary_tokens_max:
         return ()
     return (f"The summary has about {tokens} tokens, more than {policy.summary_tokens_max}.",)
 
 
-def cache_hints(sheets: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:
-    """Where what stays may end: none where a layer is empty. Tools' definitions, which come first, are counted."""
+def cache_hints(builders: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:
+    """The ends of cacheable prefixes, none for an empty layer. Tokens include the tools' definitions, which come
+    first."""
     hints, tokens = [], tool_tokens
     for name, after in _ENDS:
-        tokens += sum(sheets[layer].tokens for layer in name)
-        if any(sheets[layer].segments for layer in name):
+        tokens += sum(builders[layer].tokens for layer in name)
+        if any(builders[layer].segments for layer in name):
             hints.append(CacheHint(after, tokens))
     return tuple(hints)

@@ -1,7 +1,7 @@
-"""The third layer: what a turn's user message is sent with, besides the user's words.
+"""The third layer: the context that a turn's user message has besides the user's words.
 
-In this order: pinned providers; results of tools; references to the library; what is new or changed, in full, the
-active note last; what could not be read; images. A message's later history has nothing of it.
+In this order: pinned providers; results of tools; references to the library; new or changed artifacts with their
+whole text, the active note last; failed artifacts; images. The history of later prompts has none of these.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,148 +24,149 @@ _ELSEWHERE: Final = frozenset({"tool_result", "image"})
 
 
 class Payload(msgspec.Struct, frozen=True):
-    sheet: LayerBuilder
+    builder: LayerBuilder
     providers: tuple[Block, ...]
     context: str
     images: tuple[Block, ...]
     is_labelled: bool
-    """Whether the user's words have a label: they stand behind context."""
+    """Whether the user's words have a label, because context comes before them."""
 
     def content(self, query: str) -> tuple[Block, ...]:
-        """Of the message; `query` is the last layer's text."""
+        """The content of the user's message; `query` is the last layer's text."""
         words = (self.context, b.QUERY_FRAME, query) if self.is_labelled else (self.context, query)
         text = b.BLANK_LINE.join(filter(None, words))
         return (*self.providers, *([Block("text", text)] if text else ()), *self.images)
 
 
-class RenderedBlock(msgspec.Struct, frozen=True):
-    """What the payload is drawn with."""
+class Rendering(msgspec.Struct, frozen=True):
+    """Everything needed to render the payload."""
 
-    shelf: LibraryIndex
+    library_index: LibraryIndex
     texts: Texts
     numbers: Numbers
-    """Of the sources of the turn's searches, those of its artifacts included."""
+    """The numbers of the sources of the turn's searches, those of its artifacts included."""
     surroundings: bool = False
-    """Whether selected text is shown in what stands around it."""
+    """Whether selected text is shown with the text around it."""
 
 
 def payload_of(
-    sheet: LayerBuilder, provided: Iterable[Provided], attached: Attached, drawn: RenderedBlock, *, query: bool
+    builder: LayerBuilder, provided: Iterable[Provided], attached: Attached, rendering: Rendering, *, query: bool
 ) -> Payload:
-    """Draws it on `sheet`. `query`: whether the user said something.
+    """Adds the turn's context to `builder`. `query`: whether the user wrote something.
 
     Raises:
         NotRecorded: a text is not kept.
-        LogDamaged: a search is none.
+        LogDamaged: a text of the form `search` is no search.
     """
     for each in provided:
-        _add_provided(sheet, each, drawn.texts)
-    providers = tuple(Block("text", segment.text) for segment in sheet.segments)
-    _add_tool_results(sheet, attached.items, drawn)
-    _add_references(sheet, attached.items)
-    _add_blocks(sheet, attached.items, drawn)
-    _add_failed(sheet, attached.items)
-    context = joined(sheet.segments[len(providers) :])
+        _add_provided(builder, each, rendering.texts)
+    providers = tuple(Block("text", segment.text) for segment in builder.segments)
+    _add_tool_results(builder, attached.items, rendering)
+    _add_references(builder, attached.items)
+    _add_blocks(builder, attached.items, rendering)
+    _add_failed(builder, attached.items)
+    context = joined(builder.segments[len(providers) :])
     is_labelled = bool(context) and query
     if is_labelled:
-        sheet.record(LayerEntry("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
-    images = tuple(_images(sheet, attached.items))
+        builder.record(LayerEntry("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
+    images = tuple(_images(builder, attached.items))
     for artifact in attached.duplicates:
-        thing = LayerEntry(
+        entry = LayerEntry(
             artifact.id, artifact.kind, "duplicate", "dropped", artifact.revision or None, artifact.failed
         )
-        sheet.record(thing)
-    return Payload(sheet, providers, context, images, is_labelled)
+        builder.record(entry)
+    return Payload(builder, providers, context, images, is_labelled)
 
 
-def _add_provided(sheet: LayerBuilder, provided: Provided, texts: Texts) -> None:
+def _add_provided(builder: LayerBuilder, provided: Provided, texts: Texts) -> None:
     if provided.failed is not None:
-        thing = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
-        sheet.add(thing, b.provider_unavailable(provided), segment="provider")
+        entry = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
+        builder.add(entry, b.provider_unavailable(provided), segment="provider")
         return
     sha256 = provided.text_sha256
     text = texts(sha256) if sha256 is not None else ""
     block = b.provider_block(provided, text) if b.trimmed(text) else ""
-    sheet.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
+    builder.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
 
 
-def _add_tool_results(sheet: LayerBuilder, items: Iterable[Item], drawn: RenderedBlock) -> None:
+def _add_tool_results(builder: LayerBuilder, items: Iterable[Item], rendering: Rendering) -> None:
     results = [item for item in items if item.artifact.kind == "tool_result" and item.artifact.failed is None]
     if results:
-        sheet.add(LayerEntry("tools", "frame", "frame"), b.TOOLS_HEADING)
+        builder.add(LayerEntry("tools", "frame", "frame"), b.TOOLS_HEADING)
     for item in results:
         if item.artifact.form == "search":
-            _add_search(sheet, item, drawn)
+            _add_search(builder, item, rendering)
         else:
-            block, seed = drawn.shelf.block(item.artifact)
-            sheet.add(_thing(item), block, seed=seed)
+            block, seed = rendering.library_index.block(item.artifact)
+            builder.add(_entry(item), block, seed=seed)
 
 
-def _add_search(sheet: LayerBuilder, item: Item, drawn: RenderedBlock) -> None:
-    search = read_search(drawn.texts(item.artifact.revision))
+def _add_search(builder: LayerBuilder, item: Item, rendering: Rendering) -> None:
+    search = read_search(rendering.texts(item.artifact.revision))
     is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
-    thing = replace(_thing(item), state="shortened", detail=_CUT) if is_cut else _thing(item)
-    sheet.add(thing, search_block(*b.block_head(item.artifact), search, drawn.numbers))
+    entry = replace(_entry(item), state="shortened", detail=_CUT) if is_cut else _entry(item)
+    builder.add(entry, search_block(*b.block_head(item.artifact), search, rendering.numbers))
 
 
-def _add_references(sheet: LayerBuilder, items: Iterable[Item]) -> None:
-    """One segment; the line of what is changed is counted with its block."""
+def _add_references(builder: LayerBuilder, items: Iterable[Item]) -> None:
+    """Adds all references as one segment; the line of a changed artifact is counted with its block."""
     listed = [item for item in items if item.how != "new"]
     if not listed:
         return
     lines = [_line(item) for item in listed]
-    tokens = sheet.record(LayerEntry("references", "frame", "frame"), seed_tokens(b.references(())))
+    tokens = builder.record(LayerEntry("references", "frame", "frame"), seed_tokens(b.references(())))
     for item, line in zip(listed, lines, strict=True):
         if item.how == "reference":
-            tokens += sheet.record(_thing(item, "reference"), seed_tokens(line), len(line.encode()))
-    sheet.segments.append(Segment("references", "reference", b.references(lines), tokens))
+            tokens += builder.record(_entry(item, "reference"), seed_tokens(line), len(line.encode()))
+    builder.segments.append(Segment("references", "reference", b.references(lines), tokens))
 
 
-def _add_blocks(sheet: LayerBuilder, items: Iterable[Item], drawn: RenderedBlock) -> None:
+def _add_blocks(builder: LayerBuilder, items: Iterable[Item], rendering: Rendering) -> None:
     shown = [item for item in items if _is_block(item)]
     for item in sorted(shown, key=lambda item: item.active):
         if item.artifact.before or item.artifact.after:
-            _add_selection(sheet, item, drawn)
+            _add_selection(builder, item, rendering)
             continue
-        block, seed = drawn.shelf.block(_as_shown(item), replaces=item.how == "changed")
+        block, seed = rendering.library_index.block(_as_shown(item), replaces=item.how == "changed")
         if item.how == "changed":
             seed += seed_tokens(_line(item))
-        sheet.add(_thing(item), block, seed=seed)
+        builder.add(_entry(item), block, seed=seed)
 
 
-def _add_selection(sheet: LayerBuilder, item: Item, drawn: RenderedBlock) -> None:
-    """In what stands around it, as far as that is wanted; a cursor is nothing without."""
+def _add_selection(builder: LayerBuilder, item: Item, rendering: Rendering) -> None:
+    """Adds a selection, with the text around it if `rendering.surroundings`; a cursor always has that text."""
     artifact = item.artifact
-    if not drawn.surroundings and not is_cursor(artifact):
-        block, seed = drawn.shelf.block(artifact)
-        sheet.add(replace(_thing(item), detail=LEFT_OUT), block, seed=seed)
+    if not rendering.surroundings and not is_cursor(artifact):
+        block, seed = rendering.library_index.block(artifact)
+        builder.add(replace(_entry(item), detail=LEFT_OUT), block, seed=seed)
         return
-    shown = around(artifact, drawn.texts)
-    thing = replace(_thing(item), state="shortened", detail=SHORTENED) if shown.is_shortened else _thing(item)
-    sheet.add(thing, marked_block(artifact, drawn.texts(artifact.revision), shown))
+    shown = around(artifact, rendering.texts)
+    entry = replace(_entry(item), state="shortened", detail=SHORTENED) if shown.is_shortened else _entry(item)
+    builder.add(entry, marked_block(artifact, rendering.texts(artifact.revision), shown))
 
 
 def _is_block(item: Item) -> bool:
     return item.how != "reference" and item.artifact.failed is None and item.artifact.kind not in _ELSEWHERE
 
 
-def _add_failed(sheet: LayerBuilder, items: Iterable[Item]) -> None:
+def _add_failed(builder: LayerBuilder, items: Iterable[Item]) -> None:
     for item in items:
         if item.artifact.failed is not None:
-            sheet.add(_thing(item, "failed"), b.unavailable(item.artifact))
+            builder.add(_entry(item, "failed"), b.unavailable(item.artifact))
 
 
-def _images(sheet: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
-    """The images' own blocks; the layer's text names their bytes, so that its hash is theirs too."""
+def _images(builder: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
+    """The images' own blocks; the layer's text names the hashes of their bytes, so the layer's hash covers
+    them."""
     for item in items:
         artifact = item.artifact
         if artifact.kind == "image" and artifact.failed is None:
-            sheet.add(_thing(item), b.image_line(artifact), seed=IMAGE_TOKENS)
+            builder.add(_entry(item), b.image_line(artifact), seed=IMAGE_TOKENS)
             yield Block("image", blob=artifact.revision, media_type=artifact.media_type)
 
 
 def _as_shown(item: Item) -> Artifact:
-    """The active note as such, though it was attached as a note too."""
+    """The artifact, shown as the active note even if it was attached as a note too."""
     return replace(item.artifact, kind="active_note") if item.active else item.artifact
 
 
@@ -173,7 +174,7 @@ def _line(item: Item) -> str:
     return b.reference_line(item.artifact.id, active=item.active, changed=item.how == "changed")
 
 
-def _thing(item: Item, state: State = "full") -> LayerEntry:
+def _entry(item: Item, state: State = "full") -> LayerEntry:
     artifact = item.artifact
     why = "changed" if item.how == "changed" else "active" if item.active else "attached"
     return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed)

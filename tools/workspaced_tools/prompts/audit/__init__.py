@@ -1,1 +1,1 @@
-"""Prompts after the fact: their events, made again, and what became of the provider's cache."""
+"""Recorded prompts: their events and manifests, rebuilding them, and accounting of the provider's cache."""

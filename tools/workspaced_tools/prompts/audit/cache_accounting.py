@@ -1,9 +1,9 @@
-"""What became of the provider's cache: for each prompt what could be served from it, what was, and why not all.
+"""Accounts for the provider's cache: how much of each prompt it could serve, how much it did, and why not all.
 
-Everything is told from the log. A prompt's prefix is lost only where the log says why: the settings, a rebase, a
-message that went. Where nothing is to blame the provider dropped it.
+Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a rebase, a
+removed message. Without such a cause, the provider evicted the prefix.
 
-Token counts of what was sent are estimates (estimate.py); what was served is the provider's own count.
+Token counts of prompts are estimates (token_estimator.py); cached tokens are the provider's own count.
 """
 
 from collections import Counter
@@ -21,10 +21,10 @@ from ..model.token_estimator import Estimator
 from ..model.types import ChatMessage, Envelope
 
 HIT_SHARE: Final = 0.5
-"""A prompt is a hit where at least this part of what it could repeat was served: counts are estimates, and caches
-keep whole blocks only."""
+"""A prompt is a hit if the cache served at least this share of its repeated tokens: counts are estimates, and
+caches keep whole blocks only."""
 CACHED_TOKENS_MIN: Final = 1_024
-"""Shorter prefixes hosted providers do not keep."""
+"""Hosted providers do not keep shorter prefixes."""
 STATUS_CONVERSATIONS_MAX: Final = 10
 
 FIRST: Final = "first prompt"
@@ -43,29 +43,29 @@ TOO_SHORT: Final = "too short for a cache"
 EVICTED: Final = "provider evicted"
 
 _BEHIND_THE_PREFIX: Final = frozenset({None, GREW, ELIDED, REPLACED, MESSAGE_REMOVED})
-"""With these the first two layers begin as they did: where not even those were served, they are not to blame."""
+"""Causes that leave the beginning of the first two layers unchanged, so they do not explain a miss."""
 
 Outcome = Literal["hit", "miss", "unknown"]
 
 
 class Accounted(msgspec.Struct, frozen=True, rename="camel"):
-    """One prompt and the provider's cache."""
+    """The provider's cache for one prompt."""
 
     seq: int
     message: str
     outcome: Outcome
     cause: str | None
-    """What changed since the prompt before, or else why nothing was served; None: nothing changed."""
+    """The change since the previous prompt, or else why the cache served nothing; None: no change."""
     estimate: int
     expected: int
-    """At least so many tokens are as they were in the prompt before."""
+    """At least this many tokens are the same as in the previous prompt."""
     input_tokens: int | None
     cached_tokens: int | None
     pipeline: Pipeline = "chat"
 
 
 class Summed(msgspec.Struct, frozen=True, rename="camel"):
-    """The prompts of one conversation together."""
+    """Totals over the prompts of one conversation."""
 
     prompts: int
     hits: int
@@ -74,17 +74,18 @@ class Summed(msgspec.Struct, frozen=True, rename="camel"):
     input_tokens: int
     cached_tokens: int
     causes: dict[str, int]
-    """Of the misses."""
+    """The number of misses by cause."""
 
 
 def account(conversation: Conversation, history_tokens: Mapping[int, int] | None = None) -> tuple[Accounted, ...]:
-    """Every prompt that the conversation remembers, in order, each held against the one before of its pipeline.
+    """Compares every prompt that the conversation remembers, in order, with the previous one of its pipeline.
 
-    Where a pipeline's are all that it can hold, the first of them is left out: nothing is known of the one before.
+    If the conversation remembers PROMPTS_MAX prompts of a pipeline, the first is left out: its previous one is not
+    known.
 
     Args:
-        history_tokens: those of the fourth layer by the prompt's sequence, as far as they are known; they are in
-            no event, only in the manifest.
+        history_tokens: known tokens of the fourth layer by the prompt's sequence; no event has them, only the
+            manifest.
     """
     counts = Counter(each.pipeline for each in conversation.prompts)
     last: dict[Pipeline, Prompt] = {}
@@ -126,10 +127,9 @@ def _accounted(
 
 
 def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> str | None:
-    """What of `prompt` differs from `before`, by the log: of several things the one that stands first in a prompt.
-    Both are of one pipeline.
+    """The first difference between `prompt` and `before` by the log, in the order of a prompt's layers.
 
-    What follows from any further message is no difference.
+    Both belong to one pipeline. Differences that every further message makes do not count.
     """
     if before is None:
         return FIRST
@@ -161,7 +161,7 @@ def _message_cause(conversation: Conversation, before: Prompt, prompt: Prompt) -
 def kept_tokens(
     conversation: Conversation, before: Prompt, prompt: Prompt, history_tokens: Mapping[int, int]
 ) -> int:
-    """At least so many tokens at the beginning of `prompt` are those of `before`; as far as the log tells."""
+    """A lower bound, by the log, for the tokens at the beginning of `prompt` that `before` has too."""
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
         return 0
     if prompt.blocks_kept < before.blocks:
@@ -171,22 +171,24 @@ def kept_tokens(
         return before.prefix_tokens
     if _message_cause(conversation, before, prompt) is not None:
         return before.prefix_tokens
-    return _goes_on(conversation, before, prompt) or before.prefix_tokens + history_tokens.get(before.seq, 0)
+    return _continued_tokens(conversation, before, prompt) or before.prefix_tokens + history_tokens.get(
+        before.seq, 0
+    )
 
 
-def _goes_on(conversation: Conversation, before: Prompt, prompt: Prompt) -> int:
-    """The whole of `before`, where `prompt` goes on with its turn; else 0."""
+def _continued_tokens(conversation: Conversation, before: Prompt, prompt: Prompt) -> int:
+    """The estimate of `before` if `prompt` continues its turn; else 0."""
     if not {before.message, prompt.message} <= conversation.messages.keys():
         return 0
     same_turn = turn_of(conversation, before.message) == turn_of(conversation, prompt.message)
     return before.estimate if same_turn and before.hashes.L5_USER == prompt.hashes.L5_USER else 0
 
 
-# -- together --
+# -- totals --
 
 
 def summed(prompts: Sequence[Accounted]) -> Summed:
-    """Hits and misses, and how often each cause was to blame for a miss."""
+    """Counts hits, misses, and the causes of misses."""
     outcomes = Counter(each.outcome for each in prompts)
     return Summed(
         prompts=len(prompts),
@@ -200,7 +202,7 @@ def summed(prompts: Sequence[Accounted]) -> Summed:
 
 
 def conversations_status(conversations: Conversations) -> dict[str, Any]:
-    """What `workspaced/status` says of them: the latest ones, the one spoken of last first."""
+    """The conversations in `workspaced/status`: the latest ones, most recently changed first."""
     latest = list(conversations.by_id.values())[: -STATUS_CONVERSATIONS_MAX - 1 : -1]
     return {
         "count": len(conversations.by_id),
@@ -218,21 +220,21 @@ def conversations_status(conversations: Conversations) -> dict[str, Any]:
     }
 
 
-# -- two prompts held against each other --
+# -- comparing two prompts --
 
 
 SENT: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L2_PREVIOUS", "L4_STRIP", "L3_TURN", "L5_USER")
-"""The layers in the order in which a prompt has them."""
+"""The layers in the order in which they are sent."""
 
 
 def first_changed(before: Envelope, after: Envelope) -> LayerId | None:
-    """The first layer, as they are sent, that is another one; None: all are the same."""
+    """The first layer that differs, in the order sent; None if all are the same."""
     hashes = before.hashes, after.hashes
     return next((layer for layer in SENT if getattr(hashes[0], layer) != getattr(hashes[1], layer)), None)
 
 
 def causes_of(conversation: Conversation, prompts: Sequence[Prompt], changed: LayerId) -> list[str]:
-    """Why that layer is another one in the last of `prompts` than in the first; they follow each other."""
+    """Why the layer `changed` differs between the first and the last of `prompts`, which are consecutive."""
     if prompts[0].pipeline != prompts[-1].pipeline:
         return [OTHER_PIPELINE]
     same = [each for each in prompts if each.pipeline == prompts[0].pipeline]
@@ -241,7 +243,7 @@ def causes_of(conversation: Conversation, prompts: Sequence[Prompt], changed: La
 
 
 def _layer_of(cause: str) -> LayerId | None:
-    """The first layer that is another one where this is the cause."""
+    """The first layer that the cause changes."""
     if cause in (SETTINGS, UNEXPLAINED):
         return "L1_SYSTEM"
     if cause in (REMOVED, GREW) or cause.startswith(REBASED):
@@ -250,9 +252,9 @@ def _layer_of(cause: str) -> LayerId | None:
 
 
 def common_tokens(before: Envelope, after: Envelope, *, same_tools: bool) -> int:
-    """How many tokens both prompts begin with, as the second one's estimator counts them.
+    """The tokens at the beginning that both prompts share, by the second one's estimator.
 
-    The tools' definitions come first, so that with others nothing is in common.
+    The tools' definitions come first, so prompts with different tools share nothing.
     """
     if not same_tools:
         return 0
@@ -266,7 +268,7 @@ def common_tokens(before: Envelope, after: Envelope, *, same_tools: bool) -> int
 
 
 def _common_text(one: ChatMessage, two: ChatMessage) -> str:
-    """What two messages begin with."""
+    """The beginning that two messages share."""
     if one.role != two.role:
         return ""
     text = ""

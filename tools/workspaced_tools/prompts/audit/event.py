@@ -1,4 +1,4 @@
-"""What the log is told of a prompt."""
+"""Builds the log's event for a prompt."""
 
 from workspaced_events.ids import ConversationId
 from workspaced_events.schema import catalogue as c
@@ -19,10 +19,10 @@ def prompt_event(
     """The `prompt_assembled` of a prompt.
 
     Args:
-        as_of_seq: of the last event of the conversation that the prompt was made of.
-        turn: what was read for it, kept as the blob `inputs_sha256`.
-        manifest_sha256: names the blob of its manifest.
-        shape: of the provider's body that it was answered as.
+        as_of_seq: the sequence of the last event of the conversation that the prompt covers.
+        turn: the inputs of the prompt, stored as the blob `inputs_sha256`.
+        manifest_sha256: names the blob of the manifest.
+        shape: the shape of the provider's request body, if the answer was one.
     """
     envelope = made.envelope
     return c.PromptAssembled(

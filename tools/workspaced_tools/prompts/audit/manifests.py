@@ -1,8 +1,8 @@
-"""Manifests of prompts as they are kept, and what of them one client is shown.
+"""Manifests of recorded prompts.
 
-A prompt may have been assembled before a note became private, or for another client. So what a manifest tells is
-judged again when it is asked for: entries of notes that are withheld by now are left out and counted, with what
-they were of the sums.
+A prompt may have been assembled before a note became private, or for another client. So the gate filters a
+manifest for each client (sharing/manifests.py): it leaves out and counts entries of notes that are withheld at
+that time, and subtracts them from the sums.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ _IDS_SHOWN_MAX: Final = 5
 
 
 class ManifestStore:
-    """Implements `PromptSource` over the conversations of one vault at one moment."""
+    """Implements `PromptSource` over the conversations of one vault at one position."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Prompts made again, from the log and its blobs alone.
+"""Rebuilds prompts from the log and its blobs alone.
 
 A prompt is a function of its conversation, folded up to `asOfSeq`, and of the inputs that `prompt_assembled`
-names. So what an agent was sent need not be kept: it is made again, and the recorded hashes tell whether it is the
-same.
+names. So the log need not keep the text that an agent was sent: the prompt can be rebuilt, and the recorded hashes
+show whether it is the same.
 """
 
 from collections import deque
@@ -22,15 +22,15 @@ from ..model.stored_inputs import inputs_of
 from ..model.types import Assembled, Texts
 
 MANIFEST: Final = "manifest"
-"""What differs where no layer does."""
+"""The difference reported if all layers are equal."""
 _VERSIONS_KEPT: Final = 8
 
 
 def checked(conversation: Conversation | None) -> Conversation:
-    """The conversation as it was at a prompt's `asOfSeq`.
+    """Returns the conversation at a prompt's `asOfSeq` if it is known.
 
     Raises:
-        NotRecorded: it is not known.
+        NotRecorded: the log does not hold that state.
     """
     if conversation is None:
         raise NotRecorded("What the conversation was then is not in this log", hint="Bundle more events.")
@@ -38,22 +38,22 @@ def checked(conversation: Conversation | None) -> Conversation:
 
 
 def rebuild(data: PromptAssembled, conversation: Conversation, texts: Texts) -> Assembled:
-    """The prompt again.
+    """Rebuilds a prompt.
 
     Args:
-        data: what the log says of it.
-        conversation: as it was at `data.as_of_seq`.
+        data: the prompt's event.
+        conversation: the state at `data.as_of_seq`.
 
     Raises:
-        NotRecorded: a text is not kept; or this version cannot read what is.
-        LogDamaged: what is kept as its inputs are none.
-        WorkspacedError: of the assembler; it made a prompt of the same then.
+        NotRecorded: a text is not kept, or its version is too new.
+        LogDamaged: the blob of the inputs holds something else.
+        WorkspacedError: from the assembler, which made a prompt from the same inputs before.
     """
     return assemble(conversation, inputs_of(data.inputs_sha256, texts), texts)
 
 
 def first_difference(data: PromptAssembled, made: Assembled) -> str | None:
-    """The first layer of `made` that is another one than was sent, or MANIFEST; None: all is the same."""
+    """The first layer of `made` that differs from the recorded prompt, or MANIFEST; None if all is the same."""
     for layer in LAYERS:
         if getattr(made.envelope.hashes, layer) != getattr(data.layer_hashes, layer):
             return layer
@@ -62,9 +62,9 @@ def first_difference(data: PromptAssembled, made: Assembled) -> str | None:
 
 
 class Versions:
-    """What each conversation was lately, while a log streams by.
+    """Keeps the latest states of each conversation while a log is fed.
 
-    A prompt is recorded right after the moment that it was made of, so few are kept of each.
+    A prompt is recorded soon after the state that it was made from, so a few states of each conversation suffice.
     """
 
     def __init__(self, start: Conversations) -> None:
@@ -72,16 +72,16 @@ class Versions:
         self._latest = {name: deque([each], _VERSIONS_KEPT) for name, each in start.by_id.items()}
 
     def take(self, now: Conversations) -> None:
-        """Notes what the conversations are after the next event."""
+        """Takes the conversations after the next event; only the last one in `by_id` can have changed."""
         if now is self._now or not now.by_id:
             return
         self._now = now
-        spoken_of = next(reversed(now.by_id.values()))
-        self._latest.setdefault(spoken_of.id, deque(maxlen=_VERSIONS_KEPT)).append(spoken_of)
+        changed = next(reversed(now.by_id.values()))
+        self._latest.setdefault(changed.id, deque(maxlen=_VERSIONS_KEPT)).append(changed)
         if len(self._latest) > len(now.by_id):
             self._latest = {name: each for name, each in self._latest.items() if name in now.by_id}
 
     def at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
-        """What the conversation was at a sequence that has just passed; None where that is not known."""
+        """The conversation at a recent sequence; None if that state is no longer kept."""
         versions = reversed(self._latest.get(conversation, ()))
         return next((each for each in versions if each.seq <= as_of_seq), None)

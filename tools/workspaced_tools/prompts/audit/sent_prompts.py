@@ -1,4 +1,4 @@
-"""Prompts that a log tells of: a list of them, or one whole, made again."""
+"""Reads the prompts recorded in a log, and rebuilds them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,11 +22,11 @@ _IDS_SHOWN_MAX = 10
 
 
 class SentPrompt(msgspec.Struct, frozen=True):
-    """A prompt as the log tells of it."""
+    """A prompt recorded in a log."""
 
     event: Event
     prompt: Prompt
-    """As the conversation remembers it."""
+    """The conversation's record of the prompt."""
 
     @property
     def data(self) -> PromptAssembled:
@@ -42,10 +42,10 @@ class PromptHistory(msgspec.Struct, frozen=True):
     warnings: list[str]
 
     def conversation(self, name: str) -> Conversation:
-        """The conversation of that id, or the only one whose id begins so.
+        """The conversation of that id, or the only one whose id begins with `name`.
 
         Raises:
-            InvalidArgument: there is none, or there are several.
+            InvalidArgument: no conversation or several match.
         """
         by_id = self.conversations.by_id
         found = [each for each in by_id.values() if each.id == name]
@@ -58,10 +58,12 @@ class PromptHistory(msgspec.Struct, frozen=True):
         return found[0]
 
     def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> SentPrompt:
-        """The last prompt for a message, or at all; a chat's before those of other pipelines. Or the one of `seq`.
+        """The last prompt of a conversation, for `message` and with sequence `seq` if given.
+
+        Prompts of the chat pipeline come before those of other pipelines.
 
         Raises:
-            InvalidArgument: there is none.
+            InvalidArgument: no prompt matches.
         """
         prompts = self.prompts.get(conversation.id, ())
         by_rank = sorted(prompts, key=lambda sent: (sent.data.pipeline == "chat", sent.event.seq), reverse=True)
@@ -76,13 +78,13 @@ class PromptHistory(msgspec.Struct, frozen=True):
         )
 
     def between(self, conversation: Conversation, one: SentPrompt, two: SentPrompt) -> list[Prompt]:
-        """The prompts from the earlier one of two to the later one, in order."""
+        """The prompts from the earlier to the later of two, both included, in order."""
         first, last = sorted((one.event.seq, two.event.seq))
         return [each.prompt for each in self.prompts[conversation.id] if first <= each.event.seq <= last]
 
 
-def told(source: Source, progress: Progress | None = None) -> PromptHistory:
-    """What a log tells of prompts.
+def read_prompt_history(source: Source, progress: Progress | None = None) -> PromptHistory:
+    """Reads all prompts and conversations of a log.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
@@ -104,22 +106,22 @@ def told(source: Source, progress: Progress | None = None) -> PromptHistory:
 
 
 class RebuiltPrompt(msgspec.Struct, frozen=True):
-    """A prompt made again."""
+    """A recorded prompt and its rebuilt one."""
 
     sent: SentPrompt
     conversation: Conversation
-    """As it was then."""
+    """The conversation's state when the prompt was made."""
     made: Assembled
     differs: str | None
-    """What is another thing than was sent; None: it is the same to the byte."""
+    """The first difference, as `first_difference`; None if the prompts are equal to the byte."""
 
 
-def made_again(source: Source, wanted: Sequence[SentPrompt]) -> list[RebuiltPrompt]:
-    """Prompts of a source, made again from the log and its blobs.
+def rebuild_prompts(source: Source, wanted: Sequence[SentPrompt]) -> list[RebuiltPrompt]:
+    """Rebuilds prompts of a source from its events and blobs.
 
     Raises:
-        NotRecorded: what they were made from is not kept.
-        WorkspacedError: of the assembler; or the source cannot be read.
+        NotRecorded: an input or the conversation's state is not kept.
+        WorkspacedError: from the assembler; or the source cannot be read.
     """
     then = _conversations_then(source, wanted)
     texts = texts_in(source.blob)
@@ -132,17 +134,17 @@ def made_again(source: Source, wanted: Sequence[SentPrompt]) -> list[RebuiltProm
 
 
 def manifest_of(source: Source, sent: SentPrompt) -> Manifest:
-    """The manifest as it was made with the prompt.
+    """The manifest that was written with the prompt.
 
     Raises:
-        NotRecorded: it is not kept.
-        LogDamaged: what is kept is something else.
+        NotRecorded: the blob is not kept.
+        LogDamaged: the blob holds something else.
     """
     return manifest_of_prompt(sent.data.manifest_sha256, texts_in(source.blob))
 
 
 def history_tokens(source: Source, conversation: Conversation) -> dict[int, int]:
-    """The tokens of the fourth layer of each prompt that the conversation remembers, as far as they are kept."""
+    """The tokens of the fourth layer by sequence, for each remembered prompt whose manifest is kept."""
     texts, found = texts_in(source.blob), {}
     for prompt in conversation.prompts:
         try:
@@ -154,7 +156,7 @@ def history_tokens(source: Source, conversation: Conversation) -> dict[int, int]
 
 
 def _conversations_then(source: Source, wanted: Sequence[SentPrompt]) -> dict[int, Conversation | None]:
-    """What their conversations were when the prompts were made, by the prompts' sequences."""
+    """The states of the conversations when the prompts were made, by the prompts' sequences."""
     by_seq = {sent.event.seq: sent.data for sent in wanted}
     state, versions = source.start, Versions(source.start.conversations)
     then: dict[int, Conversation | None] = {}

@@ -1,1 +1,1 @@
-"""The sources of an answer, and where it cites them."""
+"""The sources and citations of an answer."""

@@ -1,7 +1,7 @@
-"""Which parts of a model's answer are no text: code, and the addresses of links.
+"""Spans of an answer where citations must not be rewritten: code and link targets.
 
-pulldown-cmark (through pyromark) reads the Markdown, in linear time whatever the answer; what it says is code is
-believed. Its offsets are bytes of the UTF-8 form, ours are characters.
+pulldown-cmark (through pyromark) parses the Markdown in linear time and decides what is code. Its offsets are
+bytes of the UTF-8 form, ours are characters.
 """
 
 import re
@@ -27,28 +27,28 @@ _PROBE: Final = "\n\n# -"
 
 
 class Part(NamedTuple):
-    """Characters of the answer, from `start` up to `end`."""
+    """Characters of the answer, from `start` to before `end`."""
 
     kind: Literal["block", "span", "address"]
-    """A code block, fenced or indented; a code span; what of a link is not its text."""
+    """`block`: a code block, fenced or indented; `span`: a code span; `address`: a link except its text."""
     start: int
     end: int
 
 
 class Protected:
-    """Parts of an answer by their places. Within one there is at most the last sign of it."""
+    """The protected parts of an answer, in order; two parts share at most one character."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
         self._starts = [part.start for part in parts]
 
     def at(self, place: int) -> Part | None:
-        """The part that the character at `place` belongs to."""
+        """The part that has the character at `place`."""
         found = bisect_right(self._starts, place) - 1
         return self._parts[found] if found >= 0 and place < self._parts[found].end else None
 
     def cut(self, start: int, end: int) -> bool:
-        """Whether to take out the characters from `start` up to `end` would touch a block or leave half a part."""
+        """Whether removing the characters from `start` to before `end` would touch a block or split a part."""
         first = bisect_right(self._starts, start - 1)
         before = first > 0 and start < self._parts[first - 1].end
         within = self._parts[first : bisect_right(self._starts, end - 1)]
@@ -67,7 +67,7 @@ def protected_parts(answer: str) -> Protected:
 
 
 def closing_fence(answer: str) -> str:
-    """The line that closes the code fence which is open at the answer's end; empty where none is."""
+    """The line that closes a code fence left open at the answer's end; empty if none is open."""
     if "```" not in answer and "~~~" not in answer:
         return ""
     probed = f"{answer}{_PROBE}"
@@ -78,7 +78,7 @@ def closing_fence(answer: str) -> str:
 
 def _parts_in_bytes(readable: str) -> Iterator[Part]:
     last = 0
-    """Where the text of the innermost link has ended so far."""
+    """The end of the innermost link's text so far."""
     event: Any
     for event, place in _PARSER.events_with_range(readable, merge_text=True):
         start, end = place["start"], place["end"]

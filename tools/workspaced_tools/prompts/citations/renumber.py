@@ -1,11 +1,11 @@
-"""The citations of a model's answer, put in order: numbered as they come, with one list of sources at the end.
+"""Renumbers the citations of a model's answer by first mention, and adds one list of sources at the end.
 
-A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`. A plain `[3]` is no citation: it may as well
-be an index, or a footnote of what is quoted. What stands in code, or is a link's address, is none either.
+A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`. A plain `[3]` is no citation: it may be an
+index or a footnote in a quotation. Marks in code or in a link's address are no citations either.
 
-Our list names each source, and such a line counts for more than a number of the catalogue. So an answer that was
-put in order once stays as it is. To take a mark out may make other Markdown of what stood around it; passes
-therefore go on until one changes nothing.
+Our list names each source, and a line of that list overrides a number of the catalogue. So renumbering an answer
+again changes nothing. Removing a mark may change the Markdown around it, so passes repeat until one changes
+nothing.
 """
 
 import re
@@ -29,7 +29,7 @@ from .source_list import (
 )
 
 RANGE_MAX: Final = 20
-"""Of a range that is longer only the two ends are cited."""
+"""A longer range cites only its two ends."""
 PASSES_MAX: Final = 8
 
 _NUMBER: Final = r"[1-9]\d{0,8}+"
@@ -41,24 +41,25 @@ _ENDS_WORD: Final = frozenset(" \t\r\n.,;:!?)]}\"'”’»")
 
 
 class Cited(Wire, frozen=True):
-    """An answer in order, and what it rests on."""
+    """A renumbered answer and its sources."""
 
     text: str
     sources: tuple[Source, ...]
-    """As listed, under the numbers that the text has now; of a fallback under those of the catalogue."""
+    """As listed, with the numbers in `text`; for a fallback with the catalogue's numbers."""
     unknown: tuple[int, ...]
-    """Numbers that were cited though the catalogue has them not. They are out of the text."""
+    """Cited numbers that the catalogue does not have; their marks are removed from the text."""
     fallback: bool
-    """Whether the answer cites nothing, and so lists all sources of the catalogue."""
+    """Whether the answer cites nothing and therefore lists all sources of the catalogue."""
 
 
 def cited(answer: str, catalogue: Sequence[Source]) -> Cited:
-    """The answer with its citations in order: `cited` of its text is the same again.
+    """Renumbers the citations of an answer. Idempotent: renumbering the result changes nothing.
 
-    Numbers are 1 and up by first mention, one for each source; a model's own definitions and its list of sources
-    at the end give way to ours. An answer that cites nothing gets a list of all sources, unless it has one of its
-    own. Nothing else of it is touched; without a catalogue, or without words, nothing is. Linear in the length of
-    both. An answer that PASSES_MAX passes do not settle is nothing that a model writes, and stays as it came.
+    Each source gets one number, from 1 on by first mention. Our list replaces the model's own definitions and its
+    list of sources at the end. An answer that cites nothing gets a list of all sources, unless it has its own.
+    Nothing else changes; without a catalogue, or without words, nothing changes at all. Linear in the length of
+    both. No model writes an answer that still changes after PASSES_MAX passes; such an answer is returned
+    unchanged.
     """
     if not catalogue:
         return Cited(answer, (), (), False)
@@ -81,7 +82,7 @@ class _Edit(NamedTuple):
 
 
 class _Pass:
-    """One reading of an answer."""
+    """One pass over an answer."""
 
     def __init__(self, text: str, catalogue: Catalogue) -> None:
         self.text, self.catalogue = text, catalogue
@@ -90,7 +91,7 @@ class _Pass:
         self.list_start = trailing_list(self.lines, len(text))
         self.named = our_definitions(text, self.lines, catalogue)
         self.numbers: dict[str, Source] = {}
-        """The sources cited so far, by their addresses, under their new numbers."""
+        """The sources cited so far, with their new numbers, by address."""
         self.unknown: dict[int, None] = {}
 
     def run(self) -> Cited:
@@ -111,7 +112,7 @@ class _Pass:
         return Cited(text, self.catalogue.sources, unknown, True)
 
     def _edited(self, edits: list[_Edit]) -> str:
-        """The answer up to its list of sources."""
+        """The edited answer up to its list of sources."""
         parts: list[str] = []
         place = 0
         for edit in sorted(edits):
@@ -120,13 +121,13 @@ class _Pass:
         return "".join((*parts, self.text[place : self.list_start]))
 
     def _listed(self, edits: list[_Edit], sources: str) -> str:
-        """The answer with that list at its end, outside of any code."""
+        """The edited answer with the list `sources` at its end, outside of any code."""
         text = self._edited(edits)
         if fence := closing_fence(text):
             text = f"{text}{fence}" if text.endswith(("\n", "\r")) else f"{text}\n{fence}"
         else:
             kept = len(text.rstrip(TRIMMED))
-            while text[kept : kept + 1] in (" ", "\t"):  # They may be of code.
+            while text[kept : kept + 1] in (" ", "\t"):  # They may be part of code.
                 kept += 1
             text = text[:kept]
         return f"{text}{BLANK_LINE}{sources}"
@@ -134,7 +135,7 @@ class _Pass:
     # -- marks --
 
     def _marks(self, defined: Sequence[Line]) -> Iterator["re.Match[str]"]:
-        """In order; those of definitions and of the list of sources are none."""
+        """The citation marks in order, without those in definitions and in the list of sources."""
         upcoming = iter(defined)
         line = next(upcoming, None)
         for mark in _MARK.finditer(self.text, 0, self.list_start):
@@ -151,7 +152,7 @@ class _Pass:
         return (place - before) % 2 == 1
 
     def _mark_edits(self, defined: Sequence[Line]) -> Iterator[_Edit]:
-        """The marks under their new numbers; in a row of marks each number stands once."""
+        """Edits that renumber the marks; consecutive marks have each number once."""
         row: set[int] = set()
         row_end = -1
         for mark in self._marks(defined):
@@ -168,7 +169,8 @@ class _Pass:
             row_end = end
 
     def _without(self, start: int, end: int, blanks: int) -> _Edit:
-        """Takes a mark out, and the blanks before it that nothing needs then; at a line's start those behind."""
+        """Removes a mark and the blanks before it that become superfluous; at a line's start the blanks after
+        it."""
         if blanks == 0 or self.text[blanks - 1] in "\r\n":
             while self.text[end : end + 1] in (" ", "\t"):
                 end += 1
@@ -182,7 +184,7 @@ class _Pass:
         return place
 
     def _cite(self, written: str) -> Iterator[int]:
-        """The new numbers of a mark's numbers."""
+        """The new numbers for the numbers in a mark."""
         previous = 0
         for item in _ITEMS.finditer(written):
             number = int(item["number"])

@@ -1,7 +1,7 @@
-"""Lists of sources at the end of an answer: how ours is written, and which lines are of one.
+"""Lists of sources at the end of an answer: writes ours, and recognises the lines of any.
 
-Ours is a heading, and a footnote's definition for each source: `[^1]: [title](<address>)`. The sources of an
-answer that cites none are a plain list of the same links.
+Ours has a heading and a footnote definition for each source: `[^1]: [title](<address>)`. An answer without
+citations gets a plain list of the same links.
 """
 
 import re
@@ -52,11 +52,11 @@ class Line(NamedTuple):
     kind: LineKind
     start: int
     end: int
-    """Behind its line break."""
+    """After the line break."""
 
 
 def link(source: Source) -> str:
-    """A Markdown link that shows the title and leads to the source, whatever they hold."""
+    """A Markdown link to the source with its title as text; both are escaped."""
     title = _one_line(source.title) or _one_line(source.source)
     return f"[{_MARKUP.sub(_ESCAPED, title)}](<{address(source.source)}>)"
 
@@ -66,7 +66,8 @@ def _one_line(text: str) -> str:
 
 
 def address(source: str) -> str:
-    """What leads to a source, as it stands within `<>`. In a path, what reads as more than one is encoded."""
+    """The address of a source for use within `<>`. In a path, characters that would not read as a path are
+    encoded."""
     if not _IS_URL.match(source):
         source = _NO_PATH.sub(lambda sign: _percent(sign[0]), source)
         if (like := _LIKE_SCHEME.match(source)) is not None:
@@ -79,17 +80,17 @@ def _percent(sign: str) -> str:
 
 
 def definitions(sources: Iterable[Source]) -> str:
-    """Our list of the sources that an answer cites."""
+    """Our list for an answer with citations."""
     return "\n".join((f"{HEADING}\n", *(f"[^{each.number}]: {link(each)}" for each in sources)))
 
 
 def plain_list(sources: Iterable[Source]) -> str:
-    """Our list of what an answer may rest on that cites nothing."""
+    """Our list for an answer without citations."""
     return "\n".join((f"{HEADING}\n", *(f"- {link(each)}" for each in sources)))
 
 
 class Catalogue:
-    """The sources of a turn, equal ones once, and how they may be named."""
+    """The distinct sources of a turn, and the names by which an answer may list them."""
 
     def __init__(self, catalogue: Sequence[Source]) -> None:
         first: dict[str, Source] = {}
@@ -104,7 +105,7 @@ class Catalogue:
         self._names = {_name(name) for name in names} - {""}
 
     def named_in(self, item: str) -> bool:
-        """Whether the text of a list's item names a source: by its link, title or address, or both of them."""
+        """Whether a list item names a source by its link, title or address, or by title and address."""
         found = [item, *(part for each in _LINK.findall(item) for part in each)]
         for sign in _BETWEEN:
             found += (*item.partition(sign), *item.rpartition(sign))
@@ -116,7 +117,7 @@ def _name(text: str) -> str:
 
 
 def lines_of(answer: str, protected: Protected, catalogue: Catalogue) -> list[Line]:
-    """The answer's lines. Lines that code is in, but for whole code spans, are text."""
+    """The answer's lines. A line with code other than whole code spans has kind `text`."""
     found: list[Line] = []
     before = ""
     for match in _LINE.finditer(answer):
@@ -145,7 +146,7 @@ def _kind(content: str, before: LineKind, catalogue: Catalogue) -> LineKind:
 
 
 def _underlined(found: list[Line], before: str) -> LineKind:
-    """The kind of an underline; a word alone before it becomes a heading with it."""
+    """The kind of an underline: with a lone word before it, both lines become a heading."""
     if not _WORD_ALONE.fullmatch(before):
         return "text"
     found[-1] = found[-1]._replace(kind="heading")
@@ -153,7 +154,7 @@ def _underlined(found: list[Line], before: str) -> LineKind:
 
 
 def trailing_list(lines: Sequence[Line], end: int) -> int:
-    """Where the list of sources begins that the answer ends with: its heading; `end` where there is none."""
+    """The start of the heading of the list of sources that ends the answer; `end` if there is none."""
     begin = end
     for line in reversed(lines):
         if line.kind == "text":
@@ -164,7 +165,8 @@ def trailing_list(lines: Sequence[Line], end: int) -> int:
 
 
 def our_definitions(answer: str, lines: Iterable[Line], catalogue: Catalogue) -> dict[int, Source]:
-    """What the numbers mean by definitions of our form; as in Markdown the first of a number counts."""
+    """The sources by number from definitions of our form; as in Markdown, the first definition of a number
+    counts."""
     found: dict[int, Source] = {}
     for line in lines:
         if line.kind == "definition" and (ours := _OURS.fullmatch(answer[line.start : line.end].rstrip("\r\n"))):

@@ -1,4 +1,4 @@
-"""The sources that a turn shows, for whoever puts its answer's citations in order (citations.py)."""
+"""The numbered sources that a turn shows, for renumbering the citations of its answer (renumber.py)."""
 
 from workspaced_events.projections.conversations import Conversation
 
@@ -14,7 +14,7 @@ def sources_of(conversation: Conversation, turn: Turn, texts: Texts) -> tuple[So
 
     Raises:
         NotRecorded: a text is not kept.
-        LogDamaged: one is no search.
+        LogDamaged: a text of the form `search` is no search.
     """
     numbers = numbered(turn.artifacts, texts)
     if PARTS[turn.policy.pipeline].turn:

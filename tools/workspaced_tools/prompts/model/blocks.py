@@ -1,6 +1,6 @@
-"""How each thing in a prompt is written: blocks that their text cannot leave, and the few lines around them.
+"""Writes the parts of a prompt: blocks that no text inside can close, and the lines around them.
 
-Identical input gives identical bytes: no clock, no counts, nothing of the machine.
+Identical input gives identical bytes: no clock, no counts, nothing specific to the machine.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ from .untrusted_text import RESERVED, escape_field, render_block
 
 BLANK_LINE: Final = "\n\n"
 TRIMMED: Final = " \t\r\n"
-"""What is cut off around texts. `str.strip` would cut more than other runtimes do (U+FEFF, U+001C to U+001F)."""
+"""Characters cut off around texts. `str.strip` would cut more than other runtimes do (U+FEFF, U+001C to
+U+001F)."""
 LIBRARY_HEADING: Final = "## Context Library"
 LIBRARY_SENTENCE: Final = "The following notes are available for reference:"
 LIBRARY_FRAME: Final = f"{LIBRARY_HEADING}{BLANK_LINE}{LIBRARY_SENTENCE}"
@@ -22,7 +23,7 @@ REFERENCES_BEGIN: Final = "Context attached to this message:"
 REFERENCES_END: Final = "Find them in the Context Library in the system prompt above."
 QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
 REPLACES: Final = "This is the current version. The one in the Context Library is out of date."
-"""Stands in a field before the content, where no text of a note can come."""
+"""Goes into a field before the content, where no note text can be."""
 
 _TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
 _PINNED: Final = "pinned_context"
@@ -37,7 +38,7 @@ def trimmed(text: str) -> str:
 
 
 def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> str:
-    """An artifact in full. `replaces`: the Context Library holds an older version of it."""
+    """The artifact with its whole text. `replaces`: the Context Library holds an older version of the artifact."""
     name, fields = block_head(artifact)
     if replaces:
         fields["replaces_library"] = REPLACES
@@ -45,7 +46,7 @@ def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> 
 
 
 def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
-    """The name of an artifact's block, and its fields."""
+    """The name and the fields of an artifact's block."""
     fields = {"title": artifact.title or artifact.id}
     fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
     if artifact.mtime is not None:
@@ -55,17 +56,17 @@ def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
 
 
 def _tool_name(artifact: Artifact) -> str:
-    """The tool's own name, where it is one that bodies cannot close and that says nothing else."""
+    """The tool's own name, if bodies cannot close a block of that name and no other block has it."""
     name = artifact.title
     plain = len(name) <= _TOOL_NAME_CHARS_MAX and _TOOL_NAME.fullmatch(name) is not None
     return name if plain and name not in _OURS else "tool_result"
 
 
-def given_block(artifact: Artifact, texts: Texts) -> str:
-    """An artifact in full, or what stands for one that could not be read.
+def block_or_placeholder(artifact: Artifact, texts: Texts) -> str:
+    """The artifact with its whole text, or a placeholder if it could not be read.
 
     Raises:
-        NotRecorded: its text is not kept.
+        NotRecorded: the artifact's text is not kept.
     """
     return (
         unavailable(artifact)
@@ -87,18 +88,18 @@ def references(lines: Iterable[str]) -> str:
 
 
 def reference_line(artifact_id: str, *, active: bool, changed: bool) -> str:
-    """The line of what the Context Library holds; its id is spelt as in the block there."""
+    """The line that points to an artifact in the Context Library, with the id spelt as in the library's block."""
     marks = f"{' (active)' if active else ''}{' (changed, see below)' if changed else ''}"
     return f"- {escape_field(artifact_id)}{marks}"
 
 
 def image_line(artifact: Artifact) -> str:
-    """An image in its layer's text, which names its bytes; the message has the image itself."""
+    """Names an image and the hash of its bytes in the layer's text; the message carries the image itself."""
     return f"[Image: {escape_field(artifact.title or artifact.id)}, {artifact.media_type}, {artifact.revision}]"
 
 
 def unavailable(artifact: Artifact) -> str:
-    """Stands for what could not be read."""
+    """A placeholder for an artifact that could not be read."""
     what = "Image" if artifact.kind == "image" else "Attachment"
     return f"[{what} unavailable: {escape_field(artifact.title or artifact.id)}]"
 

@@ -1,8 +1,8 @@
 """The notes that a part of a conversation names.
 
-A name is that of the time when it was given; the note may have another one now, which counts as well. What is
-attached as a note names one. Whether an address that a runtime gave, a folder or a file is a note at all cannot be
-told: it names what would be notes.
+A conversation keeps the name that a note had at that time; if the note has another name now, both count. An
+attachment of a note kind names a note for certain. An address from a runtime, a folder or a file may or may not be
+a note: it names possible notes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,22 +13,22 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, note_id
 
 NOTE_KINDS: Final = frozenset({"note", "active_note"})
-"""Kinds of what is a note: the id is its path, or another name of it."""
+"""Kinds that are a note: the id is the note's path, or another name of the note."""
 _IN_NOTES: Final = frozenset({"selected_text", "dataview"})
-"""Kinds of what is in a note: the id is its path, `#`, and something of it."""
+"""Kinds that are part of a note: the id is the note's path, `#`, and the part."""
 NAMED_BY_NOTES: Final = NOTE_KINDS | _IN_NOTES | {"image", "file", "pdf", "folder"}
-"""Kinds of what may have a path as its id, some with `#` and more behind."""
+"""Kinds whose id may be a path, for some kinds followed by `#` and a part."""
 
 IsWithheld = Callable[[NoteId], bool]
 
 
 class NoteNames(NamedTuple):
-    """The notes that something names."""
+    """The notes that one part of a conversation names."""
 
     notes: frozenset[NoteId] = frozenset()
-    """Paths of notes."""
+    """Paths of notes that are named for certain."""
     perhaps: frozenset[NoteId] = frozenset()
-    """What would be paths of notes."""
+    """Paths of possible notes."""
 
     def __or__(self, other: object) -> "NoteNames":
         assert isinstance(other, NoteNames)
@@ -36,20 +36,20 @@ class NoteNames(NamedTuple):
 
     @property
     def every(self) -> frozenset[NoteId]:
-        """All of them."""
+        """Certain and possible notes."""
         return self.notes | self.perhaps
 
     def is_hidden(self, withheld: IsWithheld, withdrew: IsWithheld) -> bool:
-        """Whether what has these names is left out.
+        """Whether the part with these names must be left out.
 
-        It is where a note of these is withheld. Of what only would be a note it takes more, that it could be shown
-        earlier: else leaving out a guessed name would tell that there is a note of that name.
+        One certain note that is withheld suffices. A possible note must in addition have been visible earlier:
+        otherwise leaving out a guessed name would reveal that a note of that name exists.
         """
         return any(map(withheld, self.notes)) or any(map(withdrew, self.perhaps))
 
 
 def notes_of(kind: str, id: str) -> NoteNames:  # noqa: A002
-    """The notes that something of that kind and id names; of a URL none."""
+    """The notes that an attachment of this kind and id names; none for a URL."""
     if kind not in NAMED_BY_NOTES or not id or "://" in id:
         return NoteNames()
     names = [id, path_in(id)] if kind in _IN_NOTES else [id] if kind in NOTE_KINDS else []
@@ -57,12 +57,12 @@ def notes_of(kind: str, id: str) -> NoteNames:  # noqa: A002
 
 
 def path_in(id: str) -> str:  # noqa: A002
-    """The id without the last `#` and what stands behind it, such as lines."""
+    """The id without the last `#` and the part after it, such as lines."""
     return id.rpartition("#")[0] or id
 
 
 def notes_at(address: str) -> NoteNames:
-    """The files that the address of a source may mean, with its ending or without; of a URL none."""
+    """The files that the address of a source may mean, with or without their suffix; none for a URL."""
     path = address.removeprefix("./").lstrip("/")
     names = dict.fromkeys((path, path.partition("#")[0], path_in(path)))
     return NoteNames(
@@ -71,11 +71,11 @@ def notes_at(address: str) -> NoteNames:
 
 
 def _paths(name: str) -> Iterator[NoteId]:
-    with suppress(WorkspacedError):  # it is no path of a note
+    with suppress(WorkspacedError):  # not a note's path
         yield note_id(name)
 
 
 def then_and_now(notes: Iterable[NoteId], former: Mapping[NoteId, NoteId]) -> set[NoteId]:
-    """The notes under these names and those that they have now. `former`: former paths to present ones."""
+    """These names of notes and the notes' present names. `former` maps former paths to present ones."""
     names = set(notes)
     return names | {former[name] for name in names if name in former}

@@ -1,10 +1,9 @@
-"""What a prompt is for, and which parts it therefore has: one assembler, four policies.
+"""The parts of a prompt by its purpose: one assembler, four policies.
 
-- chat: all layers; what was attached before is in the library, to be pulled from there.
-- completion: everything is pushed. The turn's context in full, a cursor in its surroundings; no library, no
-  history.
-- refactor: the same for a selection in its surroundings, with the user's words as the instruction.
-- compression: the history alone, for a model to sum up.
+- chat: all layers; earlier attachments are in the library, and the turn refers to them.
+- completion: the turn's context in full and a cursor with its surroundings; no library, no history.
+- refactor: as completion, for a selection with its surroundings and the user's words as the instruction.
+- compression: the history alone, for a model to summarise.
 """
 
 from typing import Final, NamedTuple
@@ -14,12 +13,13 @@ from workspaced_events.schema.catalogue import Pipeline
 
 class Parts(NamedTuple):
     library: bool
-    """The context library stands in the second layer, and grows."""
+    """The second layer is the context library, which grows."""
     history: bool
     turn: bool
-    """The last turn's context and words are in layers of their own; else it belongs to the history."""
+    """The last turn's context and words have layers of their own; otherwise the last turn belongs to the
+    history."""
     surroundings: bool
-    """Selected text is shown in what stands around it."""
+    """Selected text is shown with the text around it."""
 
 
 PARTS: Final[dict[Pipeline, Parts]] = {

@@ -1,4 +1,4 @@
-"""The inputs of a prompt as the log and its blobs hold them."""
+"""Decodes the inputs and the manifest of a prompt from the log's blobs."""
 
 from collections.abc import Callable
 from typing import Final
@@ -19,11 +19,11 @@ class _Version(msgspec.Struct):
 
 
 def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
-    """What was read for a prompt.
+    """The inputs that were read for a prompt.
 
     Raises:
-        NotRecorded: it is not kept, or of a newer version.
-        LogDamaged: what is kept is something else.
+        NotRecorded: the blob is not kept, or of a newer version.
+        LogDamaged: the blob holds something else.
     """
     content = texts(inputs_sha256)
     try:
@@ -38,11 +38,11 @@ def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
 
 
 def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
-    """The manifest that was made with a prompt.
+    """The manifest that was written with a prompt.
 
     Raises:
-        NotRecorded: it is not kept.
-        LogDamaged: what is kept is something else.
+        NotRecorded: the blob is not kept.
+        LogDamaged: the blob holds something else.
     """
     try:
         return msgspec.json.decode(texts(manifest_sha256), type=Manifest)
@@ -51,7 +51,7 @@ def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
 
 
 def texts_in(blob: Callable[[str], bytes | None]) -> Texts:
-    """The texts that a source of blobs holds."""
+    """Reads texts from a source of blobs; raises NotRecorded for a missing one."""
 
     def text(name: str) -> str:
         content = blob(name)

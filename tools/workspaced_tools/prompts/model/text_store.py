@@ -1,4 +1,4 @@
-"""Texts by their sha256: those that the log's blobs keep, and those on their way there."""
+"""Texts by their sha256: a cache over the log's blobs, and a staging area for new blobs."""
 
 import threading
 from collections import OrderedDict
@@ -8,11 +8,11 @@ from workspaced_tools.prompts.model.types import Texts
 
 
 class TextCache:
-    """Texts, the latest used kept in memory. Safe from any thread."""
+    """Keeps the texts used last in memory. Safe from any thread."""
 
     def __init__(self, texts: Texts, *, chars_max: int) -> None:
-        """`texts` gives what is not in memory."""
-        self._given = texts
+        """`texts` reads a text that is not in memory."""
+        self._source = texts
         self._chars_max = chars_max
         self._chars = 0
         self._texts: OrderedDict[str, str] = OrderedDict()
@@ -22,13 +22,13 @@ class TextCache:
         """The text of that sha256.
 
         Raises:
-            WorkspacedError: of what gives them.
+            WorkspacedError: from `texts`.
         """
         with self._lock:
             if (text := self._texts.get(name)) is not None:
                 self._texts.move_to_end(name)
                 return text
-        return self._remembered(name, self._given(name))
+        return self._remembered(name, self._source(name))
 
     def _remembered(self, name: str, text: str) -> str:
         with self._lock:
@@ -44,22 +44,22 @@ class BlobStaging:
     """Texts on their way to the blobs. Belongs to one thread."""
 
     def __init__(self, texts: Texts | None = None) -> None:
-        """`texts`: gives those that are there already."""
+        """`texts` reads the blobs that are stored already."""
         self.blobs: dict[str, bytes] = {}
         self._texts = texts
 
     def keep(self, content: bytes) -> str:
-        """Takes the bytes of a text and names them."""
+        """Stages the bytes of a text and returns their sha256."""
         name = sha256(content).hexdigest()
         self.blobs[name] = content
         return name
 
     def text(self, text: str) -> str:
-        """Takes a text and names it."""
+        """Stages a text and returns its sha256."""
         return self.keep(text.encode())
 
     def __call__(self, name: str) -> str:
-        """The text of that name, be it on its way or kept."""
+        """The text of that sha256, staged or stored."""
         if (content := self.blobs.get(name)) is not None:
             return content.decode()
         assert self._texts is not None, name

@@ -1,7 +1,7 @@
-"""About how many tokens a text is to a language model: an estimate, for comparing, not for counting.
+"""Estimates how many tokens a text has, for comparisons; it does not count.
 
-Tokenizers differ and are not public for every model. Common ones make a token of about four characters of
-English or JSON, and of about each character of Chinese, Japanese or Korean.
+Tokenizers differ and are not public for every model. Common ones need about one token for four characters of
+English or JSON, and about one for each character of Chinese, Japanese or Korean.
 """
 
 import re
@@ -16,11 +16,11 @@ _WIDE: Final = re.compile(
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` is: each character of CJK one, of the others four to one, rounded up."""
+    """Estimated tokens of `text`: one per CJK character, one per four others, rounded up."""
     wide = 0 if text.isascii() else len(text) - len(_WIDE.sub("", text))
     return wide + estimate_tokens_of_chars(len(text) - wide)
 
 
 def estimate_tokens_of_chars(chars: int) -> int:
-    """About how many tokens so many characters of a text are that is not at hand."""
+    """Estimated tokens of a text of which only the number of characters is known."""
     return -(-chars // CHARS_PER_TOKEN)

@@ -1,7 +1,7 @@
-"""About how many tokens a prompt's parts are to the model that it is for.
+"""Estimates the tokens of a prompt's parts for the prompt's model.
 
-A seed (tokens.py), times what the provider's own counts have shown (calibration.Calibration). What a prompt was
-estimated at is recorded with it, so that nobody needs to count it again.
+An estimate is a seed (token_estimate.py) times the factor that the provider's own counts gave
+(token_calibration.Calibration). The log records each prompt's estimate, so no reader has to repeat it.
 """
 
 from typing import Final
@@ -10,14 +10,14 @@ from .token_estimate import estimate_tokens
 from .types import ChatMessage
 
 IMAGE_TOKENS: Final = 1_600
-"""Of an image, whatever its size: providers scale large ones down to about as many."""
+"""Per image of any size: providers scale large images down to about as many."""
 
 seed_tokens: Final = estimate_tokens
-"""Before calibration: the same for every model, for ever. What is written into a prompt is counted so."""
+"""Without calibration, so the same for every model and every time: numbers written into a prompt use it."""
 
 
 def message_seed(message: ChatMessage) -> int:
-    """Seed tokens of all its blocks: texts, names of tools, images."""
+    """Seed tokens of all blocks of the message: texts, names of tools, images."""
     return sum(
         (IMAGE_TOKENS if block.type == "image" else seed_tokens(block.text or "")) + seed_tokens(block.name or "")
         for block in message.content
@@ -25,20 +25,20 @@ def message_seed(message: ChatMessage) -> int:
 
 
 class Estimator:
-    """Counts for one model; `factor` is what seeds are multiplied with."""
+    """Estimates for one model: seed tokens times `factor`."""
 
     def __init__(self, factor: float) -> None:
         self._factor = factor
 
     def tokens(self, text: str) -> int:
-        """None of an empty text, else at least one."""
+        """0 for an empty text, else at least 1."""
         return self.calibrated(seed_tokens(text))
 
     def message_tokens(self, message: ChatMessage) -> int:
         return self.calibrated(message_seed(message))
 
     def calibrated(self, seed: int) -> int:
-        """What so many seed tokens come to."""
+        """The estimate for so many seed tokens: 0 for 0, else at least 1."""
         if self._factor == 1.0:
             return seed
         return max(1, round(seed * self._factor)) if seed else 0

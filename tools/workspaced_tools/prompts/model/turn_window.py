@@ -1,11 +1,11 @@
-"""From where on, and up to where, a prompt carries what was said before.
+"""The window of earlier messages that a prompt carries, in whole turns.
 
-Whole turns only. What a summary stands for is left out, and what an earlier prompt had no room for; and in steps
-of `Policy.history_turns` what is older than these turns: a window that moved with every turn would cost as much as
-no cache. Of several limits the latest holds.
+Three limits move the start of the window, and the latest start wins: the messages that the summary covers, the
+messages that an earlier prompt left out for want of room, and `Policy.history_turns`. The last one moves in steps
+of that many turns: a window that moved with every turn would cost as much as no cache.
 
-A compression reads what a summary of everything up to its message would stand for, but for what the last one
-tells: what prompts had no room for was not summed up yet.
+A compression carries every message that its summary will cover, except those that the last summary covers. It also
+carries messages that prompts had no room for: no summary covers them yet.
 """
 
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ from .types import Policy
 
 class Window(NamedTuple):
     messages: tuple[Message, ...]
-    """That are carried, oldest first."""
+    """The carried messages, oldest first."""
     turn: int
-    """How many messages come before the prompt's turn; of a compression those of the whole turns up to it."""
+    """The number of messages before the prompt's turn; for a compression, of the whole turns up to its message."""
     dropped: tuple[ManifestEntry, ...]
-    """A record of each other message up to the prompt's."""
+    """One entry for each other message up to the prompt's."""
     is_summed_up: bool
-    """Whether the conversation's summary stands for the first of them."""
+    """Whether the conversation's summary covers the first dropped messages."""
 
 
 def window_of(conversation: Conversation, message: MessageId, policy: Policy) -> Window:
-    """What the history of the prompt up to `message` is made of.
+    """The messages in the history of the prompt up to `message`.
 
-    Of the last `policy.keep_rounds` rounds nothing is left out for want of room, even if it once was and they are
-    the last only since others were removed.
+    Nothing of the last `policy.keep_rounds` rounds is left out for want of room. That holds too if an earlier
+    prompt left it out and these rounds became the last ones when others were removed.
     """
     ids = list(conversation.messages)
     is_compression = policy.pipeline == "compression"
@@ -42,11 +42,11 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     every = list(conversation.messages.values())
     before = every[:end]
     summed_up = _summed_up(conversation, ids, message, end)
-    no_room = strip = 0
+    no_room = trailing_history = 0
     if not is_compression:
         no_room = min(_elided(conversation, ids), _start_of_last_rounds(before, policy.keep_rounds))
-        strip = _start_of_strip(before, policy.history_turns)
-    start = max(summed_up, no_room, strip)
+        trailing_history = _start_of_trailing_history(before, policy.history_turns)
+    start = max(summed_up, no_room, trailing_history)
     dropped = [
         left_out(each.id, "summary" if at < summed_up else "budget" if at < no_room else "strip")
         for at, each in enumerate(before[:start])
@@ -57,10 +57,10 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
 
 
 def nothing_of(conversation: Conversation, message: MessageId, why: str) -> tuple[ManifestEntry, ...]:
-    """One record of each thing that a history might have had."""
+    """Entries for a history that is left out whole: one for each message, and one for the summary."""
     ids = list(conversation.messages)
-    told = [ManifestEntry("L4_STRIP", "summary", "summary", "dropped", why)] if conversation.summary else []
-    return (*(left_out(each, why) for each in ids[: _start_of_turn(conversation, ids, message)]), *told)
+    summary = [ManifestEntry("L4_STRIP", "summary", "summary", "dropped", why)] if conversation.summary else []
+    return (*(left_out(each, why) for each in ids[: _start_of_turn(conversation, ids, message)]), *summary)
 
 
 def left_out(message: MessageId, why: str) -> ManifestEntry:
@@ -68,12 +68,12 @@ def left_out(message: MessageId, why: str) -> ManifestEntry:
 
 
 def begins(message: Message) -> bool:
-    """Whether a turn begins with it."""
+    """Whether a turn begins with this message."""
     return message.role == "user" and not message.is_carrier
 
 
 def start_of_last(starts: Sequence[int], count: int, end: int) -> int:
-    """Where the last `count` of what begins at `starts` begin; 0 where there are no more."""
+    """The start of the last `count` items that begin at `starts`; 0 if there are no more than `count`."""
     if count == 0:
         return end
     return starts[-count] if len(starts) >= count else 0
@@ -84,7 +84,7 @@ def _start_of_turn(conversation: Conversation, ids: Sequence[MessageId], message
 
 
 def _end_of_whole_turns(conversation: Conversation, ids: Sequence[MessageId], message: MessageId) -> int:
-    """How many messages the whole turns up to `message` have, which a summary up to it stands for."""
+    """The number of messages in the whole turns up to `message`: those that a summary up to `message` covers."""
     end = ids.index(message) + 1
     spoken = (conversation.messages[each] for each in ids[end:])
     following = next((each for each in spoken if each.role != "system"), None)
@@ -92,7 +92,7 @@ def _end_of_whole_turns(conversation: Conversation, ids: Sequence[MessageId], me
 
 
 def _summed_up(conversation: Conversation, ids: Sequence[MessageId], message: MessageId, end: int) -> int:
-    """How many messages the summary stands for: whole turns, none where it tells of what comes after `message`."""
+    """The number of messages in whole turns that the summary covers; 0 if the summary goes beyond `message`."""
     if (summary := conversation.summary) is None or summary.up_to not in conversation.messages:
         return 0
     if ids.index(summary.up_to) > ids.index(message):
@@ -109,8 +109,8 @@ def _start_of_last_rounds(messages: Sequence[Message], count: int) -> int:
     return start_of_last(_starts(messages), count, len(messages))
 
 
-def _start_of_strip(messages: Sequence[Message], turns: int | None) -> int:
-    """At least so many of the last turns begin there, and less than twice as many."""
+def _start_of_trailing_history(messages: Sequence[Message], turns: int | None) -> int:
+    """A start that keeps at least the last `turns` turns and fewer than twice as many."""
     starts = _starts(messages)
     if turns is None or len(starts) < 2 * turns:
         return 0

@@ -1,7 +1,8 @@
-"""The vocabulary of prompt context: what goes into the assembler, and what comes out.
+"""The types of prompt context: inputs and outputs of the assembler.
 
-`Turn` is what was read for one prompt; with the `Conversation` it is all that the assembler knows. Texts are
-blobs, named by their sha256. The prompt is a function of both, so that log and blobs give any prompt again.
+A `Turn` holds everything that was read for one prompt; the assembler knows the `Turn` and the `Conversation`, and
+nothing else. Texts are blobs, named by their sha256. A prompt is a function of these, so log and blobs suffice to
+rebuild any prompt.
 """
 
 from collections.abc import Callable
@@ -23,12 +24,12 @@ from ...ports.base import Wire
 from ...ports.manifest import LayerId, Manifest
 
 Texts = Callable[[str], str]
-"""The text of that sha256. Raises NotRecorded where it is not kept."""
+"""Returns the text of a sha256. Raises NotRecorded if the text is not kept."""
 TURN_VERSION: Final = 1
 ENVELOPE_VERSION: Final = 1
 
 
-# -- what goes in --
+# -- inputs --
 
 
 class Artifact(Wire, frozen=True):
@@ -38,21 +39,21 @@ class Artifact(Wire, frozen=True):
     id: str
     title: str
     revision: str = ""
-    """sha256 of its text (of an image: of its bytes), and so its blob's name; empty where it could not be read."""
+    """sha256 of the text (of an image: of the bytes), which names its blob; empty if it could not be read."""
     mtime: str | None = None
-    """ISO 8601 UTC; of notes and files."""
+    """ISO 8601 UTC; notes and files only."""
     has_images: bool = False
-    """A note that embeds images (rule 5)."""
+    """True for a note that embeds images (rule 5)."""
     bytes: int = 0
     media_type: str | None = None
-    """Of an image or pdf that is given as bytes."""
+    """Set for an image or pdf that the runtime sent as bytes."""
     failed: str | None = None
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
-    """The note that it was read from, or that names it; None where the runtime gave it."""
+    """The note that the artifact was read from or that names it; None if the runtime sent it."""
     form: Form = "text"
     before: str = ""
-    """Of selected text: the blob of what stands before it; empty where nothing does."""
+    """For selected text: the blob of the text before it; empty if there is none. `after` likewise."""
     after: str = ""
 
 
@@ -64,7 +65,7 @@ class Provided(Wire, frozen=True):
     text_sha256: str | None = None
     failed: str | None = None
     notes: tuple[NoteId, ...] = ()
-    """Whose names or text it holds."""
+    """The notes whose names or text it holds."""
 
 
 class Policy(Wire, frozen=True):
@@ -72,17 +73,18 @@ class Policy(Wire, frozen=True):
 
     pipeline: Pipeline = "chat"
     keep_rounds: int = 3
-    """The last so many rounds (a user's message that is no carrier, and what follows it) are never touched."""
+    """The budget never touches this many last rounds. A round is a user's message that is no carrier, with all
+    that follows it."""
     slide_to: float = 0.5
-    """Whole turns are left out in one step down to this part of the limit."""
+    """One step leaves out whole turns, down to this share of the limit."""
     replaced_share_max: float = 0.3
-    """Beyond this part of the library's tokens in replaced revisions it is rebased."""
+    """The library is rebased when replaced revisions hold more than this share of its tokens."""
     skills_stay: bool = False
-    """Whether the bodies of skills stay in the user's message of their turn. Prompts of before had it not so."""
+    """Whether the bodies of skills stay in the user's message of their turn. False for older prompts."""
     history_turns: int | None = None
     """As in `conversation_started`."""
     summary_tokens_max: int | None = None
-    """Of a longer summary the manifest warns. None: of none."""
+    """The manifest warns of a longer summary. None: no warning."""
 
 
 class Turn(Wire, frozen=True):
@@ -91,23 +93,24 @@ class Turn(Wire, frozen=True):
     version: int
     conversation: ConversationId
     message: MessageId
-    """The prompt goes up to this one: the user's message of the turn, or a carrier that goes on with it."""
+    """The prompt's last message: the user's message of the turn, or a carrier that continues the turn."""
     artifacts: tuple[Artifact, ...] = ()
-    """Of the turn's user message, in the order attached."""
+    """Attachments of the turn's user message, in the order attached."""
     provided: tuple[Provided, ...] = ()
-    """Of each pin, in registration order."""
+    """One for each pin, in registration order."""
     factor: float = 1.0
-    """What seed estimates are multiplied with (calibration.Calibration.factor)."""
+    """Multiplies seed estimates (token_calibration.Calibration.factor)."""
     estimator: str = ""
-    """Its name, for the manifest."""
+    """The estimator's name, for the manifest."""
     policy: Policy = Policy()
     rebase: bool = False
-    """The library is to be rebased now (workspaced/context/rebase)."""
+    """Whether to rebase the library now (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
-    """What earlier messages were given and what is not kept any more, by sha256: it is shown as unavailable."""
+    """Inline texts of earlier messages that are no longer kept, by sha256: the prompt shows them as
+    unavailable."""
 
 
-# -- what comes out --
+# -- outputs --
 
 
 class Segment(Wire, frozen=True):
@@ -127,7 +130,7 @@ class Layer(Wire, frozen=True, omit_defaults=False):
     hash: str
     """Lower-case hex sha256 of its UTF-8."""
     stable: bool
-    """Whether it is, or begins with, what the last prompt of the conversation had there."""
+    """Whether the text equals or extends this layer's text in the conversation's last prompt."""
     segments: tuple[Segment, ...] = ()
 
 
@@ -136,14 +139,14 @@ class Block(Wire, frozen=True):
 
     type: Literal["text", "toolCall", "toolResult", "thinking", "image"]
     text: str | None = None
-    """Of text, toolResult, thinking; of a toolCall the JSON of its arguments."""
+    """The text of a text, toolResult or thinking block; for a toolCall the JSON of its arguments."""
     id: str | None = None
-    """Of a toolCall, and of the toolResult that answers it."""
+    """The id of a toolCall, or of the toolCall that a toolResult answers."""
     name: str | None = None
     is_error: bool = False
     signature: str | None = None
     blob: str | None = None
-    """Of an image: the sha256 of its bytes."""
+    """For an image: the sha256 of its bytes."""
     media_type: str | None = None
 
 
@@ -158,7 +161,7 @@ class CacheHint(Wire, frozen=True):
 
     after: Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]
     tokens: int
-    """Up to there."""
+    """Estimated tokens up to there."""
 
 
 class Envelope(Wire, frozen=True, omit_defaults=False):
@@ -171,7 +174,7 @@ class Envelope(Wire, frozen=True, omit_defaults=False):
     messages: tuple[ChatMessage, ...]
     hashes: LayerHashes
     combined_hash: str
-    """Of the non-empty layer texts, joined by a blank line."""
+    """sha256 of the non-empty layer texts, joined by a blank line."""
     manifest: Manifest
     cache_hints: tuple[CacheHint, ...]
     estimate: int
@@ -183,16 +186,16 @@ class Rebased(msgspec.Struct, frozen=True):
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """An envelope, and what the log is to be told of it."""
+    """An envelope, and the facts about it for the log."""
 
     envelope: Envelope
     promoted: tuple[LibraryEntry, ...]
-    """First shown in this turn: in the library from the next one on."""
+    """Artifacts first shown in this turn: they join the library with the next turn."""
     blocks: tuple[str, ...]
-    """Texts to keep as blobs: the blocks of `promoted` and of a rebased library."""
+    """Texts to store as blobs: the blocks of `promoted` and of a rebased library."""
     seed_estimate: int
     prefix_tokens: int
     elided: int = 0
     elided_until: MessageId | None = None
     rebased: Rebased | None = None
-    """The library that this prompt already has, where it is another one than the conversation's."""
+    """The library that this prompt uses, if it differs from the conversation's."""

@@ -1,17 +1,17 @@
 r"""Untrusted text in prompts: blocks that nothing written in a note can close.
 
-A prompt is one string, so a block ends where its closing delimiter stands, and a note may hold that very text.
-Here is the one place that puts note text into a block. Two things are done to it, both undone by an inverse:
+A prompt is one string, so a block ends at its closing delimiter, and a note may contain that very text. Only this
+module puts note text into a block. It changes the text in two ways, and both have an inverse:
 
-- What cannot be seen is shown as `\u{202e}`: control characters (ANSI), bidi controls, tag characters, zero-width
-  and other ignorable characters. Kept are those that ordinary writing needs where it needs them: joiners within
-  emoji and within words of scripts that join, one variation selector after a character that has variants, the tags
-  of the three flags made of them. A `\u{` that the text itself holds is shown as `\u{5c}u{`.
-- What reads as the closing of a block is broken at its first character: `</note_context>` becomes
-  `\u{3c}/note_context>`. Reading is generous, since a model's is: case, accents, blanks, width, look-alikes,
-  entities and shown characters make no difference. HTML and other markup stays as it is.
+- Invisible characters become visible escapes such as `\u{202e}`: control characters (ANSI), bidi controls, tag
+  characters, zero-width and other ignorable characters. Some stay where ordinary writing needs them: joiners
+  within emoji and within words of scripts that join, one variation selector after a character that has variants,
+  the tags of the three flags made of them. A `\u{` in the text itself becomes `\u{5c}u{`.
+- A text that reads as the closing of a block is broken at its first character: `</note_context>` becomes
+  `\u{3c}/note_context>`. The match is lenient because models read leniently: case, accents, blanks, width,
+  look-alikes, entities and escapes make no difference. HTML and other markup stays as it is.
 
-A block's name must be one that bodies cannot close: one of RESERVED, or any with an underscore. Everything is pure
+The name of a block must be in RESERVED or have an underscore, since bodies cannot close those. Everything is pure
 and linear in the length of the text.
 """
 
@@ -31,12 +31,12 @@ RESERVED: Final = frozenset(
         *("source", "summary", "system", "tag", "title", "url", "user"),
     }
 )
-"""Names without underscore that blocks and their fields may have, and those that bodies cannot open either."""
+"""Names without underscore that blocks and fields may have, and names that bodies cannot even open."""
 
 _NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*+")
 _NAME_CHARS_MAX: Final = 80
 
-# -- what cannot be seen --
+# -- invisible characters --
 
 _JOINING: Final = (
     r"[[\p{Arabic}\u064b-\u0652\p{Syriac}\p{Nko}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}"
@@ -60,7 +60,7 @@ _SEEN: Final = regex.compile(
 )
 _SHOWN: Final = regex.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
-# -- what reads as a delimiter --
+# -- texts that read as a delimiter --
 
 _AMP: Final = r"&(?:(?:amp|\#0*+38|\#x0*+26);?)*+"
 _LESS: Final = rf"[<＜﹤‹〈⟨\u2329˂❮❬]|{_AMP}(?:lt|\#0*+60|\#x0*+3c);?|\\u003c|\\x3c|%3c"
@@ -81,18 +81,17 @@ _XML_CHARS: Final = str.maketrans(_XML)
 def render_block(name: str, fields: Mapping[str, str], body: str) -> str:
     """A block called `name`: a line for each field, then the body in `<content>`.
 
-    However title, path or body are made, the block's closing delimiter stands in it once, as its last line. The
-    body's bytes are kept but for what the module's docstring says; `unescape_body` gives it back, and
-    `unescape_field` a field.
+    Whatever the title, path or body contains, the block has its closing delimiter once, as its last line. The body
+    keeps its bytes except for the changes that the module's docstring names; `unescape_body` restores the body,
+    and `unescape_field` a field.
     """
     return render_marked(name, fields, (body,), ())
 
 
 def render_marked(name: str, fields: Mapping[str, str], pieces: Sequence[str], marks: Sequence[str]) -> str:
-    """As `render_block`, with a body of `pieces` and between each two of them a mark, such as `<here_it_is/>`.
+    """As `render_block`, with a body of `pieces` and a mark such as `<here_it_is/>` between each two of them.
 
-    However the pieces are made, each mark stands in the body once: where it was put. `unescape_body` gives back
-    what lies between.
+    Whatever the pieces contain, the body has each mark once, at its place. `unescape_body` restores the pieces.
     """
     names = (name, *fields)
     for each in (*names, *marks):
@@ -109,29 +108,29 @@ def render_marked(name: str, fields: Mapping[str, str], pieces: Sequence[str], m
 
 
 def escape_body(text: str) -> str:
-    """`text` as it stands in a block."""
+    """Escapes `text` for the body of a block."""
     return _body(text, ())
 
 
 def unescape_body(text: str) -> str:
-    """The text that `escape_body` made this of."""
+    """The inverse of `escape_body`."""
     return _SHOWN.sub(lambda shown: chr(int(shown[1], 16)), text)
 
 
 def escape_field(text: str) -> str:
-    """`text` as it stands in a title, path or attribute: one line, `&`, `<`, `>` and `"` as XML has them."""
+    """Escapes `text` for a title, path or attribute: one line, with `&`, `<`, `>` and `"` as XML entities."""
     return _field(text, ())
 
 
 def unescape_field(text: str) -> str:
-    """The text that `escape_field` made this of."""
+    """The inverse of `escape_field`."""
     for sign, entity in reversed(_XML.items()):
         text = text.replace(entity, sign)
     return unescape_body(text)
 
 
 def show_invisible(text: str) -> str:
-    """`text` with what cannot be seen shown as `\\u{...}`."""
+    """Replaces invisible characters in `text` by `\\u{...}`."""
     return text if _is_plain(text) else _SEEN.sub(lambda seen: seen["kept"] or _shown(seen[0]), text)
 
 
@@ -155,7 +154,7 @@ def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> str
 
 @lru_cache(maxsize=64)
 def _skeletons(names: tuple[str, ...], marks: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of the names that a body may not open, and of those that it may not close."""
+    """Skeletons of the names that a body may not open, and of those that it may not close."""
     opening = {*(each for each in RESERVED if "_" in each), *names[:1], *marks}
     return tuple(map(_skeleton, opening)), tuple(map(_skeleton, RESERVED | {*names}))
 
@@ -172,12 +171,12 @@ def _shown(sign: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A delimiter's name as it reads: entities resolved, shown characters gone, one width, lower case."""
+    """A delimiter's name as a model reads it: entities resolved, escapes removed, one width, lower case."""
     for _ in range(3):
         name = html.unescape(name)
     return unicodedata.normalize("NFKD", _SHOWN.sub("", name)).casefold()
 
 
 def _skeleton(name: str) -> str:
-    """What spellings of one name have in common."""
+    """The same string for all spellings of one name."""
     return str(_MARKS.sub("", _plain(name).translate(_LOOK_ALIKE)))

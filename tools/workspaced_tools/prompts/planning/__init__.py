@@ -1,1 +1,1 @@
-"""What a plan of tool calls would read and cost."""
+"""Plans of tool calls: the prompt that asks for one, and the check of the answer."""

@@ -1,4 +1,4 @@
-"""Arguments of planned calls held against their tools' schemas, in bounded time."""
+"""Checks arguments of planned calls against their tools' schemas, in bounded time."""
 
 import json
 import time
@@ -12,30 +12,35 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 
 STEPS_MAX: Final = 20_000
-"""Of checking one call: rules held against values. Schemas may refer to themselves many times over."""
+"""Rules applied to values while checking one call. Bounded because schemas may refer to themselves many times."""
 PATTERN_S: Final = 0.05
-"""For all patterns of one call: what they may take depends on who wrote them."""
+"""Seconds for all patterns of one call. Bounded because the patterns may come from anywhere."""
 UNIQUE_MAX: Final = 200
-"""Items of which it is checked that no two are the same: each is held against each."""
+"""Items of a list that must be unique: the check compares each pair."""
 _NO_NETWORK: Final[Registry[Any]] = Registry()
-"""Without one of ours jsonschema would fetch what a schema refers to."""
+"""With its own registry, jsonschema would fetch the schemas that a schema refers to."""
 
 
 def bounded_validator(schema: dict[str, Any]) -> Any:
-    """Checks as `Draft202012Validator` does. Its `iter_errors` raises OverflowError, TimeoutError or ValueError
-    where that would take too long."""
+    """A `Draft202012Validator` with bounds.
+
+    Its `iter_errors` raises OverflowError, TimeoutError or ValueError if the check would take too long.
+    """
     return validators.extend(Draft202012Validator, _Bounds().rules())(schema, registry=_NO_NETWORK)  # type: ignore[no-untyped-call]
 
 
 class _Bounds:
-    """What one check may take. A schema is a runtime's, and may come from anywhere: a pattern of Python's `re`
-    would hold the interpreter, and with it the daemon, for as long as it likes."""
+    """The bounds of one check.
+
+    A schema comes from a runtime, which may have it from anywhere. A hostile pattern in Python's `re` would block
+    the interpreter, and with it the daemon, without limit; `regex` has a timeout.
+    """
 
     def __init__(self) -> None:
         self._steps, self._seconds = STEPS_MAX, PATTERN_S
 
     def rules(self) -> dict[str, Any]:
-        """Those of `Draft202012Validator`, bounded."""
+        """The rules of `Draft202012Validator`, bounded."""
         own = {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional}
         return {
             name: self._bounded(name, partial(own[name], self.found) if name in own else rule)
@@ -56,7 +61,7 @@ class _Bounds:
         return bounded
 
     def found(self, pattern: str, text: str) -> bool:
-        """Whether the pattern is in the text."""
+        """Whether the pattern matches somewhere in the text."""
         if self._seconds <= 0:
             raise TimeoutError("its patterns take too long")
         began = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Planning which tools to call: the schema of a plan, the prompt that asks for one, and the check of what came.
+"""Plans which tools to call: the schema of a plan, the prompt that asks for one, and the check of the answer.
 
-No model is called here. The prompt shows the user's words and a short summary of what the prompt of the turn holds
-already; a plan's calls are checked one by one, so that a good one counts beside a bad one.
+This module calls no model. The prompt shows the user's words and a short list of the context that the turn's
+prompt already holds. Each call of a plan is checked separately, so a bad call does not invalidate a good one.
 """
 
 import json
@@ -28,19 +28,19 @@ CALLS_MAX: Final = 8
 WHY_CHARS_MAX: Final = 200
 QUERY_CHARS_MAX: Final = 8_000
 HELD_CHARS_MAX: Final = 4_000
-"""Of the lines that say what the prompt holds."""
+"""For the lines that list the prompt's context."""
 HELD_NAME_CHARS_MAX: Final = 200
-"""Of a title, or a path, in such a line."""
+"""For a title or a path in such a line."""
 SNIPPETS_MAX: Final = 2
 SNIPPET_CHARS_MAX: Final = 200
 SENTENCE_CHARS_MAX: Final = 200
 ANSWER_CHARS_MAX: Final = 400_000
-"""A longer answer is not looked at."""
+"""A longer answer is not read."""
 TRIES_MAX: Final = 64
-"""Of places where an object seems to begin so many may be none."""
+"""The number of failed attempts to decode an object in an answer."""
 PROBLEMS_PER_CALL_MAX: Final = 10
 NEAR_TOOLS_MAX: Final = 200
-"""Of more tools none is looked for that is called nearly so."""
+"""With more tools, an unknown name gets no suggestions."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _CALL: Final = "#/properties/calls/items/oneOf/{}"
@@ -56,7 +56,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Something that the prompt of the turn holds. `text` may be its beginning only, or empty."""
+    """A piece of context that the turn's prompt holds. `text` may be only its beginning, or empty."""
 
     title: str
     path: str
@@ -72,7 +72,7 @@ class Call(Wire, frozen=True):
 
 
 class Problem(Wire, frozen=True):
-    """`path` is that of the fault in the plan, as in `calls[1].arguments.limit`; empty for the whole."""
+    """A fault in a plan. `path` is its place, as in `calls[1].arguments.limit`; empty for the whole plan."""
 
     path: str
     message: str
@@ -87,7 +87,7 @@ class Planned(Wire, frozen=True):
 
 
 def plan_schema(tools: Iterable[Definition]) -> dict[str, Any]:
-    """JSON Schema 2020-12 of a plan. Of tools of one name the first counts."""
+    """JSON Schema 2020-12 of a plan. Of several tools with one name the first counts."""
     by_name = _by_name(tools)
     calls: dict[str, Any] = {"type": "array", "maxItems": CALLS_MAX if by_name else 0}
     if by_name:
@@ -103,9 +103,9 @@ def plan_schema(tools: Iterable[Definition]) -> dict[str, Any]:
 
 
 def plan_prompt(query: str, artifacts: Sequence[Held], tools: Iterable[Definition]) -> str:
-    """Asks a model for a plan: what the user said, what the prompt holds already, which tools there are.
+    """Asks a model for a plan: the user's words, the context that the prompt already holds, and the tools.
 
-    All that is not ours is data in blocks, or one line.
+    All foreign text is data in blocks, or one line.
     """
     by_name = _by_name(tools)
     left_out = len(query) - QUERY_CHARS_MAX
@@ -170,7 +170,7 @@ def _by_name(tools: Iterable[Definition]) -> dict[str, Definition]:
 
 
 def _call_schema(tool: Definition, place: str) -> dict[str, Any]:
-    """The schema of a call of that tool, which stands at `place` of the whole, a JSON pointer behind `#`."""
+    """The schema of a call of the tool; `place` is its JSON pointer in the plan's schema, after `#`."""
     own = tool.parameters.get("$id")
     parameters = {key: each for key, each in tool.parameters.items() if key not in ("$id", "$schema")}
     rebased = _rebased(parameters, f"{place}{_ARGUMENTS}", own if isinstance(own, str) else "")
@@ -187,9 +187,9 @@ def _call_schema(tool: Definition, place: str) -> dict[str, Any]:
 
 
 def _rebased(schema: Any, place: str, own: str) -> Any:
-    """`schema` with its references to itself leading to `place`. `own`: its `$id`, which such ones may begin with.
+    """Redirects the references of `schema` to itself to `place`. `own`: its `$id`, with which they may begin.
 
-    A part with an `$id` of its own is what its references mean, and stays.
+    A part with an `$id` of its own stays unchanged, since its references mean the part itself.
     """
     if isinstance(schema, list):
         return [_rebased(each, place, own) for each in schema]
@@ -215,14 +215,14 @@ def _reference(reference: str, place: str, own: str) -> str:
     return f"{place}{pointer}" if pointer.startswith("/") or not pointer else f"#{pointer}"
 
 
-# -- what came --
+# -- checking --
 
 
 def planned(answer: str, tools: Iterable[Definition]) -> Planned:
-    """The plan in what a model answered: the calls that fit, and what is wrong with the others.
+    """Reads the plan in a model's answer: the calls that fit, and the problems of the others.
 
     The answer may be the JSON alone, or have a fence or words around it: the first object with `calls` counts.
-    Whatever a model writes, nothing is raised.
+    Never raises, for any answer.
     """
     plan = _plan_in(answer)
     if isinstance(plan, Problem):
@@ -250,9 +250,9 @@ def planned(answer: str, tools: Iterable[Definition]) -> Planned:
 
 
 def _plan_in(answer: str) -> dict[str, Any] | Problem:
-    """The first JSON object with `calls`, else the first of all.
+    """The first JSON object with `calls`, else the first object.
 
-    What begins like one and is none is read in vain; that is done a few times only, so the whole stays linear.
+    At most TRIES_MAX attempts may fail, so the search stays linear.
     """
     if len(answer) > ANSWER_CHARS_MAX:
         return Problem("", f"Expected at most {ANSWER_CHARS_MAX} characters, got {len(answer)}.")
@@ -279,7 +279,7 @@ def _plan_in(answer: str) -> dict[str, Any] | Problem:
 
 
 def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Problem]:
-    """What is wrong with a call; nothing: it fits."""
+    """The problems of a call; empty if it fits."""
     if not isinstance(call, dict):
         return [Problem(path, f"Expected an object with tool and arguments, got {_echo(call)}.")]
     name = call.get("tool")
@@ -328,7 +328,7 @@ def _path(begin: str, parts: Iterable[str | int]) -> str:
 
 
 def _echo(value: Any) -> str:
-    """`value` as JSON, cut; of containers only the kind."""
+    """`value` as JSON, cut; for containers only their kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     return _cut(json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, ensure_ascii=False))

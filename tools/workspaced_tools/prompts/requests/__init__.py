@@ -1,1 +1,1 @@
-"""A prompt as the body of a provider's request."""
+"""Renders a prompt as the body of a provider's request."""

@@ -1,12 +1,12 @@
-"""Where a provider may keep what it was sent: behind a part that is marked, four of a request at most.
+"""Places cache breakpoints: marks on at most four parts of a request, after which a provider may cache the prefix.
 
-Anthropic writes to its cache at the marks, and looks for what it wrote from each mark on over 20 parts backwards
-(platform.claude.com/docs/en/build-with-claude/prompt-caching). So a mark stands behind the runtime's own system
-prompt, the library, the history and the whole. From one request to the next that is enough as long as fewer parts
-come in between: the library has a part for each note, so one that grows is read up to where it grew.
+Anthropic writes its cache at the marks, and searches for an earlier entry from each mark over 20 parts backwards
+(platform.claude.com/docs/en/build-with-claude/prompt-caching). So there are marks after the runtime's own system
+prompt, the library, the history and the last message. That suffices if fewer parts than that are new since the
+last request: the library has a part for each note, so a library that grew is read up to its first new part.
 
-Where more come in between, after a round with many calls, or a turn with many rounds, one more mark stands where
-the request before had its last. The first of the system's gives way to it: it lies within reach of the second.
+If more parts are new, after a round with many calls or a turn with many rounds, one more mark is at the place of
+the last request's last mark. It replaces the first mark of the system, which is within reach of the second.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,34 +18,35 @@ from .part import Part
 
 MARKS_MAX: Final = 4
 LOOKBACK_PARTS: Final = 20
-"""So many parts a provider looks at from a mark on, that of the mark included."""
+"""The number of parts that a provider searches backwards from a mark, the marked part included."""
 Message = tuple[str, list[Part]]
 """A role and its parts."""
 Place = tuple[int, int]
-"""Of a part: its message, and where it is in it."""
+"""The index of a part's message, and the part's index in the message."""
 
 
 def marked(
     system: Sequence[Part], library: int, messages: Sequence[Message], history: int
 ) -> tuple[tuple[Part, ...], list[Message]]:
-    """The parts of system and messages, those marked that a provider may keep what ends there.
+    """The parts of system and messages with their marks.
 
     Args:
-        library: how many of the system's last parts are the library.
-        history: how many of the messages are summary and history; the others are this turn's.
+        library: the number of the system's last parts that are the library.
+        history: the number of messages that are summary and history; the others are this turn's.
     """
     ends = sorted({end for end in (len(system) - library, len(system)) if end})
     places = list(_places(messages, history))
     ends = ends[-(MARKS_MAX - len(places)) :]
     parts = [replace(part, cache=at + 1 in ends) for at, part in enumerate(system)]
-    said = [(role, list(parts)) for role, parts in messages]
+    copies = [(role, list(parts)) for role, parts in messages]
     for message, at in places:
-        said[message][1][at] = replace(said[message][1][at], cache=True)
-    return tuple(parts), said
+        copies[message][1][at] = replace(copies[message][1][at], cache=True)
+    return tuple(parts), copies
 
 
 def _places(messages: Sequence[Message], history: int) -> Iterator[Place]:
-    """The ends of the history and of the whole; and where the request before had its last, if that is far."""
+    """The ends of the history and of all messages; and the last mark of the last request, if that is out of
+    reach."""
     ends = [_last(messages, 0, history), _last(messages, history, len(messages))]
     went_on = any(role == "assistant" for role, _parts in messages[history:])
     end = ends[1] if went_on else ends[0]
@@ -56,8 +57,11 @@ def _places(messages: Sequence[Message], history: int) -> Iterator[Place]:
 
 
 def _sent_before(messages: Sequence[Message], history: int, *, went_on: bool) -> tuple[int, int]:
-    """The messages at whose end an earlier request had a mark: those of this turn that the assistant answered
-    last, or the history that the turn before had."""
+    """The range of messages at whose end an earlier request had a mark.
+
+    If this turn has answers of the assistant, the range is this turn up to its last answer; else it is the history
+    of the turn before.
+    """
     if went_on:
         at = len(messages)
         while messages[at - 1][0] != "assistant":
@@ -72,13 +76,13 @@ def _sent_before(messages: Sequence[Message], history: int, *, went_on: bool) ->
 
 
 def _begins(message: Message) -> bool:
-    """Whether a turn begins with it: the user's, and not the results of tools."""
+    """Whether a turn begins with this message: a user's message without results of tools."""
     role, parts = message
     return role == "user" and bool(parts) and parts[0].type != "toolResult"
 
 
 def _last(messages: Sequence[Message], begin: int, end: int) -> Place | None:
-    """The last part of these messages that may carry a mark: thinking may not."""
+    """The last part of these messages that may have a mark: thinking may not."""
     for at in reversed(range(begin, end)):
         parts = messages[at][1]
         for place in reversed(range(len(parts))):
@@ -88,6 +92,6 @@ def _last(messages: Sequence[Message], begin: int, end: int) -> Place | None:
 
 
 def _distance(messages: Sequence[Message], before: Place, end: Place) -> int:
-    """By how many parts the one stands behind the other."""
+    """The number of parts from `before` to `end`."""
     between = sum(len(parts) for _role, parts in messages[before[0] : end[0]])
     return between - before[1] + end[1]

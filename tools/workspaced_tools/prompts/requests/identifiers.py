@@ -1,8 +1,8 @@
-"""Names of tools and ids of their calls as providers take them: letters, digits, `_` and `-`, and not too many.
+"""Fits names of tools and ids of calls to providers: letters, digits, `_` and `-`, of bounded length.
 
-What does not fit is replaced, the same each time, since a provider's cache holds what was sent before. A call and
-its result are replaced alike. Runtimes may give a call of another round an id that was there before; providers
-refuse that, so all but the first are replaced as well.
+A name or id that does not fit gets the same replacement each time, so that a provider's cache stays valid. A call
+and its result get the same replacement. Runtimes may reuse an id in a later round; providers refuse that, so all
+but its first use are replaced as well.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,14 +21,14 @@ _DIGEST_CHARS: Final = 8
 _SHOWN_CHARS_MAX: Final = 60
 
 Change = Callable[[str, str | None], None]
-"""Is told what is replaced, and in which message."""
+"""Takes a sentence about a replacement, and the id of its message, if any."""
 
 
 class Names:
-    """Of one request for `family`; None: of a provider that is not known.
+    """Names and ids of one request for `family`; None: an unknown provider.
 
     Args:
-        defined: the names of the tools that are there, which are asked for later.
+        defined: the names of the defined tools.
     """
 
     def __init__(self, family: str | None, defined: Iterable[str], change: Change) -> None:
@@ -41,11 +41,11 @@ class Names:
         self._ids: dict[str, str] = {}
         self._ids_taken: set[str] = set()
         self.renamed = {sent: name for name in defined if (sent := self.name(name)) != name}
-        """Of each defined tool that is called something else: that name, and its own."""
+        """Maps the sent name of each renamed tool to the defined name."""
         self._sent = frozenset(self.renamed)
 
     def name(self, name: str) -> str:
-        """Of a tool, for its definition, calls and results; also of a call that is told of by the name sent."""
+        """The name to send for a tool, in its definition, calls and results; sent names stay as they are."""
         found = name if name in self._sent else self._names.get(name)
         if found is None:
             found = self._fitted(name)
@@ -60,7 +60,7 @@ class Names:
         return found
 
     def call(self, call: str, message: str) -> str:
-        """The id of a call that `message` makes."""
+        """The id to send for a call in `message`."""
         found = call
         if not _PLAIN.fullmatch(call) or len(call) > self._id_chars_max or call in self._ids_taken:
             seeds = chain([(call,)], ((call, message, at) for at in count()))
@@ -72,7 +72,7 @@ class Names:
         return found
 
     def answered(self, call: str) -> str:
-        """The id of the last call that had this one."""
+        """The id that was sent for the last call with this id."""
         return self._ids.get(call, call)
 
     def _fitted(self, name: str) -> str:

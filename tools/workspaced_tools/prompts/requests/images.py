@@ -1,8 +1,9 @@
-"""Which images a provider takes, and what type an image really is.
+"""Decides which images a provider accepts, and detects an image's real type.
 
-Anthropic refuses an image whose bytes are of another type than is said of them, and a file's name is often wrong
-("the image was specified using the image/jpeg media type, but appears to be image/png"). It also refuses one whose
-base64 is longer than 5 MiB ("image exceeds 5 MB maximum"), which is an image of 3.75 MiB.
+Anthropic refuses an image whose bytes are of another type than declared ("the image was specified using the
+image/jpeg media type, but appears to be image/png"), and types declared from a file's name are often wrong.
+Anthropic also refuses an image whose base64 is longer than 5 MiB ("image exceeds 5 MB maximum"), that is 3.75 MiB
+of bytes.
 """
 
 import base64
@@ -24,7 +25,7 @@ _OTHER_NAMES: Final = {"image/jpg": "image/jpeg"}
 
 
 class Image(NamedTuple):
-    """An image that is sent; or `why` it is not."""
+    """An image to send; or the reason `why` it cannot be sent."""
 
     media_type: str
     data: str = ""
@@ -32,11 +33,11 @@ class Image(NamedTuple):
 
 
 def image_for(family: str | None, media_type: str, content: bytes | None) -> Image:
-    """The image as `family` takes it; None: not known, so that it takes all.
+    """Encodes an image for `family`; None: an unknown provider, which gets every image.
 
     Args:
-        media_type: what is said of it; what its bytes say goes before that.
-        content: None where its bytes are not kept.
+        media_type: the declared type; a type detected from the bytes overrides it.
+        content: the image's bytes; None if they are not kept.
     """
     real = _media_type(content or b"") or _OTHER_NAMES.get(media_type, media_type)
     if family in TYPES and real not in TYPES[family]:
@@ -50,7 +51,7 @@ def image_for(family: str | None, media_type: str, content: bytes | None) -> Ima
 
 
 def _media_type(content: bytes) -> str | None:
-    """What the first bytes say; None where they say nothing that is known."""
+    """The type by the first bytes; None if they are not of a known type."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((media_type for begin, media_type in _BEGINNINGS if content.startswith(begin)), None)

@@ -1,4 +1,4 @@
-"""The parts that messages are made of, as templates see them."""
+"""The parts of messages that templates see."""
 
 from typing import Any, Literal
 
@@ -10,19 +10,19 @@ class Part(Wire, frozen=True):
 
     type: Literal["text", "toolCall", "toolResult", "thinking", "image"]
     text: str | None = None
-    """Of text, toolResult, thinking. Of text it is never white."""
+    """The text of a text, toolResult or thinking part; a text part is never blank."""
     id: str | None = None
-    """Of a toolCall, and of the toolResult that answers it."""
+    """The id of a toolCall, or of the toolCall that a toolResult answers."""
     name: str | None = None
     arguments: str | None = None
-    """Of a toolCall: the JSON text of an object."""
+    """The arguments of a toolCall as the JSON text of an object."""
     input: dict[str, Any] | None = None
-    """The same as an object."""
+    """The arguments of a toolCall as an object."""
     is_error: bool = False
     signature: str | None = None
-    """Of thinking; of a toolCall, where Gemini signed that instead."""
+    """The signature of a thinking part, or of a toolCall that Gemini signed instead."""
     media_type: str | None = None
     data: str | None = None
-    """Of an image: its bytes in base64."""
+    """The bytes of an image in base64."""
     cache: bool = False
-    """What ends here may be kept by the provider: four parts of a request at most."""
+    """Whether the provider may cache the prefix that ends here: at most four parts of a request."""

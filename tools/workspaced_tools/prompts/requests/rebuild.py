@@ -1,4 +1,4 @@
-"""Bodies made again: a prompt is shaped by the very template that it was shaped by, whatever that has become."""
+"""Rebuilds request bodies with the recorded template, even if the template has changed since."""
 
 from collections.abc import Callable
 
@@ -12,24 +12,24 @@ from ..model.types import Envelope
 from .templates import Shaped, Template, body_hash, shape
 
 BODY = "body"
-"""What differs where no layer does, nor the manifest."""
+"""The difference reported if all layers and the manifest are equal."""
 _Blob = Callable[[str], bytes | None]
 
 
-def shaped_again(recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob) -> Shaped:
-    """The body that a prompt was given as.
+def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob) -> Shaped:
+    """Rebuilds the request body of a recorded prompt.
 
     Args:
-        recorded: what the log says of it.
-        envelope: the prompt, made again.
-        settings: of the conversation, as they were then.
+        recorded: the shape in the log.
+        envelope: the rebuilt prompt.
+        settings: the conversation's settings when the prompt was made.
 
     Raises:
         NotRecorded: the template or an image is not kept.
-        TemplateFailed, BodyInvalid: this program cannot make a body with that template any more.
+        TemplateFailed, BodyInvalid: this version cannot render the recorded template.
     """
 
-    def kept(name: str) -> bytes:
+    def recorded_blob(name: str) -> bytes:
         content = blob(name)
         if content is None:
             raise NotRecorded(
@@ -40,17 +40,16 @@ def shaped_again(recorded: Recorded, envelope: Envelope, settings: Settings, blo
 
     texts = texts_in(blob)
     template = Template(recorded.name, texts(recorded.template_sha256))
-    return shape(envelope, settings, template, texts, kept, recorded.cached_content)
+    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content)
 
 
 def body_difference(data: PromptAssembled, envelope: Envelope, settings: Settings, blob: _Blob) -> str | None:
-    """BODY where the prompt comes to another body than it was given as; None: to the same, or it was given as
-    none.
+    """BODY if the rebuilt body differs from the recorded one; None if not, or if the prompt has no body.
 
     Raises:
-        NotRecorded, TemplateFailed, BodyInvalid: as `shaped_again`.
+        NotRecorded, TemplateFailed, BodyInvalid: as `rebuild_request_body`.
     """
     if data.shape is None:
         return None
-    made = shaped_again(data.shape, envelope, settings, blob)
+    made = rebuild_request_body(data.shape, envelope, settings, blob)
     return None if body_hash(made.body) == data.shape.body_hash else BODY

@@ -1,8 +1,8 @@
-"""A prompt as any provider takes it: the one object that templates are rendered over.
+"""Builds the `request` object that templates render, in a form that every provider accepts.
 
-What all providers demand is done here, once: the user begins, roles alternate, no message is empty, results of
-tools come first, ids and names are short and plain. What one of them would refuse is left out or written as text,
-and said. Pure: the same envelope gives the same request.
+It does once what all providers demand: a user's message begins, roles alternate, no message is empty, results of
+tools come first, ids and names are short and plain. A block that the provider would refuse is left out or written
+as text, and reported in the list of changes. Pure: the same envelope gives the same request.
 """
 
 import base64
@@ -28,30 +28,30 @@ from .tool_definitions import DEPTH_MAX, Definition, Definitions, definitions_of
 from .usage_report import family_of
 
 Blob = Callable[[str], bytes | None]
-"""The bytes of that sha256; None where they are not kept."""
+"""Returns the bytes of a sha256; None if they are not kept."""
 Role = Literal["user", "assistant"]
 TTL_S: Final = 3_600
 OUTPUT_TOKENS: Final = 4_096
-"""What a provider may write where the conversation reserves nothing."""
+"""The output limit if the conversation reserves nothing for answers."""
 ASSISTANT_BEGINS: Final = "(The assistant begins.)"
-NOTHING_SAID: Final = "(The user said nothing.)"
+NO_WORDS: Final = "(The user said nothing.)"
 FAILED_SILENTLY: Final = "The tool failed and gave no reason."
 MESSAGES_SHOWN_MAX: Final = 5
 
 
-class Said(Wire, frozen=True):
+class RequestMessage(Wire, frozen=True):
     role: Role
     content: tuple[Part, ...]
 
 
 class CachedContent(Wire, frozen=True):
-    """What a provider keeps under a name of its own: system and tools."""
+    """The content of a provider's explicit cache: system and tools."""
 
     key: str
-    """Another one whenever what is kept would be."""
+    """Changes whenever the cached content changes."""
     ttl_s: int = TTL_S
     resource: str | None = None
-    """The provider's name for it; None: it is not kept yet."""
+    """The provider's name of the cached content; None: it is not cached yet."""
 
 
 class Request(Wire, frozen=True):
@@ -59,21 +59,21 @@ class Request(Wire, frozen=True):
     model: str
     conversation: str
     conversation_key: str
-    """Stands for the conversation where its id would be too long: 64 hexadecimal digits."""
+    """Identifies the conversation where its id would be too long: 64 hexadecimal digits."""
     message: str
     output_tokens: int
-    """At most so many are to be written."""
+    """The maximum of output tokens."""
     limit: int
-    """At most so many may be read."""
+    """The maximum of input tokens."""
     system: tuple[Part, ...]
-    """Texts: what the runtime says, then the context library, a text for each note; none of them empty."""
-    messages: tuple[Said, ...]
+    """Texts: the runtime's sections, then the context library with a text for each note; none of them empty."""
+    messages: tuple[RequestMessage, ...]
     """Strictly alternating, the first and the last a user's, none of them empty."""
     tools: tuple[Definition, ...]
     own_tools: tuple[dict[str, Any], ...]
-    """Definitions in a form that only the conversation's provider knows, verbatim."""
+    """Verbatim definitions in a form that only the conversation's provider knows."""
     tool_names: dict[str, str]
-    """Of each tool that has another name here, by that name: the one it was defined with."""
+    """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CachedContent
 
 
@@ -85,14 +85,14 @@ def request_of(
     blob: Blob,
     cached_content: str | None,
 ) -> tuple[Request, tuple[str, ...]]:
-    """The request that an envelope comes to, and what of the envelope is another in it, one sentence each.
+    """The request for an envelope, and one sentence for each change to the envelope's content.
 
     Args:
-        family: that it is for: openai, anthropic or gemini. None: not known, so that all of it stays.
-        cached_content: the provider's resource that system and tools are kept as.
+        family: the family of the target: openai, anthropic or gemini. None: not known, so nothing is left out.
+        cached_content: the provider's resource that holds system and tools.
 
     Raises:
-        NotRecorded: of `texts`.
+        NotRecorded: from `texts`.
     """
     changes = _Changes()
     provider = family_of(settings.provider)
@@ -130,7 +130,7 @@ def request_of(
 
 
 def _cache_key(envelope: Envelope, settings: Settings) -> str:
-    """Of all that a provider's explicit cache holds, and of the conversation it is for."""
+    """A hash of the conversation's id and of everything that a provider's explicit cache holds."""
     hashes = envelope.hashes
     held = (
         envelope.conversation_id,
@@ -143,7 +143,7 @@ def _cache_key(envelope: Envelope, settings: Settings) -> str:
 
 
 class _Changes:
-    """What is another than in the envelope, in the order first met, and in which messages."""
+    """The changes to the envelope's content, in the order first made, with the ids of their messages."""
 
     def __init__(self) -> None:
         self._where: dict[str, list[str]] = {}
@@ -162,7 +162,7 @@ class _Changes:
 
 
 def _system(envelope: Envelope, changes: _Changes) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """The envelope's system message: what the runtime says, and the library."""
+    """The envelope's system message in two: the runtime's sections, and the library."""
     messages = (message for message in envelope.messages if message.role == "system")
     whole = BLANK_LINE.join(block.text or "" for message in messages for block in message.content)
     second = envelope.layers[1]
@@ -185,7 +185,7 @@ def _texts(texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 class _Reader:
-    """The envelope's messages, made into what one family takes."""
+    """Converts the envelope's messages for one family."""
 
     def __init__(
         self, family: str | None, provider: str | None, blob: Blob, names: Names, changes: _Changes
@@ -195,12 +195,12 @@ class _Reader:
         self._thinks = family is None or (family == provider and family != "openai")
 
     def read(self, envelope: Envelope) -> list[Message]:
-        """All but the system's, each by itself; one of which nothing is left has no parts."""
-        said = (message for message in envelope.messages if message.role != "system")
-        return [(message.role, self._parts(message)) for message in said]
+        """All messages except the system's, one by one; a message with nothing left has no parts."""
+        messages = (message for message in envelope.messages if message.role != "system")
+        return [(message.role, self._parts(message)) for message in messages]
 
     def _parts(self, message: ChatMessage) -> list[Part]:
-        """Of one message; none where nothing is left that a provider takes."""
+        """The parts of one message; none if nothing is left that a provider accepts."""
         where = message.id or "the summary"
         parts = [part for block in message.content if (part := self._part(block, where)) is not None]
         if all(part.type == "thinking" for part in parts):
@@ -250,17 +250,17 @@ class _Reader:
 
     def _call(self, block: Block, where: str) -> Part:
         text = block.text or ""
-        given = _object(text)
-        if given is None:
+        arguments = _object(text)
+        if arguments is None:
             self._changes.add("Arguments that are no JSON object are sent as text in one", where)
-            given = {"arguments": text}
-            text = msgspec.json.encode(given).decode()
+            arguments = {"arguments": text}
+            text = msgspec.json.encode(arguments).decode()
         return Part(
             "toolCall",
             id=self._names.call(block.id or "", where),
             name=self._names.name(block.name or ""),
             arguments=text if text.strip() else "{}",
-            input=given,
+            input=arguments,
         )
 
     def _result(self, block: Block, where: str) -> Part:
@@ -276,28 +276,29 @@ class _Reader:
             is_error=block.is_error,
         )
 
-    def alternating(self, read: Iterable[Message]) -> list[Said]:
-        """Messages of one role in a row are one, its results of tools first."""
-        said: list[Said] = []
+    def alternating(self, read: Iterable[Message]) -> list[RequestMessage]:
+        """Merges consecutive messages of one role, results of tools first; a user's message begins and ends."""
+        merged: list[RequestMessage] = []
         for role, group in groupby(read, key=lambda each: each[0]):
             parts = [part for _role, parts in group for part in parts]
             parts.sort(key=lambda part: part.type != "toolResult")
-            said.append(Said("assistant" if role == "assistant" else "user", tuple(parts)))
-        if said and said[0].role == "assistant":
+            merged.append(RequestMessage("assistant" if role == "assistant" else "user", tuple(parts)))
+        if merged and merged[0].role == "assistant":
             self._changes.add(f"A user's message stands before all others: {ASSISTANT_BEGINS}")
-            said.insert(0, Said("user", (Part("text", ASSISTANT_BEGINS),)))
-        if not said or said[-1].role == "assistant":
-            self._changes.add(f"A user's message stands after all others: {NOTHING_SAID}")
-            said.append(Said("user", (Part("text", NOTHING_SAID),)))
-        return said
+            merged.insert(0, RequestMessage("user", (Part("text", ASSISTANT_BEGINS),)))
+        if not merged or merged[-1].role == "assistant":
+            self._changes.add(f"A user's message stands after all others: {NO_WORDS}")
+            merged.append(RequestMessage("user", (Part("text", NO_WORDS),)))
+        return merged
 
 
 def history_messages(envelope: Envelope) -> int:
-    """How many of the messages, the system's aside, are summary and history: the segments of the fourth layer."""
-    said = [message for message in envelope.messages if message.role != "system"]
+    """The number of messages, except the system's, that are summary and history: the segments of the fourth
+    layer."""
+    messages = [message for message in envelope.messages if message.role != "system"]
     segments = next(layer for layer in envelope.layers if layer.id == "L4_STRIP").segments
-    pairs = zip(said, segments, strict=False)
-    if len(said) < len(segments) or any(
+    pairs = zip(messages, segments, strict=False)
+    if len(messages) < len(segments) or any(
         segment.kind == "message" and segment.id != (message.id or "") for message, segment in pairs
     ):
         return 0
@@ -305,7 +306,7 @@ def history_messages(envelope: Envelope) -> int:
 
 
 def _with_signed_call(parts: list[Part]) -> list[Part]:
-    """Gemini signs the first call of a message rather than the thinking before it, and wants it back there."""
+    """Moves the signature of thinking to the first call: Gemini signs the call and expects the signature there."""
     thought = next((at for at in reversed(range(len(parts))) if parts[at].type == "thinking"), None)
     call = next((at for at, part in enumerate(parts) if part.type == "toolCall"), None)
     if thought is None or call is None:
@@ -316,7 +317,7 @@ def _with_signed_call(parts: list[Part]) -> list[Part]:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """The JSON object that the text is; an empty one where it is white; None where it is none."""
+    """Decodes a JSON object; an empty one for blank text; None if the text is no object or is nested too deep."""
     if not text.strip():
         return {}
     try:
@@ -327,7 +328,10 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _is_base64(text: str) -> bool:
-    """Of either alphabet, padded or not, as protobuf's JSON has it: Gemini's own client gives the one for URLs."""
+    """Whether the text is base64 as in protobuf's JSON: either alphabet, padded or not.
+
+    Gemini's own client uses the alphabet for URLs.
+    """
     plain = text.rstrip("=")
     padded = plain + "=" * (-len(plain) % 4)
     try:

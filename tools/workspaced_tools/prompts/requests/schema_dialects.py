@@ -1,13 +1,13 @@
-"""What of JSON Schema a provider refuses in a tool's parameters, and what it is given instead.
+"""Adapts JSON Schemas of tools' parameters to the parts of JSON Schema that a provider accepts.
 
-One tool that is refused refuses the whole request. The rules are those of the providers' own messages:
+A provider refuses a whole request for one refused tool. The rules come from the providers' own error messages:
 
 - OpenAI: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top
   level", "array schema missing items";
 - Anthropic: "input_schema does not support oneOf, allOf, or anyOf at the top level", "Property keys should match
-  pattern '^[a-zA-Z0-9_.-]{1,64}$'", of the top level's only.
+  pattern '^[a-zA-Z0-9_.-]{1,64}$'", for the top level only.
 
-Gemini's `parametersJsonSchema` takes JSON Schema as it is; its older `parameters` would not.
+Gemini's `parametersJsonSchema` accepts all of JSON Schema; its older `parameters` does not.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _REFUSED: Final = {
     "openai": frozenset({"oneOf", "anyOf", "allOf", "enum", "const", "not"}),
     "anthropic": frozenset({"oneOf", "anyOf", "allOf"}),
 }
-"""At the top level."""
+"""Keywords refused at the top level."""
 _KEY: Final = regex.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _SCHEMAS: Final = frozenset(
     {
@@ -34,11 +34,11 @@ SATISFY: Final = "The arguments also satisfy this JSON Schema: "
 
 
 class Unfit(Exception):
-    """A provider takes no such tool; says why."""
+    """The provider would refuse the tool; the message says why."""
 
 
 class Fitted(NamedTuple):
-    """A tool's description and parameters, and what of them is another, in words that follow "of the tool"."""
+    """A tool's description and parameters, and their changes in words that follow "of the tool"."""
 
     description: str
     parameters: dict[str, Any]
@@ -46,21 +46,20 @@ class Fitted(NamedTuple):
 
 
 def fitted(description: str, parameters: dict[str, Any], family: str | None) -> Fitted:
-    """The tool as `family` takes it; None: not known, so that it stays. What the schema may not say the
-    description does.
+    """Fits a tool to `family`; None: not known, so nothing changes. Refused keywords move to the description.
 
     Args:
         parameters: a JSON Schema of type object that has `properties`.
 
     Raises:
-        Unfit: a property that is required has a name that is refused.
+        Unfit: the family refuses the name of a required property.
     """
     changes = list[str]()
     refused = {key: each for key, each in parameters.items() if key in _REFUSED.get(family or "", ())}
     if refused:
         parameters = {key: each for key, each in parameters.items() if key not in refused}
-        said = f"{SATISFY}{msgspec.json.encode(refused).decode()}"
-        description = f"{description}\n\n{said}" if description else said
+        text = f"{SATISFY}{msgspec.json.encode(refused).decode()}"
+        description = f"{description}\n\n{text}" if description else text
         changes.append(f"{', '.join(refused)} stands in the description, since {family} refuses it")
     if family == "anthropic" and (bad := _badly_named(parameters)):
         changes.append(f"this is left out, since anthropic refuses the name: {_listed(bad)}")
@@ -84,7 +83,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _with_items(schema: Any) -> Any:
-    """Each array that says nothing of its items says that they may be anything."""
+    """Adds an empty `items`, which allows anything, to each array schema without one."""
     if not isinstance(schema, dict):
         return schema
     found = {key: _inner(key, each) for key, each in schema.items()}

@@ -1,8 +1,9 @@
-"""A prompt as the body of a provider's request: an envelope, rendered by a template.
+"""Renders an envelope as the body of a provider's request with a template.
 
-Templates are Jinja's, over one object called `request` (request.Request). They say how a body is written, not what
-is in it: three are built in, a runtime can have its own. What they may do is bounded: no files, no templates but
-themselves, no clock, no chance, so many steps, so much output, and no expression that makes much out of little.
+Templates are Jinja's and see one object called `request` (request.Request). They decide the format of a body, not
+its content. Three are built in, and a runtime can have its own. A sandbox bounds them: no files, no other
+templates, no clock, no randomness, a maximum of steps and of output, and no expression whose result is much larger
+than its input.
 """
 
 from collections.abc import Iterable
@@ -36,11 +37,11 @@ BODY_CHARS_MAX: Final = 64 * 1024 * 1024
 STEPS_MAX: Final = 250_000
 """Rounds of loops and calls of macros, all together."""
 CACHED_CONTENT: Final = "cached_content"
-"""A macro of this name gives what creates the provider's explicit cache."""
+"""The macro of this name renders the body that creates the provider's explicit cache."""
 _STEP: Final = "_step"
 _JOINED: Final = "_joined"
 _WRITABLE: Final = (str, int, float, type(None))
-"""What may be written as text: of anything else the text would name a place in memory."""
+"""Types that may be written as text: the text of any other object could contain a memory address."""
 _NUMBER_MAX: Final = 2**63
 _STR_METHODS: Final = frozenset({"lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "split"})
 # fmt: off
@@ -50,9 +51,9 @@ _FILTERS: Final = frozenset((
     "select", "selectattr", "slice", "sort", "sum", "trim", "truncate", "unique", "upper",
 ))
 # fmt: on
-"""Those that make nothing much larger than what they are given."""
+"""Filters whose result is not much larger than their input."""
 _CODE_NAME: Final = "<template>"
-"""What Jinja calls the code of a template without a file."""
+"""Jinja's file name for a template without a file."""
 _BYTE: Final = regex.compile(r"\(byte (\d+)\)")
 _MESSAGE_CHARS_MAX: Final = 200
 _NAME: Final = regex.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -73,10 +74,10 @@ class CacheOffer(Wire, frozen=True, omit_defaults=False):
     """What a provider may be asked to keep under a name of its own."""
 
     key: str
-    """The same as long as what is kept is."""
+    """Changes whenever the cached content changes."""
     ttl: str
     create: dict[str, Any] | None
-    """The body that creates it; None: there is nothing to keep."""
+    """The body of the request that creates the cache; None: there is nothing to cache."""
 
 
 class Shaped(Wire, frozen=True, omit_defaults=False):
@@ -84,18 +85,18 @@ class Shaped(Wire, frozen=True, omit_defaults=False):
     """The template's name."""
     body: dict[str, Any]
     changes: tuple[str, ...]
-    """What of the envelope is another in it, one sentence each."""
+    """One sentence for each change to the envelope's content."""
     tool_names: dict[str, str]
-    """Of each tool that has another name in the body, by that name: the one it was defined with."""
+    """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CacheOffer | None
-    """None: the template knows of no such thing."""
+    """None: the template has no macro `cached_content`."""
 
 
 def template_named(name: str, folder: Path | None) -> Template:
     """The built-in template of that name, or else `NAME.json.jinja` in the folder.
 
     Raises:
-        UnknownShape: there is none, it is too large, no text, or has the name of a built-in one.
+        UnknownShape: there is no such template, it is too large or no text, or it has the name of a built-in one.
     """
     path = folder / f"{name}{SUFFIX}" if folder is not None and _NAME.fullmatch(name) else None
     if name in BUILT_IN:
@@ -127,15 +128,15 @@ def shape(
     blob: Blob,
     cached_content: str | None = None,
 ) -> Shaped:
-    """The body of the request that an envelope comes to. Pure but for the texts and bytes it is made from.
+    """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
 
     Args:
-        cached_content: the provider's resource that the first two layers and the tools are kept as.
+        cached_content: the provider's resource that holds the first two layers and the tools.
 
     Raises:
-        TemplateFailed: the template cannot be rendered, or gives no JSON object.
-        BodyInvalid: it gives a body that the provider would refuse.
-        NotRecorded: of `texts`.
+        TemplateFailed: the template cannot be rendered, or renders no JSON object.
+        BodyInvalid: the provider would refuse the rendered body.
+        NotRecorded: from `texts`.
     """
     family = template.name if template.name in BUILT_IN else None
     request, changes = request_of(envelope, settings, family, texts, blob, cached_content)
@@ -162,7 +163,7 @@ def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
 
 
 def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None, bool]:
-    """The body; what creates the explicit cache, if anything does; whether the template knows of one."""
+    """The body; the body that creates the explicit cache, if any; and whether the template has that macro."""
     compiled = context = None
     try:
         compiled = _compiled(template.text)
@@ -170,10 +171,12 @@ def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dic
         text = _bounded(compiled, context)
         macro = context.get_exported().get(CACHED_CONTENT)
         created = str(macro()) if callable(macro) else None
-    except Exception as error:  # whatever a template does wrong, its user is told where
+    except Exception as error:  # report every failure of a template with its line
         raise _failed(template, error, compiled) from error
     finally:
-        if context is not None:  # its macros refer to it: else only the garbage collector would remove the request
+        if (
+            context is not None
+        ):  # its macros refer to it: otherwise only the cycle collector would free the request
             context.vars.clear()
             context.exported_vars.clear()
     body = _object(template, text)
@@ -193,7 +196,7 @@ def _bounded(compiled: "Compiled", context: Any) -> str:
 
 
 class _Steps:
-    """Counts rounds and calls, so that no template goes on without end."""
+    """Counts rounds and calls, so that every template ends."""
 
     def __init__(self) -> None:
         self._left = STEPS_MAX
@@ -206,13 +209,13 @@ class _Steps:
 
 @lru_cache(maxsize=1)
 def _environment() -> "Environment":
-    """Loaded when it is needed: most of what the daemon and the command line do needs no template."""
+    """Imports Jinja on first use: most work of the daemon and the command line needs no template."""
     from jinja2 import StrictUndefined
     from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Sandbox(ImmutableSandboxedEnvironment):
-        """In which one expression cannot take the daemon's time or memory."""
+        """A sandbox in which no single expression can exhaust the daemon's time or memory."""
 
         intercepted_binops = frozenset({"*", "**", "%"})
 
@@ -228,14 +231,14 @@ def _environment() -> "Environment":
             )
 
         def wrap_str_format(self, _value: Any) -> None:
-            """No `str.format`: a width may be any number."""
+            """Disables `str.format`, whose width may be any number."""
 
     environment = Sandbox(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_written,
-        autoescape=False,  # it is JSON that is written: every text goes through the filter `json`
+        autoescape=False,  # the output is JSON: every text goes through the filter `json`
     )
     for name in set(environment.filters) - _FILTERS:
         del environment.filters[name]
@@ -245,14 +248,18 @@ def _environment() -> "Environment":
 
 
 def _written(value: Any) -> Any:
-    """`value`, if its text is the same wherever it is written."""
-    if not isinstance(value, _WRITABLE) and not _says_its_name(value):
+    """Returns `value` if its text is the same in every process.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if not isinstance(value, _WRITABLE) and not _is_undefined(value):
         raise TypeError(f"a {type(value).__name__} has no text: write it by the filter `json`")
     return value
 
 
-def _says_its_name(value: Any) -> bool:
-    """Whether it is undefined: then its text is an error that names it."""
+def _is_undefined(value: Any) -> bool:
+    """Whether the value is undefined: then making its text raises an error with its name."""
     from jinja2 import Undefined
 
     return isinstance(value, Undefined)
@@ -275,14 +282,14 @@ def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except TypeError:
-        if _says_its_name(value):
+        if _is_undefined(value):
             str(value)
         raise
 
 
 @lru_cache(maxsize=8)
 def _compiled(text: str) -> "Compiled":
-    """With a step counted at the beginning of each loop's round and of each macro."""
+    """Compiles a template that counts a step at the beginning of each loop's round and of each macro."""
     from jinja2 import nodes
 
     environment = _environment()
@@ -301,7 +308,7 @@ def _compiled(text: str) -> "Compiled":
     return environment.from_string(tree)
 
 
-# -- what went wrong --
+# -- errors --
 
 
 def _failed(template: Template, error: Exception, compiled: "Compiled | None") -> TemplateFailed:
@@ -317,7 +324,7 @@ def _failed(template: Template, error: Exception, compiled: "Compiled | None") -
 
 
 def _line(error: Exception, compiled: "Compiled | None") -> int | None:
-    """Of the template: where its syntax is wrong, or where it was when it failed."""
+    """The template's line of the syntax error or of the failure."""
     found = getattr(error, "lineno", None)
     if isinstance(found, int) or compiled is None:
         return found if isinstance(found, int) else None
@@ -330,10 +337,10 @@ def _line(error: Exception, compiled: "Compiled | None") -> int | None:
 
 
 def _object(template: Template, text: str) -> dict[str, Any]:
-    """The JSON object that was written.
+    """Decodes the rendered JSON object.
 
     Raises:
-        TemplateFailed: it is none; says where, and what stands there.
+        TemplateFailed: the text is no JSON object; the message has the position and an excerpt.
     """
     why = "it is no object"
     try:

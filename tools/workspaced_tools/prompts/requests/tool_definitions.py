@@ -1,6 +1,6 @@
-"""Definitions of tools, in whatever form a runtime has them: read into one form that every provider's is made of.
+"""Reads definitions of tools in the forms that runtimes use into one form, from which every provider's is made.
 
-What only one provider knows, such as the tools that it runs itself, goes to that one as it is.
+A definition that only one provider knows, such as a tool that it runs itself, goes to that provider verbatim.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -12,7 +12,7 @@ from ...ports.base import Wire
 from .schema_dialects import Unfit, fitted
 
 DEPTH_MAX: Final = 64
-"""JSON that is nested deeper is not sent as such: providers refuse it from about 100 on."""
+"""JSON nested deeper is left out or sent as text: providers refuse it from about 100 levels on."""
 _SHOWN_CHARS_MAX: Final = 60
 _NO_PARAMETERS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
@@ -29,15 +29,15 @@ class Definition(Wire, frozen=True, omit_defaults=False):
 class Definitions(NamedTuple):
     tools: tuple[Definition, ...]
     own: tuple[dict[str, Any], ...]
-    """In a form that only the conversation's provider knows, verbatim."""
+    """Verbatim definitions in a form that only the conversation's provider knows."""
     changes: tuple[str, ...]
-    """What was left out, one sentence each."""
+    """One sentence for each definition or part that was left out or changed."""
 
 
 class _Read(NamedTuple):
     definition: Definition
     extra: tuple[str, ...] = ()
-    """What the form says besides, and only its family understands."""
+    """Further fields of the form, which only its family understands."""
     family: str | None = None
 
 
@@ -45,22 +45,22 @@ def definitions_of(text: str, family: str | None, provider: str | None) -> Defin
     """The tools that the JSON text defines.
 
     Args:
-        family: that the request is for; None: not known, so that everything is kept.
-        provider: the family of the conversation's provider. What only that one knows is kept where it is `family`.
+        family: the family of the request's target; None: not known, so everything is kept. provider: the family of
+        the conversation's provider. Its own definitions are kept only if it equals `family`.
     """
     keeps = family is None or family == provider
     tools, own, changes = dict[str, Definition](), list[dict[str, Any]](), list[str]()
-    for given in _listed(text, changes):
-        read = _read(given)
+    for raw in _listed(text, changes):
+        read = _read(raw)
         if read is None:
-            if keeps and isinstance(given, dict):
-                own.append(given)
+            if keeps and isinstance(raw, dict):
+                own.append(raw)
             else:
                 changes.append(
-                    f"A tool is left out that {family or 'every provider'} would refuse: {_shown(given)}."
+                    f"A tool is left out that {family or 'every provider'} would refuse: {_shown(raw)}."
                 )
         elif read.extra and keeps and family in (None, read.family):
-            own.append(given)
+            own.append(raw)
         elif (name := read.definition.name) in tools:
             changes.append(f"A second tool of the same name is left out: {_shown(name)}.")
         elif (tool := _fitted(read.definition, family, changes)) is not None:
@@ -71,7 +71,7 @@ def definitions_of(text: str, family: str | None, provider: str | None) -> Defin
 
 
 def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definition | None:
-    """As `family` takes it; None where it takes no such tool."""
+    """Fits a tool to `family`; None if the family would refuse it."""
     try:
         fits = fitted(tool.description, tool.parameters, family)
     except Unfit as error:
@@ -82,7 +82,7 @@ def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definit
 
 
 def sendable(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The definitions without what no provider is sent: of MCP's form that is all but these three."""
+    """The definitions without fields that no provider gets: in MCP's form all except these three."""
     sent = ("name", "description", "inputSchema")
     return [{key: tool[key] for key in sent if key in tool} if "inputSchema" in tool else tool for tool in tools]
 
@@ -100,7 +100,7 @@ def _nested(values: Iterable[Any]) -> list[Any]:
 
 
 def _listed(text: str, changes: list[str]) -> Iterator[Any]:
-    """Each definition; Gemini's, which come as lists, one by one."""
+    """Each definition; Gemini's come as lists and are split."""
     try:
         listed = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):
@@ -108,37 +108,37 @@ def _listed(text: str, changes: list[str]) -> Iterator[Any]:
     if not isinstance(listed, list):
         changes.append(f"The tools are left out, since they are no JSON list: {_shown(text)}.")
         return
-    for given in listed:
-        if nested_deeper(given):
+    for raw in listed:
+        if nested_deeper(raw):
             changes.append(f"A tool is left out, since it is nested deeper than {DEPTH_MAX} levels.")
-        elif isinstance(given, dict) and isinstance(declared := _declared(given), list):
+        elif isinstance(raw, dict) and isinstance(declared := _declared(raw), list):
             yield from ({"functionDeclarations": [each]} for each in declared)
-            if rest := {key: each for key, each in given.items() if key not in _DECLARED}:
+            if rest := {key: each for key, each in raw.items() if key not in _DECLARED}:
                 yield rest
         else:
-            yield given
+            yield raw
 
 
 _DECLARED: Final = ("functionDeclarations", "function_declarations")
 
 
-def _declared(given: Mapping[str, Any]) -> Any:
-    return next((given[key] for key in _DECLARED if key in given), None)
+def _declared(raw: Mapping[str, Any]) -> Any:
+    return next((raw[key] for key in _DECLARED if key in raw), None)
 
 
 # -- the forms --
 
 
-def _read(given: Any) -> _Read | None:
-    if not isinstance(given, dict):
+def _read(raw: Any) -> _Read | None:
+    if not isinstance(raw, dict):
         return None
-    return next((read for form in _FORMS if (read := form(given)) is not None), None)
+    return next((read for form in _FORMS if (read := form(raw)) is not None), None)
 
 
-def _gemini(given: dict[str, Any]) -> _Read | None:
-    if set(given) != {_DECLARED[0]}:
+def _gemini(raw: dict[str, Any]) -> _Read | None:
+    if set(raw) != {_DECLARED[0]}:
         return None
-    [declared] = given[_DECLARED[0]]
+    [declared] = raw[_DECLARED[0]]
     if not isinstance(declared, dict):
         return None
     for key in ("parametersJsonSchema", "parameters_json_schema"):
@@ -148,29 +148,29 @@ def _gemini(given: dict[str, Any]) -> _Read | None:
     return _defined({**declared, "parameters": parameters}, "parameters", "gemini")
 
 
-def _openai(given: dict[str, Any]) -> _Read | None:
-    function = given.get("function")
-    if given.get("type") != "function" or not isinstance(function, dict):
+def _openai(raw: dict[str, Any]) -> _Read | None:
+    function = raw.get("function")
+    if raw.get("type") != "function" or not isinstance(function, dict):
         return None
-    return _defined(function, "parameters", "openai", set(given) - {"type", "function"})
+    return _defined(function, "parameters", "openai", set(raw) - {"type", "function"})
 
 
-def _openai_flat(given: dict[str, Any]) -> _Read | None:
-    """As its newer interface has them: chat completions take no such form, so nothing of it is sent as it is."""
-    if given.get("type") != "function" or "function" in given:
+def _openai_flat(raw: dict[str, Any]) -> _Read | None:
+    """The form of OpenAI's newer interface; chat completions refuse it, so it is never sent verbatim."""
+    if raw.get("type") != "function" or "function" in raw:
         return None
-    return _defined({key: each for key, each in given.items() if key != "type"}, "parameters", "openai responses")
+    return _defined({key: each for key, each in raw.items() if key != "type"}, "parameters", "openai responses")
 
 
-def _anthropic(given: dict[str, Any]) -> _Read | None:
-    if "input_schema" not in given or given.get("type") not in (None, "custom"):
+def _anthropic(raw: dict[str, Any]) -> _Read | None:
+    if "input_schema" not in raw or raw.get("type") not in (None, "custom"):
         return None
-    return _defined({key: each for key, each in given.items() if key != "type"}, "input_schema", "anthropic")
+    return _defined({key: each for key, each in raw.items() if key != "type"}, "input_schema", "anthropic")
 
 
-def _mcp(given: dict[str, Any]) -> _Read | None:
-    """What it says besides is meant for the runtime."""
-    read = _defined(given, "inputSchema", "mcp") if "inputSchema" in given else None
+def _mcp(raw: dict[str, Any]) -> _Read | None:
+    """MCP's form; its further fields are for the runtime, so they are dropped."""
+    read = _defined(raw, "inputSchema", "mcp") if "inputSchema" in raw else None
     return read._replace(extra=()) if read is not None else None
 
 
@@ -183,9 +183,9 @@ _FORMS: Final[tuple[Callable[[dict[str, Any]], _Read | None], ...]] = (
 )
 
 
-def _defined(given: Mapping[str, Any], key: str, family: str, more: Set[str] = frozenset()) -> _Read | None:
-    """The definition whose parameters are at `key`; None where it is none."""
-    name, description, parameters = given.get("name"), given.get("description"), given.get(key)
+def _defined(raw: Mapping[str, Any], key: str, family: str, more: Set[str] = frozenset()) -> _Read | None:
+    """The definition whose parameters are at `key`; None if it is not valid."""
+    name, description, parameters = raw.get("name"), raw.get("description"), raw.get(key)
     if not isinstance(name, str) or not name or not isinstance(description, str | None):
         return None
     if parameters is not None and not isinstance(parameters, dict):
@@ -193,16 +193,16 @@ def _defined(given: Mapping[str, Any], key: str, family: str, more: Set[str] = f
     schema = {**_NO_PARAMETERS, **parameters} if parameters else _NO_PARAMETERS
     if schema["type"] != "object":
         return None
-    extra = (set(given) - {"name", "description", key}) | more
-    said = {each for each in extra if given.get(each) is not None or each in more}
-    return _Read(Definition(name, description or "", schema), tuple(sorted(said)), family)
+    extra = (set(raw) - {"name", "description", key}) | more
+    present = {each for each in extra if raw.get(each) is not None or each in more}
+    return _Read(Definition(name, description or "", schema), tuple(sorted(present)), family)
 
 
 _TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "NULL"})
 
 
 def _lower_types(schema: Any) -> Any:
-    """A schema as JSON Schema has it: Gemini's own has types in capitals."""
+    """Converts Gemini's schema, with types in capitals, to JSON Schema."""
     if isinstance(schema, list):
         return [_lower_types(each) for each in schema]
     if not isinstance(schema, dict):

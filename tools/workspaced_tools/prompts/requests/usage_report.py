@@ -1,6 +1,6 @@
-"""What a provider says that it counted, in three numbers that mean the same for all of them.
+"""Reads a provider's usage report into three numbers with the same meaning for all providers.
 
-OpenAI and Gemini count cached tokens among the input's, Anthropic apart from them. Here they are among them.
+OpenAI and Gemini include cached tokens in the input's, Anthropic does not. Here the input includes them.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _WORDS: Final = (
     ("openai", frozenset({"openai", "azure"})),
     ("gemini", frozenset({"gemini", "google"})),
 )
-"""A provider whose name has one of the words; the first that fits, since others host Anthropic's models."""
+"""Words in a provider's name by family. The first match counts, since other providers host Anthropic's models."""
 _SHOWN_CHARS_MAX: Final = 60
 
 
@@ -24,27 +24,27 @@ class Counted(NamedTuple):
     """Tokens of one request."""
 
     input_tokens: int
-    """All that was read, cached or not."""
+    """All tokens read, cached ones included."""
     cached_tokens: int
-    """Of these, what was served from a cache."""
+    """The input tokens served from a cache."""
     output_tokens: int
-    """All that was written, thinking included."""
+    """All tokens written, thinking included."""
 
 
 def family_of(provider: str) -> str | None:
-    """The family whose form a provider's reports have, by its name; None: not known."""
+    """The family of a provider by its name, which decides the form of its reports; None: not known."""
     words = set(regex.split(r"[^a-z0-9]+", provider.casefold()))
     return next((family for family, names in _WORDS if words & names), None)
 
 
 def counted(report: Mapping[str, Any], family: str) -> Counted:
-    """The `usage` (Gemini: `usageMetadata`) of a provider's answer.
+    """Reads the `usage` (Gemini: `usageMetadata`) of a provider's answer.
 
-    Fields that are not known are ignored, null is the same as absent. Of Gemini's, what its own tools read is not
-    counted: it was in no prompt.
+    Unknown fields are ignored, and null means absent. Tokens read by Gemini's own tools do not count, since they
+    were in no prompt.
 
     Raises:
-        ArgumentInvalid: a count is missing or none, more is cached than was read, or the family is not known.
+        ArgumentInvalid: a count is missing or invalid, more is cached than was read, or the family is not known.
     """
     read = _READERS.get(family)
     if read is None:
@@ -65,14 +65,14 @@ class _Report:
         return self._fields.get(name) is not None
 
     def part(self, name: str) -> "_Report":
-        """An object in it; an empty one where it has none."""
+        """The object in field `name`; an empty one if the field is absent."""
         found = self._fields.get(name)
         if found is not None and not isinstance(found, Mapping):
             raise self._wrong(name, "an object", found)
         return _Report(found or {}, self._family, f"{self._path}{name}.")
 
     def count(self, name: str, *others: str, default: int | None = None) -> int:
-        """The number in the first of the fields that is there. `default`: where there is none."""
+        """The number in the first present field, or `default`."""
         name = next((each for each in (name, *others) if self.has(each)), name)
         found = self._fields.get(name, default)
         found = default if found is None else found
@@ -94,7 +94,7 @@ class _Report:
 
 
 def _openai(report: _Report) -> Counted:
-    """Chat completions, or responses."""
+    """Reads a report of chat completions or of responses."""
     if not report.has("prompt_tokens") and report.has("input_tokens"):
         names = ("input_tokens", "input_tokens_details", "output_tokens")
     else:

@@ -1,6 +1,6 @@
-"""What is checked of a rendered body: what its provider would refuse anyway, said better.
+"""Checks a rendered body for faults that its provider would refuse with a less helpful message.
 
-Of a template that is not built in only the breakpoints are: what else it may do, its provider knows.
+For templates that are not built in, only breakpoints are checked: the rules of their providers are not known.
 """
 
 from collections.abc import Iterator
@@ -9,24 +9,28 @@ from typing import Any, Final
 from ...errors import BodyInvalid
 
 BREAKPOINTS_MAX: Final = 4
-_GIVEN: Final = frozenset(
+_FREE_FORM: Final = frozenset(
     {
         *("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema"),
         *("input", "args", "arguments"),
     }
 )
-"""Schemas and arguments, in which any name may be anything's."""
+"""Fields with schemas or arguments, in which any name is allowed."""
 _AFTER: Final = {
     "": ("user",),
     "user": ("assistant",),
     "assistant": ("user", "tool"),
     "tool": ("user", "assistant", "tool"),
 }
-"""The roles that may come after each; results of tools are the user's."""
+"""The roles that may follow each role; results of tools count as the user's."""
 
 
 def check_body(body: dict[str, Any], template: str, family: str | None) -> None:
-    """Raises BodyInvalid where there are too many breakpoints, or, of a known family, roles do not alternate."""
+    """Checks breakpoints and, for a known family, roles.
+
+    Raises:
+        BodyInvalid: there are too many breakpoints, or roles do not alternate.
+    """
     marks = list(_breakpoints(body))
     if len(marks) > BREAKPOINTS_MAX:
         raise BodyInvalid(
@@ -49,7 +53,7 @@ def _breakpoints(body: dict[str, Any]) -> Iterator[str]:
         elif isinstance(value, dict):
             if value.get("cache_control") is not None:
                 yield f"{path}.cache_control"
-            inner = ((key, each) for key, each in reversed(value.items()) if key not in _GIVEN)
+            inner = ((key, each) for key, each in reversed(value.items()) if key not in _FREE_FORM)
             waiting += ((f"{path}.{key}", each) for key, each in inner if isinstance(each, list | dict))
 
 

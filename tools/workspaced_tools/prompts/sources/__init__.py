@@ -1,1 +1,1 @@
-"""What is read for a prompt, through a view."""
+"""The sources of a prompt: attachments and pinned providers, read through a view."""

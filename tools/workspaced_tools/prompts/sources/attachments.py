@@ -1,4 +1,4 @@
-"""Attachments read: each becomes an `Artifact`, a folder or tag those of its notes."""
+"""Reads attachments: each becomes an `Artifact`, a folder or tag one for each of its notes."""
 
 import binascii
 import re
@@ -21,7 +21,7 @@ from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
 
 _ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
-"""What the address of an image that is no file of the vault begins with."""
+"""Matches the beginning of an image's address that is no file of the vault."""
 _DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
 
 
@@ -30,10 +30,10 @@ def attached(
 ) -> tuple[Artifact, ...]:
     """The artifacts of the attachments, in their order, each once.
 
-    `surroundings`: what stands around selected text is read from its note, where the runtime gave nothing of it.
+    `surroundings`: reads the text around a selection from its note if the runtime sent none.
 
     Raises:
-        OSError: of `Reading.keep`.
+        OSError: from `Reading.keep`.
     """
     found = (artifact for attachment in attachments for artifact in _read(attachment, reading))
     return distinct(surrounded(artifact, reading) if surroundings else artifact for artifact in found)
@@ -41,12 +41,12 @@ def attached(
 
 def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     try:
-        yield from _READERS.get(attachment.kind, _given)(attachment, reading)
+        yield from _READERS.get(attachment.kind, _inline)(attachment, reading)
     except (Unavailable, WorkspacedError) as error:
         yield replace(named(attachment), failed=error.code)
 
 
-# -- of the vault --
+# -- from the vault --
 
 
 def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
@@ -55,7 +55,7 @@ def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
 
 
 def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    """With an id the note that was the active one when the message was written."""
+    """The note of that id, which was active when the message was written; without an id the active note."""
     _check_no_text(attachment)
     note = reading.note(attachment.id or reading.active())
     artifact = _artifact("active_note", note, reading)
@@ -65,7 +65,7 @@ def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]
 
 
 def _images(note: Note) -> Iterator[Artifact]:
-    """The image files that the note shows. Nothing here reads other files than notes."""
+    """One failed artifact for each image file in the note, since only notes are read; at most IMAGES_NAMED_MAX."""
     files = [address for address in note.images if not _ELSEWHERE.match(address)]
     paths = list(dict.fromkeys(unquote(each.partition("#")[0]) for each in files))
     for path in paths[:IMAGES_NAMED_MAX]:
@@ -94,7 +94,7 @@ def _members(folder: str | None, tag: str | None, name: str, reading: Reading) -
     notes = [ref.id for ref in members.notes]
     for begin in range(0, len(notes), ATTACHED_AT_ONCE):
         for found in vault.read(notes[begin : begin + ATTACHED_AT_ONCE]):
-            if isinstance(found, Note) or found.code != NoteNotFound.code:  # gone meanwhile, it is no member
+            if isinstance(found, Note) or found.code != NoteNotFound.code:  # a note that is gone is no member
                 yield _artifact("note", found, reading)
     if more := members.total - len(notes):
         yield Artifact("note", name, f"{more} more notes of {name}", failed=TOO_MANY)
@@ -104,7 +104,7 @@ def _artifact(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -
     if isinstance(found, NoteFailure):
         return Artifact(kind, found.id, found.id, failed=found.code, note=found.id)
     try:
-        revision = reading.kept(found)
+        revision = reading.keep_note(found)
     except Unavailable as error:
         return Artifact(kind, found.id, found.title, failed=error.code, note=found.id)
     return Artifact(
@@ -120,13 +120,13 @@ def _artifact(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -
 
 
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    """What was given, else what is selected in the workspace now; never another selection than was attached."""
+    """The selection that the runtime sent, else the workspace's present one if it is the attached one."""
     around = attachment.before_sha256 or "", attachment.after_sha256 or ""
     if attachment.text_sha256 is not None or any(around):
         for sha256 in filter(None, around):
-            reading.texts(sha256)  # or it is no selection at a place that is known
+            reading.texts(sha256)  # raises if the text around the selection is not kept
         selected = attachment.text_sha256 or reading.keep(b"")
-        [artifact] = _given(replace(attachment, text_sha256=selected), reading)
+        [artifact] = _inline(replace(attachment, text_sha256=selected), reading)
         yield replace(artifact, before=around[0], after=around[1])
         return
     vault, state = reading.whole()
@@ -139,7 +139,7 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
     if vault.names([selection.note]) == [None]:
         raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
     if selection.text_sha256 is not None:
-        revision, text = selection.text_sha256, reading.given(selection.text_sha256)
+        revision, text = selection.text_sha256, reading.inline_text(selection.text_sha256)
     elif selection.text is not None:
         revision, text = reading.keep(selection.text.encode()), selection.text
     else:
@@ -149,11 +149,13 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
 
 
 def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
-    """Selected text with what its note has around it. As it is where that is known already, or is not for certain:
-    nothing is made up.
+    """Adds the text around a selection from its note.
+
+    Returns the artifact unchanged if it has that text already, or if the selection's place in the note is not
+    certain.
 
     Raises:
-        OSError: of `Reading.keep`.
+        OSError: from `Reading.keep`.
     """
     place = place_of(artifact.id)
     is_known = artifact.failed is not None or artifact.before or artifact.after
@@ -175,25 +177,25 @@ def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
 def _check_no_text(attachment: Attachment) -> None:
     """
     Raises:
-        ArgumentInvalid: it has a text of its own, which would not be read.
+        ArgumentInvalid: the attachment has a text of its own, which would be ignored.
     """
     if attachment.text_sha256 is not None:
         raise ArgumentInvalid("What a note holds is read from the vault", hint="Attach a text as kind file.")
 
 
-# -- given by the runtime --
+# -- inline, from the runtime --
 
 
-def _given(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     sha256 = attachment.text_sha256
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
-    text = reading.given(sha256)
+    text = reading.inline_text(sha256)
     yield replace(named(attachment), revision=sha256, bytes=len(text.encode()))
 
 
 def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    """A data URI, of which the bytes are kept."""
+    """The image of a data URI; its bytes become a blob."""
     if attachment.text_sha256 is None:
         raise Unavailable(IMAGE_NOT_READ)
     uri = reading.texts(attachment.text_sha256)
@@ -218,4 +220,4 @@ _READERS: Final[dict[AttachmentKind, Callable[[Attachment, Reading], Iterator[Ar
     "selected_text": _selected_text,
     "image": _image,
 }
-"""All others are what the runtime gave."""
+"""All other kinds are inline."""

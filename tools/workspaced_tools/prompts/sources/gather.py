@@ -1,7 +1,7 @@
-"""Acquiring: all that one prompt needs of the world, read through the View of the client that asks.
+"""Gathers the inputs of one prompt through the calling client's View.
 
-The `Turn` that comes of it is everything the assembler learns beside the conversation. Whatever cannot be read
-stands in it as failed, with a code; nothing is left out silently, and nothing is guessed.
+The result is a `Turn`: with the conversation, it is everything that the assembler knows. An attachment or pin that
+cannot be read is in the `Turn` as failed, with a code; none is left out silently, and none is guessed.
 """
 
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ def gather(
     rebase: bool = False,
     pipeline: Pipeline = "chat",
 ) -> Turn:
-    """What the prompt up to `message` is made from; for a compression nothing is read.
+    """The inputs of the prompt up to `message`; a compression reads no attachments and no pins.
 
-    A prompt that goes on with a turn gets what was read for the one before, so that the turn's payload keeps its
-    bytes; unless something of it may not be shown any more, then all is read anew.
+    A prompt that continues a turn reuses the inputs of the turn's last prompt, so that the turn's payload keeps
+    its bytes. It reads everything again if the client may no longer see one of the notes in those inputs.
 
     Raises:
         ArgumentInvalid: the conversation has no such message.
-        OSError: of `keep`.
+        OSError: from `keep`.
     """
     if message not in conversation.messages:
         raise ArgumentInvalid(
@@ -86,7 +86,7 @@ def gather(
 def _earlier(
     conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts, pipeline: Pipeline
 ) -> Turn | None:
-    """What was read for the pipeline's last prompt of the turn, since the turn's message became what it is."""
+    """The inputs of the pipeline's last prompt of this turn; None if the turn's message has changed since."""
     ids = list(conversation.messages)
     turn = set(ids[ids.index(begin) : ids.index(message) + 1])
     since = conversation.messages[begin].seq
@@ -95,7 +95,7 @@ def _earlier(
         if prompt.message in turn and prompt.as_of_seq >= since:
             try:
                 earlier = inputs_of(prompt.inputs_sha256, texts)
-            except NotRecorded:  # it told of a note that was forgotten
+            except NotRecorded:  # it mentioned a note that was forgotten
                 return None
             return earlier if earlier.version == TURN_VERSION else None
     return None

@@ -1,7 +1,7 @@
-"""What messages were given with its text, told from the log alone: no View is asked, so the assembler may use it.
+"""Attachments whose content was sent inline. Pure: read from the log, never through the View.
 
-It comes to the same artifacts as in the turn that it was given in (attachments.py); so whatever later prompts say
-of that turn, such as its skills and the numbers of its sources, is what the turn's own prompt said.
+They give the same artifacts as in their own turn (attachments.py). So later prompts show the skills of that turn
+and the numbers of its sources as the turn's own prompt did.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -18,15 +18,15 @@ from ...limits import ATTACHED_CHARS_MAX
 from ..model.types import Artifact, Texts
 
 NOT_GIVEN: Final = "NOT_GIVEN"
-"""Only the runtime has its text, and gave none."""
+"""Only the runtime has the text, and it sent none."""
 TOO_LARGE: Final = "TOO_LARGE"
 """Longer than ATTACHED_CHARS_MAX, or than ATTACHED_IMAGE_BYTES_MAX."""
 DUPLICATE_ID: Final = "DUPLICATE_ID"
-"""Another text was attached under the same id before."""
+"""An earlier attachment has the same id and another text."""
 
 
 def named(attachment: Attachment) -> Artifact:
-    """What the attachment alone tells: an artifact without its text; of a folder or tag, one that says so."""
+    """The artifact of an attachment without its text; for a folder or tag, an artifact named after it."""
     title = attachment.title or attachment.id or attachment.kind
     if attachment.kind == "folder":
         return Artifact("note", f"{attachment.id.strip('/')}/", title)
@@ -36,7 +36,7 @@ def named(attachment: Attachment) -> Artifact:
 
 
 def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
-    """The artifacts, each once; one that has another text than an earlier one of its id is failed."""
+    """The artifacts, each once. An artifact fails if an earlier one of the same id has another text."""
     found: list[Artifact] = []
     shown: dict[tuple[ArtifactKind, str], Artifact] = {}
     for artifact in artifacts:
@@ -44,46 +44,47 @@ def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
         if known is None or (known.failed is not None and artifact.failed is None):
             shown[artifact.kind, artifact.id] = artifact
             found.append(artifact)
-        elif _is_given(artifact) and artifact.revision and _said(artifact) != _said(known):
+        elif _may_differ(artifact) and artifact.revision and _content(artifact) != _content(known):
             nothing = replace(artifact, revision="", before="", after="", media_type=None, bytes=0)
             found.append(replace(nothing, failed=DUPLICATE_ID))
     return tuple(found)
 
 
-def _is_given(artifact: Artifact) -> bool:
-    """Whether two of one id may be two things: a note, read twice, is one."""
+def _may_differ(artifact: Artifact) -> bool:
+    """Whether two artifacts of this id may be different things; a note that is read twice is one thing."""
     return artifact.note is None or artifact.kind == "selected_text"
 
 
-def _said(artifact: Artifact) -> tuple[str, str, str]:
+def _content(artifact: Artifact) -> tuple[str, str, str]:
     return artifact.revision, artifact.before, artifact.after
 
 
 def skills_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[Artifact, ...]:
-    """The skills that the message was given.
+    """The skills attached to the message.
 
     Raises:
-        NotRecorded: a text is neither kept nor among the `lost`.
+        NotRecorded: a text is neither kept nor in `lost`.
     """
-    return distinct(_given(filter(_is_skill, message.attachments), texts, lost))
+    return distinct(_inline(filter(_is_skill, message.attachments), texts, lost))
 
 
 def searches_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[Artifact, ...]:
-    """The results of searches that the message was given.
+    """The results of searches attached to the message.
 
     Raises:
         NotRecorded: as `skills_of`.
     """
-    found = distinct(_given((each for each in message.attachments if each.kind == "tool_result"), texts, lost))
+    found = distinct(_inline((each for each in message.attachments if each.kind == "tool_result"), texts, lost))
     return tuple(each for each in found if each.form == "search")
 
 
 def lost_of(
     conversation: Conversation, message: MessageId, texts: Texts, *, with_turn: bool = False
 ) -> tuple[str, ...]:
-    """What the turns before that of `message` were given of these and what is not kept any more.
+    """The sha256 of skills and search results, attached in turns before that of `message`, that are no longer
+    kept.
 
-    `with_turn`: that one belongs to them.
+    `with_turn`: includes the turn of `message`.
     """
     ids = list(conversation.messages)
     end = ids.index(message) + 1 if with_turn else ids.index(turn_of(conversation, message))
@@ -104,7 +105,7 @@ def _is_skill(attachment: Attachment) -> bool:
     return attachment.kind == "skill"
 
 
-def _given(attachments: Iterable[Attachment], texts: Texts, lost: Collection[str]) -> Iterator[Artifact]:
+def _inline(attachments: Iterable[Attachment], texts: Texts, lost: Collection[str]) -> Iterator[Artifact]:
     for attachment in attachments:
         sha256, artifact = attachment.text_sha256, named(attachment)
         if sha256 is None:

@@ -1,7 +1,7 @@
-"""Pinned providers: what each pin gives to a prompt.
+"""Pinned providers: the text that each pin adds to a prompt.
 
-Unchanged content gives identical bytes: there is no clock in it, and lists have the order of the vault or of the
-workspace. Only what exists is named. One that fails says why, and the others go on.
+Unchanged content gives identical bytes: the text has no clock, and lists have the order of the vault or of the
+workspace. Only existing notes are named. A pin that fails has the code of its error; the others are not affected.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,10 +24,10 @@ from .view_reader import Reading, Unavailable, utc_seconds
 
 
 def provide(pin: Provider, reading: Reading) -> Provided:
-    """What the pin gives now.
+    """The pin's present text.
 
     Raises:
-        OSError: of `Reading.keep`.
+        OSError: from `Reading.keep`.
     """
     try:
         found = _PROVIDERS[pin.kind](pin, reading)
@@ -38,21 +38,21 @@ def provide(pin: Provider, reading: Reading) -> Provided:
 
 class _Found(msgspec.Struct, frozen=True):
     text_sha256: str | None
-    """None: nothing."""
+    """None: no text."""
     notes: Sequence[NoteId] = ()
 
 
 def _text(pin: Provider, reading: Reading) -> _Found:
     if pin.text_sha256 is None:
         raise ArgumentInvalid("A pin of kind text has a text", hint="Pin it again with one.")
-    return _Found(pin.text_sha256 if reading.given(pin.text_sha256) else None)
+    return _Found(pin.text_sha256 if reading.inline_text(pin.text_sha256) else None)
 
 
 def _note(pin: Provider, reading: Reading) -> _Found:
     if pin.path is None:
         raise ArgumentInvalid("A pin of kind note has a path", hint="Pin it again with one.")
     note = reading.note(pin.path)
-    return _Found(reading.kept(note) if note.source else None, [note.id])
+    return _Found(reading.keep_note(note) if note.source else None, [note.id])
 
 
 def _folder(pin: Provider, reading: Reading) -> _Found:
@@ -96,7 +96,7 @@ def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.overview(PROVIDED_CHANGES_MAX).changed
     lines = [f"- {(utc_seconds(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
-    return _kept(reading, lines, [ref.id for ref, _ in changed])
+    return _stored(reading, lines, [ref.id for ref, _ in changed])
 
 
 _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
@@ -114,13 +114,16 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
 
 
 def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
-    """Those that exist, distinct, in their order."""
+    """The existing ones of these notes, distinct, in their order."""
     distinct = list(dict.fromkeys(notes))
     return {ref.id: ref for ref in vault.names(distinct) if ref is not None}
 
 
 def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:
-    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX; `more` are not among them."""
+    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX.
+
+    The last line counts the files left out; `more` adds files that are not in `parts`.
+    """
     lines: list[str] = []
     shown: list[NoteId] = []
     for heading, refs in parts:
@@ -129,8 +132,8 @@ def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], mo
         shown += (ref.id for ref in fitting)
         lines += [heading] if heading and fitting else []
         lines += (f"- {file_line(ref)}" for ref in fitting)
-    return _kept(reading, [*lines, f"- and {more} more"] if more else lines, shown)
+    return _stored(reading, [*lines, f"- and {more} more"] if more else lines, shown)
 
 
-def _kept(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:
+def _stored(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:
     return _Found(reading.keep("\n".join(lines).encode()) if lines else None, notes)

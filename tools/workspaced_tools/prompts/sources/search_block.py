@@ -1,9 +1,9 @@
-"""What a search found, written so that it explains itself: excerpts, a catalogue of sources, how to cite them.
+"""Writes the results of a search: excerpts, a catalogue of sources, and how to cite them.
 
-Sources are numbered through all payloads of one turn, so that a number means one source wherever it is cited. No
+Numbers of sources run through all payloads of one turn, so that a number means one source wherever it is cited. No
 text of a document, title, source or query can leave its place: documents are blocks, everything else is one line.
-The catalogue's block has a name that begins as a document's does, since a body may open no block of its own name's
-beginning: a document can show neither another document nor a catalogue.
+The name of the catalogue's block begins with the name of a document's block. A body may not open a block whose
+name begins with its own, so a document can fake neither another document nor a catalogue.
 """
 
 import re
@@ -20,7 +20,7 @@ from ..model.blocks import BLANK_LINE
 from ..model.untrusted_text import escape_field, render_block
 
 DOCUMENT_CHARS_MAX: Final = 8_000
-"""Of a longer document this much is shown; a field says how much is not."""
+"""The shown length of a document; a field has the number of characters left out."""
 
 _DOCUMENT: Final = "document"
 _CATALOGUE: Final = "document_sources"
@@ -37,7 +37,7 @@ class Document(Wire, frozen=True):
 
 
 class Search(Wire, frozen=True):
-    """Its JSON is the blob of what was attached, or a tool gave, with the form `search`."""
+    """The result of a search. Its JSON is the blob of an attachment or tool result with the form `search`."""
 
     query: str
     documents: tuple[Document, ...]
@@ -52,13 +52,13 @@ class Source(Wire, frozen=True):
 
 
 class Numbers:
-    """The numbers of one turn's sources: 1 and up, in the order first seen. The first title stays."""
+    """The numbers of one turn's sources: from 1 on, in the order first seen. A source keeps its first title."""
 
     def __init__(self) -> None:
         self._by_source: dict[str, Source] = {}
 
     def of(self, document: Document) -> int:
-        """The number of its source, which is a new one where it was not seen yet. Sources are compared exactly."""
+        """The number of the document's source, a new one for a new source. Sources are compared exactly."""
         found = self._by_source.get(document.source)
         if found is None:
             found = Source(len(self._by_source) + 1, document.title, document.source)
@@ -71,10 +71,10 @@ class Numbers:
 
 
 def read_search(text: str) -> Search:
-    """The search of that JSON.
+    """Decodes the JSON of a search.
 
     Raises:
-        LogDamaged: it is none.
+        LogDamaged: the text is no such JSON.
     """
     try:
         return msgspec.json.decode(text, type=Search)
@@ -83,7 +83,7 @@ def read_search(text: str) -> Search:
 
 
 def search_text(search: Search, numbers: Numbers) -> str:
-    """The search as a tool's result that stands alone, or within a block. Linear in the length of its texts."""
+    """The text of a search for a tool's result or for a block. Linear in the length of its texts."""
     query = _line(search.query[:QUERY_CHARS_MAX]) + ("…" if len(search.query) > QUERY_CHARS_MAX else "")
     if not search.documents:
         return f'Nothing was found for "{query}". Where the answer rests on it, say so.'
@@ -99,9 +99,9 @@ def search_text(search: Search, numbers: Numbers) -> str:
 
 
 def search_block(name: str, fields: Mapping[str, str], search: Search, numbers: Numbers) -> str:
-    """The same in a block called `name`, with a line for each field; names are as in `render_block`.
+    """`search_text` in a block called `name`, with a line for each field; names are as in `render_block`.
 
-    The search stands right in the block, which has no `<content>` of its own: its documents have.
+    The block has no `<content>` of its own, since each document in it has one.
     """
     end = f"</{name}>"
     safe = {field: _unmarked(value) for field, value in fields.items()}
@@ -138,5 +138,5 @@ def _line(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """`text` without marks that read as citations of ours: `[^3]` is shown as `[3]`."""
+    """`text` without marks that read as our citations: `[^3]` becomes `[3]`."""
     return _MARK.sub(lambda mark: f"[{_CARETS.sub('', mark['rest'])}", text)

@@ -1,8 +1,8 @@
-"""Selected text, or a cursor, in what stands around it.
+"""A selection or a cursor with the text around it.
 
-The block's content is a piece of the text with marks in it: `<selection_start/>` and `<selection_end/>` around
-what is selected, `<cursor_position/>` where nothing is. No text can fake a mark, and each stands there once; what
-lies between them is what `rendering.unescape_body` makes of it.
+The block's content is a piece of the note with marks: `<selection_start/>` and `<selection_end/>` around a
+selection, `<cursor_position/>` for a cursor. No text can fake a mark, and each mark occurs once;
+`untrusted_text.unescape_body` restores the text between them.
 """
 
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ CURSOR_MARKS: Final = ("cursor_position",)
 SHORTENED: Final = f"what stands before or after it is cut to {SURROUNDINGS_CHARS_MAX} characters"
 LEFT_OUT: Final = "what stands before and after it is left out"
 _CLUSTER_CHARS_MAX: Final = 64
-"""So far from a cut it is looked where a character begins, of those that consist of several."""
+"""A cut moves by at most this much to the boundary of a character that consists of several code points."""
 KEPT_CHARS_MAX: Final = SURROUNDINGS_CHARS_MAX + _CLUSTER_CHARS_MAX
-"""Of what is read to stand around something so much is kept: enough to tell that there is more than is shown."""
+"""The stored length of the text on each side: enough to know that the shown text is shortened."""
 _PLACE: Final = regex.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})", regex.DOTALL)
 _CLUSTER: Final = regex.compile(r"\X")
 
 
 class Place(NamedTuple):
-    """What the id of selected text says."""
+    """The place in the id of selected text."""
 
     path: str
     first: int
     last: int
-    """The lines, from 1 on."""
+    """`first` and `last` are line numbers, from 1 on, both included."""
 
 
 class Around(NamedTuple):
@@ -44,7 +44,7 @@ class Around(NamedTuple):
 
 
 def place_of(artifact_id: str) -> Place | None:
-    """Of `path#Lx-Ly`; None where the id is something else."""
+    """Parses `path#Lx-Ly`; None for any other id."""
     found = _PLACE.fullmatch(artifact_id)
     if found is None:
         return None
@@ -53,10 +53,10 @@ def place_of(artifact_id: str) -> Place | None:
 
 
 def around(artifact: Artifact, texts: Texts) -> Around:
-    """The end of what stands before it and the beginning of what stands after it, in whole characters.
+    """The end of the text before the artifact and the beginning of the text after it, in whole characters.
 
     Raises:
-        NotRecorded: of `texts`.
+        NotRecorded: from `texts`.
     """
     before = texts(artifact.before) if artifact.before else ""
     after = texts(artifact.after) if artifact.after else ""
@@ -65,12 +65,12 @@ def around(artifact: Artifact, texts: Texts) -> Around:
 
 
 def is_cursor(artifact: Artifact) -> bool:
-    """Whether nothing is selected, and it is known where."""
+    """Whether the selection is empty and its place is known."""
     return artifact.kind == "selected_text" and artifact.bytes == 0 and bool(artifact.before or artifact.after)
 
 
 def marked_block(artifact: Artifact, text: str, shown: Around) -> str:
-    """The block of selected text, or of a cursor where `text` is empty."""
+    """The block of a selection, or of a cursor if `text` is empty."""
     place = place_of(artifact.id)
     path = place.path if place is not None else artifact.id
     title = artifact.title if artifact.title not in ("", artifact.id) else stem(path)
@@ -83,13 +83,15 @@ def marked_block(artifact: Artifact, text: str, shown: Around) -> str:
 
 
 def cut_out(text: str, lines: Place, selected: str) -> tuple[str, str] | None:
-    """What stands before and after `selected`, which lies in these lines; None where it does not, or may lie in
-    several places."""
+    """The text before and after `selected`, which lies in these lines.
+
+    None if these lines do not contain `selected`, or contain it more than once.
+    """
     span = _span(text, lines)
     if span is None:
         return None
     start, end = span
-    if not selected:  # it may be anywhere in a line that is not empty
+    if not selected:  # a cursor may be anywhere in a line that is not empty
         is_certain = lines.first == lines.last and not text[start:end].strip("\r\n")
         return (text[:start], text[start:]) if is_certain else None
     at = text.find(selected, start, end)
@@ -99,7 +101,7 @@ def cut_out(text: str, lines: Place, selected: str) -> tuple[str, str] | None:
 
 
 def _span(text: str, lines: Place) -> tuple[int, int] | None:
-    """From where to where the lines go, the end of the last one included."""
+    """The start and end offsets of the lines, with the last line's newline."""
     start = end = 0
     for number in range(1, lines.last + 1):
         if number == lines.first:

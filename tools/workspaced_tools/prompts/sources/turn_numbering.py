@@ -1,7 +1,8 @@
-"""Results of searches as a prompt shows them: written from what was found, their sources numbered by the turn.
+"""Writes results of searches into a prompt, with their sources numbered by the turn.
 
-Numbers run through a turn, first what its message was given, then what its tools found. So an answer that cites a
-source means the same one whenever the turn is shown; what its prompt did not show has no number.
+Numbers run through a turn: first the searches attached to its message, then those of its tools. So a citation in
+an answer means the same source in every prompt that shows the turn; a source that its prompt did not show has no
+number.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,11 +19,11 @@ from .search_block import Numbers, read_search, search_text
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
-    """The numbers of the sources that these have, in their order; what could not be read has none.
+    """Numbers the sources of the artifacts in their order; artifacts that could not be read add none.
 
     Raises:
         NotRecorded: a text is not kept.
-        LogDamaged: one is no search.
+        LogDamaged: a text of the form `search` is no search.
     """
     numbers = Numbers()
     for artifact in artifacts:
@@ -35,10 +36,10 @@ def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
 def written(
     conversation: Conversation, messages: Iterable[ChatMessage], numbers: Numbers
 ) -> tuple[ChatMessage, ...]:
-    """Messages of one turn, with what searches found as the model is to read it; `numbers` goes on.
+    """Messages of one turn, with results of searches as the model reads them; adds their sources to `numbers`.
 
     Raises:
-        LogDamaged: what is said to be a search is none.
+        LogDamaged: a result of the form `search` is no search.
     """
     return tuple(_written(each, conversation, numbers) for each in messages)
 
@@ -46,7 +47,7 @@ def written(
 def written_by_turns(
     conversation: Conversation, messages: tuple[ChatMessage, ...], texts: Texts, lost: Collection[str]
 ) -> tuple[ChatMessage, ...]:
-    """The same for messages of several turns, each with numbers of its own. `lost`: as in `Turn`.
+    """As `written`, for messages of several turns, each with its own numbers. `lost`: as in `Turn`.
 
     Raises:
         NotRecorded, LogDamaged: as `numbered`.
@@ -67,7 +68,7 @@ def written_by_turns(
 
 
 def _turns(conversation: Conversation) -> dict[MessageId, MessageId]:
-    """Of each message the one that its turn begins with."""
+    """Maps each message to the first message of its turn."""
     turns: dict[MessageId, MessageId] = {}
     turn = next(iter(conversation.messages))
     for message in conversation.messages.values():
@@ -85,7 +86,7 @@ def _written(message: ChatMessage, conversation: Conversation, numbers: Numbers)
     if not _has_search(conversation, message):
         return message
     results = conversation.messages[MessageId(message.id or "")].tool_results
-    forms = {each.id: each.form for each in reversed(results)}  # of several with one id the first is shown
+    forms = {each.id: each.form for each in reversed(results)}  # the first of several with one id wins
 
     def shown(block: Block) -> Block:
         if block.type != "toolResult" or forms.get(block.id or "") != "search":

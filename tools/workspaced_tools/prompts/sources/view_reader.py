@@ -1,9 +1,10 @@
-"""Reading for one prompt: what attachments and pinned providers have in common.
+"""Reads for one prompt: the part that attachments and pinned providers share.
 
-All of it comes through the `View` of the client that asks. So what the share policy withholds does not exist here,
-and a client that is shown names gets no text. A text goes to the blobs as soon as it is read; only its name stays.
+Everything is read through the calling client's `View`. So a note that the share policy withholds does not exist
+here, and a client that may see names only gets no text. A text becomes a blob as soon as it is read; only its
+sha256 stays.
 
-Why something cannot be shown is a code: that of an error, one of given.py, or one of these.
+A code says why something cannot be shown: the code of an error, one of inline_content.py, or one of these.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,20 +27,20 @@ from ..model.types import Texts
 from .inline_content import TOO_LARGE
 
 Keep = Callable[[bytes], str]
-"""Keeps a text, or the bytes of an image, as a blob and returns its sha256."""
+"""Stores a text, or the bytes of an image, as a blob and returns its sha256."""
 
 NAMES_ONLY: Final = "NAMES_ONLY"
-"""This client is shown names, and this is more."""
+"""The client may see names only, and this needs text."""
 NO_SELECTION: Final = "NO_SELECTION"
-"""Nothing is selected, or something else than was attached."""
+"""Nothing is selected, or the selection is not the attached one."""
 IMAGE_NOT_READ: Final = "IMAGE_NOT_READ"
-"""An image file of the vault, or one that was not given as a data URI."""
+"""The image is a file of the vault, or was not sent as a data URI."""
 TOO_MANY: Final = "TOO_MANY"
-"""The rest of a folder, of a tag, of a note's images."""
+"""The rest of a folder, of a tag, or of a note's images."""
 
 
 class Unavailable(Exception):
-    """It cannot be shown; `code` says why."""
+    """An attachment or pin cannot be shown; `code` says why."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -47,20 +48,20 @@ class Unavailable(Exception):
 
 
 class Reading:
-    """What may be read for one prompt."""
+    """Reads the sources of one prompt."""
 
     def __init__(self, view: View, texts: Texts, keep: Keep, vault: VaultId | None) -> None:
-        """`vault` is the conversation's: its paths mean nothing in another one. None: any."""
+        """`vault` is the conversation's: its paths mean nothing in another vault. None: any vault."""
         self.view: Final = view
         self.texts: Final = texts
         self.keep: Final = keep
         self._vault = vault
 
     def names(self) -> tuple[VaultPort, VaultState]:
-        """The conversation's vault for what every client is shown: names.
+        """The conversation's vault, for reading names, which every client may see.
 
         Raises:
-            NoActiveVault: it is not the current one, or not served.
+            NoActiveVault: the vault is not the current one, or not served.
         """
         vault, state = served_vault(self.view)
         if self._vault is not None and self.view.state.current != self._vault:
@@ -71,11 +72,11 @@ class Reading:
         return vault, state
 
     def whole(self) -> tuple[VaultPort, VaultState]:
-        """As `names`, for what has to do with texts.
+        """As `names`, for reading texts.
 
         Raises:
             NoActiveVault: as `names`.
-            Unavailable: this client is shown names only.
+            Unavailable: the client may see names only.
         """
         if self.view.sharing != "all":
             raise Unavailable(NAMES_ONLY)
@@ -85,8 +86,8 @@ class Reading:
         """The note at exactly this path, else the one that the resolver finds; never a guess.
 
         Raises:
-            ToolError: there is none, there are several, it cannot be read, or no vault is.
-            Unavailable: this client is shown names only.
+            ToolError: no note or several notes match, the note cannot be read, or no vault can.
+            Unavailable: the client may see names only.
         """
         vault, state = self.whole()
         found = _at_path(vault, reference)
@@ -100,35 +101,34 @@ class Reading:
 
         Raises:
             NoActiveVault: as `names`.
-            NoActiveNote: there is none.
+            NoActiveNote: no note is active.
         """
         active = self.names()[1].active
         if active is None:
             raise NoActiveNote("No note is active", hint="Open a note.")
         return active.id
 
-    def kept(self, note: Note) -> str:
-        """The revision of the note's whole text, which is now a blob.
+    def keep_note(self, note: Note) -> str:
+        """Stores the note's whole text as a blob and returns its revision.
 
         Raises:
-            Unavailable: it is too long.
+            Unavailable: the text is too long.
         """
         if len(note.source) > ATTACHED_CHARS_MAX:  # bytes; no copy for most notes
             checked(note.text)
         return self.keep(note.source)
 
-    def given(self, sha256: str) -> str:
-        """A text that the runtime gave.
+    def inline_text(self, sha256: str) -> str:
+        """A text that the runtime sent.
 
         Raises:
-            NotRecorded: it is not kept.
-            Unavailable: it is too long.
+            NotRecorded: the text is not kept.
+            Unavailable: the text is too long.
         """
         return checked(self.texts(sha256))
 
     def shows(self, notes: Iterable[NoteId]) -> bool:
-        """Whether this client may see what was read of these notes before: they are still there, under this name
-        or the one that they have now."""
+        """Whether the client may still see these notes, under these names or under their present ones."""
         wanted = list(dict.fromkeys(notes))
         if not wanted:
             return True
@@ -144,16 +144,16 @@ class Reading:
 def _at_path(vault: VaultPort, path: str) -> Note | NoteFailure | None:
     try:
         [found] = vault.read([note_id(path)])
-    except (InvalidArgument, OutsideVault):  # no path; it may be a title
+    except (InvalidArgument, OutsideVault):  # not a path, perhaps a title
         return None
     return found
 
 
 def checked(text: str) -> str:
-    """`text`, if it may be attached.
+    """Returns `text` if it is short enough to be attached.
 
     Raises:
-        Unavailable: it is too long.
+        Unavailable: the text is too long.
     """
     if len(text) > ATTACHED_CHARS_MAX:
         raise Unavailable(TOO_LARGE)
@@ -161,7 +161,7 @@ def checked(text: str) -> str:
 
 
 def utc_seconds(ns: int) -> str | None:
-    """A file's time as ISO 8601 UTC; None where no calendar has it."""
+    """A file's time as ISO 8601 UTC; None if it is outside the calendar's range."""
     try:
         return datetime.fromtimestamp(ns // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):

@@ -1,1 +1,1 @@
-"""The vault's files: opened safely, walked, kept in memory, and withheld by rules."""
+"""The vault's files: safe opening, walking, the content cache, ignore rules and note visibility."""

@@ -1,12 +1,12 @@
-"""The content cache: parsed notes, each resting on a fresh stat.
+"""The content cache: parsed notes, each checked against a fresh stat.
 
-A hit is a note whose (device, inode, size, mtime, ctime) is now what it was when its bytes were read. That key has
-one hole: a file changed twice within the clock tick of its file system, or by a writer who sets the time back,
-can hold other bytes under an equal key. So a version read less than two seconds after its last change is
-*uncertain* and read again the next time (git's rule for its index); only once it has been read with that distance
-is it trusted. Reading again costs no parsing where the bytes' hash is the same.
+A hit is a note whose (device, inode, size, mtime, ctime) equals that of the time when its bytes were read. That
+key has one hole: a file that changed twice within a clock tick of its file system, or whose writer set the time
+back, can have other bytes under an equal key. So a version read less than two seconds after its last change is
+*uncertain* and is read again the next time (git's rule for its index); a version read later than that is trusted.
+Reading a file again costs no parsing if the hash of its bytes is the same.
 
-What is not cached: failures, and a note that changed while it was read.
+Failures are not cached, nor is a note that changed while it was read.
 """
 
 import codecs
@@ -36,11 +36,11 @@ _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
 _PRIVATE_BYTES: Final = 512
 _OF_THE_FILE: Final = frozenset({"shown", "kept"})
-"""What is kept with a note and tells the file's times (notes_view.facts, recording)."""
+"""Values cached on a note that contain the file's times (note_answers.facts, recording)."""
 
 
 class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
-    """Counts since the start; `bytes` and `entries` now. A miss is a read of a file that was there."""
+    """Counts since the start; `bytes` and `entries` are present values. A miss is a read of an existing file."""
 
     hits: int
     misses: int
@@ -50,7 +50,7 @@ class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
 
 
 Read = Note | PrivateNote | NoteFailure
-"""What reading a note gives; a `PrivateNote` only where the cache withholds these."""
+"""The result of reading a note; a `PrivateNote` only if the cache withholds private notes."""
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -60,7 +60,7 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class ContentCache:
-    """Notes by id, least recently used going first once their bytes exceed the bound. Safe from any thread."""
+    """Notes by id; evicts the least recently used ones above `bytes_max`. Safe from any thread."""
 
     def __init__(
         self,
@@ -73,9 +73,8 @@ class ContentCache:
     ) -> None:
         """
         Args:
-            clock_ns: the wall clock that file times are measured against.
-            withhold_private: of private notes only the head is read, so that asking for one takes no longer than
-                asking for a note that is not there.
+            clock_ns: the wall clock, for comparison with file times. withhold_private: reads only the head of a
+            private note, so that a read of one takes no longer than a read of a note that does not exist.
         """
         self._root = root
         self._withhold_private = withhold_private
@@ -89,39 +88,39 @@ class ContentCache:
         self._closed = False
 
     def read(self, note: NoteId) -> Read:
-        """The note's present version. Never raises for what a vault may hold."""
-        return self._warm(note) or self._cold(note)
+        """The note's present version. Never raises for any content of a vault."""
+        return self._cached(note) or self._read_file(note)
 
     def read_many(self, notes: Sequence[NoteId]) -> list[Read]:
-        """Present versions in the order asked; each distinct note is read once.
+        """Present versions in the order of `notes`; each distinct note is read once.
 
-        Those not cached are read here while that is quick (files in the system's cache: threads would only
-        contend for the interpreter), and concurrently as soon as it is not.
+        Reads uncached notes in this thread while reads are quick (the files are in the system's cache, and threads
+        would only contend for the interpreter), and concurrently after the first slow read.
         """
         found: dict[NoteId, Read] = {}
-        cold: list[NoteId] = []
+        uncached: list[NoteId] = []
         root = self._root_now()
         for note in dict.fromkeys(notes):
-            kept = self._warm(note, root)
+            kept = self._cached(note, root)
             if kept is None:
-                cold.append(note)
+                uncached.append(note)
             else:
                 found[note] = kept
-        for place, note in enumerate(cold):
+        for place, note in enumerate(uncached):
             begun = time.perf_counter()
-            found[note] = self._cold(note)
+            found[note] = self._read_file(note)
             if time.perf_counter() - begun > READ_INLINE_S:
-                found.update(self._read_concurrently(cold[place + 1 :]))
+                found.update(self._read_concurrently(uncached[place + 1 :]))
                 break
         return [found[note] for note in notes]
 
     def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Read] | None:
-        """As `read_many`, without opening a file: None where a note would have to be read."""
+        """As `read_many`, without opening a file: None if any note would have to be read."""
         root = self._root_now()
         found: dict[NoteId, Read] = {}
         for note in notes:
             if note not in found:
-                kept = self._warm(note, root)
+                kept = self._cached(note, root)
                 if kept is None:
                     return None
                 found[note] = kept
@@ -131,45 +130,45 @@ class ContentCache:
         try:
             return self._root.directory()
         except ToolError:
-            return None  # Each note then fails by itself, saying so.
+            return None  # Each note then fails by itself with that error.
 
-    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
-        """Reads the notes in as many shares as there are threads, which costs one hand-over a share."""
-        count = min(self._threads_max, len(cold))
+    def _read_concurrently(self, uncached: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
+        """Reads the notes in one share per thread, which costs one hand-over per share."""
+        count = min(self._threads_max, len(uncached))
         if count < 2 or self._closed:
-            return self._read_share(cold)
-        shares = self._threads.map(self._read_share, [cold[first::count] for first in range(count)])
+            return self._read_share(uncached)
+        shares = self._threads.map(self._read_share, [uncached[first::count] for first in range(count)])
         return chain.from_iterable(shares)
 
     def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Read]]:
-        return [(note, self._cold(note)) for note in share]
+        return [(note, self._read_file(note)) for note in share]
 
     def evict(self, note: NoteId) -> None:
-        """Lets the note go; unknown: nothing. Never needed for truth, which rests on a fresh stat."""
+        """Removes the note if it is cached. Never needed for correctness, since each read checks a fresh stat."""
         with self._lock:
             entry = self._entries.pop(note, None)
             if entry is not None:
                 self._bytes -= entry.cost
 
     def clear(self) -> None:
-        """Lets every note go."""
+        """Removes every note."""
         with self._lock:
             self._entries.clear()
             self._bytes = 0
 
     def statistics(self) -> CacheStatistics:
-        """The counts now."""
+        """The present counts."""
         with self._lock:
             return CacheStatistics(self._hits, self._misses, self._evictions, self._bytes, len(self._entries))
 
     def close(self) -> None:
-        """Ends the reading threads, waiting for reads under way, and lets every note go. Idempotent."""
+        """Waits for reads in progress, ends the reading threads and removes every note. Idempotent."""
         self._closed = True
         self._threads.shutdown(wait=True)
         self.clear()
 
-    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
-        """The cached version if it is certain and still the present one; a failure met on the way; else None."""
+    def _cached(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
+        """The cached version if it is certain and still present; the failure if the stat failed; else None."""
         entry = self._entries.get(note)
         if entry is None or not entry.certain:
             return None
@@ -185,8 +184,8 @@ class ContentCache:
                 self._entries.move_to_end(note)
         return entry.note
 
-    def _cold(self, note: NoteId) -> Read:
-        """Reads the file; keeps what it gave if nothing changed meanwhile."""
+    def _read_file(self, note: NoteId) -> Read:
+        """Reads the file, and caches the note if the file did not change during the read."""
         try:
             now = self._clock_ns()
             status, data, private, stable = self._read_stable(note)
@@ -211,8 +210,10 @@ class ContentCache:
         return fresh
 
     def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, bool, bool]:
-        """Stat, bytes, whether they are private, and whether the stat was the same before and after; tries a few
-        times for that. What was private at one of the tries is."""
+        """Stat, bytes, whether they are private, and whether the stat was the same before and after the read.
+
+        Tries up to READ_ATTEMPTS_MAX times for a stable stat. A note that was private in any attempt is private.
+        """
         private = False
         for attempt in range(1, READ_ATTEMPTS_MAX + 1):
             descriptor = self._root.open_note(note)
@@ -233,7 +234,7 @@ class ContentCache:
         return after, data, private, stable
 
     def _note(self, note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
-        """The bytes as a note; of one whose bytes are known, with all that was parsed from them."""
+        """The bytes as a note; values already parsed from equal bytes are kept."""
         key, digest = stat_key(status), hashlib.sha256(data).hexdigest()
         entry = self._entries.get(note)
         former = entry.note if entry is not None and isinstance(entry.note, Note) else None
@@ -242,7 +243,7 @@ class ContentCache:
             return known
         if known is not None:
             fresh = msgspec.structs.replace(known, stat=key, birth_ns=_birth_ns(status))
-            vars(fresh).update(vars(known))  # What was parsed follows from the text alone.
+            vars(fresh).update(vars(known))  # Parsed values depend on the text alone.
             for name in _OF_THE_FILE:
                 vars(fresh).pop(name, None)
             return fresh
@@ -270,15 +271,15 @@ class ContentCache:
 
 
 def stat_key(status: os.stat_result) -> StatKey:
-    """What identifies the version of the file's bytes."""
+    """The key of the version of the file's bytes."""
     return StatKey(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def decode(data: bytes, *, whole: bool = True) -> tuple[str, tuple[str, ...]]:
-    """Bytes of a note as text, and what had to be mended.
+    """Decodes the bytes of a note; returns the text and a warning for each repair.
 
-    UTF-8, its BOM dropped; UTF-16 where a BOM says so; bytes that are neither become U+FFFD, NUL stays. Without
-    `whole` the bytes are cut off somewhere, and a character cut in two is left out rather than replaced.
+    UTF-8 without its BOM, or UTF-16 if a BOM says so; invalid bytes become U+FFFD, NUL stays. Without `whole` the
+    bytes may end within a character, which is left out rather than replaced.
     """
     encoding, start = "utf-8", 0
     if data.startswith(codecs.BOM_UTF8):
@@ -297,7 +298,7 @@ def decode(data: bytes, *, whole: bool = True) -> tuple[str, tuple[str, ...]]:
 
 
 def _read_head(descriptor: int, size: int) -> bytes:
-    """What it takes to decide whether a file of that size is private; of a small one all."""
+    """The first HEAD_BYTES, which decide whether the file is private; a smaller file whole."""
     head = os.read(descriptor, min(size + 1, HEAD_BYTES))
     while len(head) < min(size, HEAD_BYTES) and (more := os.read(descriptor, HEAD_BYTES - len(head))):
         head += more
@@ -305,8 +306,10 @@ def _read_head(descriptor: int, size: int) -> bytes:
 
 
 def _read_rest(descriptor: int, head: bytes, size: int) -> bytes:
-    """The file that begins with `head`, up to the limit, to its end. One more byte than expected is asked for, to
-    meet a growing end."""
+    """The whole file that begins with `head`, up to the limit.
+
+    Reads one byte more than expected, to notice a file that grows.
+    """
     if len(head) == size:
         return head
     chunks = [head, os.read(descriptor, min(size + 1, NOTE_BYTES_MAX) - len(head))]
@@ -320,7 +323,7 @@ def _read_rest(descriptor: int, head: bytes, size: int) -> bytes:
 
 
 def _is_uncertain(key: StatKey, now: int) -> bool:
-    # A ctime in the future tells of a clock set back: nothing can be said about such a version.
+    # A ctime in the future means that the clock was set back, so the version cannot be trusted.
     return key.ctime_ns > now - UNCERTAIN_NS or abs(now - key.mtime_ns) < UNCERTAIN_NS
 
 
@@ -330,7 +333,7 @@ def _birth_ns(status: os.stat_result) -> int | None:
 
 
 def _cost(note: Note | PrivateNote) -> int:
-    """Bytes a cached note may come to hold: its text, and its links once parsed."""
+    """Estimated bytes of a cached note: its text, and its links once parsed."""
     if isinstance(note, PrivateNote):
         return _PRIVATE_BYTES
     links = note.source.count(b"[[") + note.source.count(b"](")

@@ -1,7 +1,7 @@
-"""Ignore rules: globs in gitignore's syntax, compiled, and asked about paths. No file is touched here.
+"""Ignore rules: compiles globs in gitignore's syntax and matches paths. No I/O.
 
-The library `pathspec` translates the globs. It lets a later `!rule` bring back a file of a denied folder, which
-git does not: so folders are asked here first, from the root down, and what lies in a denied one stays denied
+The library `pathspec` translates the globs. It lets a later `!rule` bring back a file of a denied folder; git does
+not. So this module checks folders first, from the root down, and everything in a denied folder stays denied
 (gitignore(5): "It is not possible to re-include a file if a parent directory of that file is excluded").
 """
 
@@ -17,17 +17,17 @@ from workspaced_events.errors import WorkspacedError
 
 RULE_CHARS_MAX: Final = 1_024
 RULE_WILDCARDS_MAX: Final = 8
-"""How many parts of one rule may take any number of characters: matching takes longer with each."""
+"""The number of parts of a rule that match any number of characters: matching takes longer with each."""
 KNOWN_PATHS_MAX: Final = 65_536
 
-# `*` before a fixed text before another `*` of the same name: the first place that fits is as good as any other.
+# `*` before a fixed text before another `*` in one path component: the first match of the text is as good as any.
 _STARS: Final = re.compile(r"\[\^/\]\*((?:\[\^/\]|[^/(\[])*?)(?=\[\^/\]\*)")
 _WITHIN: Final = "ps_d"
-"""The group by which pathspec's patterns match what lies within a folder that they name."""
+"""The group with which pathspec's patterns match paths inside a named folder."""
 
 
 class RuleInvalid(WorkspacedError):
-    """A line is no rule. `details["line"]` is its 1-based number, where it came from several."""
+    """A line is no valid rule. `details["line"]` is its 1-based number if it came from a list of lines."""
 
     code = "INVALID_ARGUMENT"
 
@@ -37,12 +37,12 @@ class Rule(NamedTuple):
 
     matches: Callable[[str], bool]
     denies: bool
-    """False: `!`."""
+    """False for a rule with `!`."""
     text: str
     line: int
-    """1-based, where it stands in its source."""
+    """The 1-based line in the source."""
     source: str
-    """The setting or the file that it is of."""
+    """The setting or file of the rule."""
 
 
 class Rules(Protocol):
@@ -55,7 +55,7 @@ class Rules(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why every path is denied, for people; names no path of the host."""
+        """Why every path is denied, for people; None if not. Names no path of the host."""
         ...
 
     def denies(self, path: str) -> bool:
@@ -63,12 +63,12 @@ class Rules(Protocol):
         ...
 
     def why(self, path: str) -> str | None:
-        """For people: what denies `path`; None where nothing does."""
+        """For people: the rule that denies `path`; None if none does."""
         ...
 
 
 class RuleList:
-    """Implements `Rules` over compiled rules, of which the last that matches counts. Safe from any thread."""
+    """Implements `Rules` over compiled rules; the last match counts. Safe from any thread."""
 
     problem = None
 
@@ -82,7 +82,7 @@ class RuleList:
             return False
         known = self._known.get(path)
         if known is None:
-            known = self._asked(unicodedata.normalize("NFC", path))
+            known = self._denies_path(unicodedata.normalize("NFC", path))
             self._remember(path, known)
         return known
 
@@ -98,7 +98,7 @@ class RuleList:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def _asked(self, path: str) -> bool:
+    def _denies_path(self, path: str) -> bool:
         end = path.find("/")
         while end >= 0:
             folder = path[: end + 1]
@@ -116,7 +116,7 @@ class RuleList:
         return rule is not None and rule.denies
 
     def _last(self, path: str) -> Rule | None:
-        """The last rule that matches exactly this path; a folder's ends in a slash."""
+        """The last rule that matches exactly this path; a folder's path ends in a slash."""
         return next((rule for rule in self._rules if rule.matches(path)), None)
 
     def _remember(self, path: str, known: bool) -> None:
@@ -126,7 +126,7 @@ class RuleList:
 
 
 class EverythingDenied:
-    """Implements `Rules`: nothing is shown, and why."""
+    """Implements `Rules`: denies every path, with a reason."""
 
     def __init__(self, why: str) -> None:
         self.problem = f"{why} Every note is withheld until this is mended."
@@ -140,7 +140,7 @@ class EverythingDenied:
 
 
 class AnyOf:
-    """Implements `Rules`: denied is what one of several denies."""
+    """Implements `Rules`: denies a path if one of several `Rules` does."""
 
     def __init__(self, rules: Sequence[Rules]) -> None:
         self._all = tuple(rules)
@@ -157,16 +157,16 @@ class AnyOf:
 def compile_rules(
     lines: Iterable[str], *, ignore_case: bool = False, comments: bool = False, source: str = "the setting deny"
 ) -> list[Rule]:
-    """The rules of these lines, in their order.
+    """Compiles the rules of these lines, in their order.
 
     Args:
         lines: gitignore's syntax, one rule each.
         ignore_case: whether `A` matches `a`.
         comments: whether lines may be empty or comments.
-        source: where they are from, for people.
+        source: the origin of the lines, for people.
 
     Raises:
-        RuleInvalid: one is no rule; `details["line"]` says which.
+        RuleInvalid: a line is no valid rule; `details["line"]` says which.
     """
     rules = []
     for number, line in enumerate(lines, start=1):
@@ -182,7 +182,7 @@ def compile_rules(
 
 
 def digest_of(*parts: object) -> str:
-    """A short name of the parts' texts."""
+    """A short digest of the parts' texts."""
     made = hashlib.sha256()
     for part in parts:
         made.update(f"{part}\n".encode(errors="surrogatepass"))
@@ -190,7 +190,7 @@ def digest_of(*parts: object) -> str:
 
 
 def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool] | None:
-    """What a line matches, and whether it denies that; None where the line is empty or a comment."""
+    """A line's matcher, and whether the line denies; None for an empty line or a comment."""
     if not line.strip() or line.startswith("#"):
         return None
     if len(line) > RULE_CHARS_MAX:
@@ -212,9 +212,9 @@ def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool]
         compiled = re.compile(regex, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
     except RuleInvalid:
         raise
-    except Exception:  # Whatever the library makes of it, it is no rule; a Warning of `re` comes here too.
+    except Exception:  # Any error of the library means an invalid rule; a Warning of `re` comes here too.
         raise RuleInvalid("Not a glob in gitignore's syntax.", hint="See gitignore(5).") from None
     if _WITHIN not in compiled.groupindex:
         return lambda path: compiled.search(path.removesuffix("/")) is not None, denies
-    # It names a folder or file, and matches what is below too; here only the named one itself counts.
+    # The pattern also matches paths below the named folder or file; only the named path itself counts here.
     return lambda path: any(found.end() == len(path) for found in compiled.finditer(path)), denies

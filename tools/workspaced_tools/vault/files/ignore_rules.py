@@ -1,16 +1,16 @@
-"""`Policy`: which ignore rules of a vault are in force.
+"""`Policy`: decides which ignore rules of a vault are in force.
 
-Rules come from the setting `deny`, then from the file `.workspacedignore` at the vault's root (see rules). That
-file is written by editors, lies on disks that are unmounted, and is the only thing between agents and what it
-withholds. So everything fails closed:
+Rules come from the setting `deny`, then from the file `.workspacedignore` at the vault's root (see glob_rules).
+Editors write that file, its disk may be unmounted, and nothing else withholds its notes from agents. So everything
+fails closed:
 
-- Rules that cannot be read, or a line that cannot be understood, deny every note.
-- Other rules count at once, and the former ones beside them until our own clock has seen the same file for
-  SETTLE_S, an empty or absent one for SETTLE_EMPTY_S: an editor may be in the middle of saving.
-- A folder that lost its rules together with half of its notes is taken for an unmounted disk: every note is
-  denied until rules or notes return, or the person accepts the rules as they are. For this the rules last in force
-  are kept from one start to the next (see kept_rules). Where those cannot be read, a folder without rules is taken
-  for one that lost them.
+- Rules that cannot be read, or an invalid line, deny every note.
+- New rules are in force at once. The former rules stay in force beside them until our own clock has seen the same
+  file for SETTLE_S, an empty or absent file for SETTLE_EMPTY_S, since an editor may be in the middle of saving.
+- A folder that lost its rules together with more than half of its notes counts as an unmounted disk: every note is
+  denied until rules or notes return, or the person accepts the present rules. For this the rules last in force are
+  kept from one start to the next (see kept_rules). If those cannot be read, a folder without rules counts as one
+  that lost them.
 """
 
 import errno
@@ -34,7 +34,7 @@ IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
 _FORMER_MAX: Final = 6
-"""So many versions of a file that is saved again and again count beside the one that had settled."""
+"""The number of versions since the last settled one that stay in force if a file is saved many times."""
 _LOST: Final = (
     f"{IGNORE_FILE} is gone together with most of the notes that were here. If the folder is meant to be like "
     "this, run `workspaced share accept-rules VAULT`."
@@ -47,26 +47,26 @@ _log = logging.getLogger(__name__)
 
 
 class _Seen(NamedTuple):
-    """What `.workspacedignore` was when it was looked at."""
+    """The state of `.workspacedignore` at the last check."""
 
     root: tuple[int, int]
     file: tuple[int, ...] | None
-    """Its stat; None: there was none."""
+    """The file's stat; None: there was no file."""
     certain: bool
     """Whether an equal stat means equal bytes."""
 
 
 class _Read(NamedTuple):
-    """The rules as the file is now."""
+    """The rules in the present file."""
 
     rules: Rules
     text: str | None
-    """Of the file; None where it was not understood, empty where there is none."""
+    """The file's text; None if it is invalid, empty if there is no file."""
     is_empty: bool
 
 
 class Policy:
-    """See above. Safe from any thread."""
+    """The ignore rules in force; see the module's docstring. Safe from any thread."""
 
     def __init__(
         self,
@@ -81,16 +81,16 @@ class Policy:
         """
         Args:
             deny: rules that come before the file's.
-            keeper: keeps the rules in force for the next start.
+            keeper: stores the rules in force for the next start.
             ignore_case: for file systems where `A` names `a`.
-            clock_ns: the wall clock that file times are measured against.
+            clock_ns: the wall clock, for comparison with file times.
             clock_s: our own clock, which only goes forward.
 
         Raises:
-            RuleInvalid: one of `deny` is no rule.
+            RuleInvalid: one of `deny` is no valid rule.
         """
         self.on_unsettled: Callable[[], object] = lambda: None
-        """Called when the file has to be looked at again; `due_s` says when."""
+        """Called when the file must be checked again; `due_s` says when."""
         self._root = root
         self._deny = tuple(deny)
         self._keeper = keeper
@@ -101,30 +101,32 @@ class Policy:
         self._seen: _Seen | None = None
         self._settings = compile_rules(self._deny, ignore_case=ignore_case)
         self._kept: KeptRules | None = None
-        """The rules last in force for good, and how many notes there were then."""
+        """The last settled rules, and the number of notes at that time."""
         self._is_forgotten = False
-        """Whether nobody knows what they were: their file cannot be read."""
+        """Whether the last settled rules are unknown because their file cannot be read."""
         try:
             self._kept = keeper.load() if keeper is not None else None
         except RulesUnreadable as error:
             self._is_forgotten = True
             _log.warning("the rules last in force cannot be read: %s", error)
         self._former: list[Rules] = [self._compiled(self._kept.text).rules] if self._kept is not None else []
-        """In force beside the file's until that has settled: the last that had, then what the file was since."""
+        """In force beside the file's rules until these settle: the last settled rules, then versions since."""
         self._read_rules: _Read | None = None
         self._version = 0
         """Counts the versions of the file."""
         self._since_s = 0.0
-        """Since when it has been as it is."""
+        """When the present version was first seen."""
         self._is_counted = False
-        """Whether it was seen, since then, that most notes are there."""
+        """Whether a crawl since then has found most notes."""
         self._is_lost = False
         self._rules: Rules = EverythingDenied("The share policy was not read yet.")
         self.refresh()
 
     def refresh(self) -> bool:
-        """Looks at `.workspacedignore` and reads it if it changed; whether other rules are in force now. Costs a
-        stat. While the vault's folder is away the rules stay as they are."""
+        """Reads `.workspacedignore` if it changed; returns whether other rules are in force now.
+
+        Costs a stat. While the vault's folder is absent the rules stay unchanged.
+        """
         try:
             root = self._root.directory()
         except ReadFailed:
@@ -144,48 +146,50 @@ class Policy:
         return is_other
 
     def denies(self, path: str) -> bool:
-        """Whether the rules withhold the note at `path`, a vault-relative path; touches no file."""
+        """Whether the rules withhold the note at `path`, a vault-relative path. No I/O."""
         return self._rules.denies(path)
 
     def why(self, path: str) -> str | None:
-        """For people: what denies `path`; None where nothing does."""
+        """For people: the rule that denies `path`; None if none does."""
         return self._rules.why(path)
 
     def is_private(self, note: Note) -> bool:
-        """Whether the note withholds itself."""
+        """Whether the note's front matter withholds it."""
         return says_private(note)
 
     def withholds(self, note: Note) -> bool:
-        """Whether the note is withheld, by the rules or by itself."""
+        """Whether the rules or the note's front matter withhold it."""
         return self._rules.denies(note.id) or says_private(note)
 
     @property
     def problem(self) -> str | None:
-        """Why every note is withheld, for people; None while the rules are understood. Names no host path."""
+        """Why every note is withheld, for people; None while the rules are valid. Names no host path."""
         return self._rules.problem
 
     @property
     def digest(self) -> str:
-        """Names the rules in force: equal digests withhold equal paths."""
+        """A digest of the rules in force: equal digests withhold equal paths."""
         return self._rules.digest
 
     # -- settling --
 
     def due_s(self) -> float | None:
-        """When, by our own clock, `refresh` may find the file settled; None where nothing is waited for."""
+        """When, by our own clock, `refresh` may find the file settled; None if nothing must settle."""
         if not self._former or self._read_rules is None or self._is_lost:
             return None
         return self._since_s + (SETTLE_EMPTY_S if self._read_rules.is_empty else SETTLE_S)
 
     @property
     def wants_count(self) -> bool:
-        """Whether only a count of the notes tells if the rules were lost with them."""
+        """Whether only a count of the notes can show if the rules were lost together with them."""
         due_s = self.due_s()
         return due_s is not None and self._clock_s() >= due_s and not self._may_settle()
 
     def counted(self, notes: int, begun_s: float) -> None:
-        """Takes in that a search through the whole folder, begun at `begun_s` by our own clock, met so many notes,
-        withheld ones included."""
+        """Takes the number of notes, withheld ones included, that a whole crawl found.
+
+        `begun_s` is the start of the crawl by our own clock.
+        """
         with self._lock:
             if self._former and begun_s >= self._since_s:
                 most_are_gone = self._kept is not None and 2 * notes < self._kept.notes
@@ -196,7 +200,7 @@ class Policy:
                 self._keep(notes)
 
     def accept(self) -> None:
-        """The person says that the folder is meant to be as it is now."""
+        """Accepts the present rules: the person confirms the folder's present state."""
         with self._lock:
             self._kept = KeptRules("", 0) if self._is_forgotten else None
             self._is_lost, self._is_forgotten, self._former = False, False, []
@@ -214,7 +218,7 @@ class Policy:
         return self._settle()
 
     def _settle(self) -> bool:
-        """Puts into force what the file and the former rules come to now; whether that is something else."""
+        """Puts the file's rules and the former rules into force; returns whether the result differs."""
         read = self._read_rules
         if read is None:
             return False
@@ -234,17 +238,17 @@ class Policy:
         return self._put(AnyOf([*self._former, read.rules]))
 
     def _wants_rules(self) -> bool:
-        """Whether there is no file, and nobody knows whether there was one."""
+        """Whether there is no file, and it is unknown whether there was one."""
         return self._is_forgotten and self._read_rules is not None and self._read_rules.text == ""
 
     def _may_settle(self) -> bool:
-        """Whether an absent file can mean that there are to be no rules."""
+        """Whether an absent file can mean that the person wants no rules."""
         assert self._read_rules is not None
         has_lost_rules = self._read_rules.text == "" and self._kept is not None and self._kept.text != ""
         return self._is_counted or not has_lost_rules
 
     def _keep(self, notes: int) -> None:
-        """Remembers the rules in force and roughly how many notes there are."""
+        """Stores the rules in force and roughly the number of notes."""
         read, kept = self._read_rules, self._kept
         if read is None or read.text is None:
             return
@@ -263,7 +267,7 @@ class Policy:
     # -- reading --
 
     def _read(self, root: RootDirectory) -> _Read:
-        """The file as it is now; remembers what was seen of it."""
+        """Reads the present file and remembers its stat."""
         try:
             status, content = self._root.read_root_file(IGNORE_FILE, IGNORE_BYTES_MAX + 1, root)
         except OSError as reason:
@@ -299,7 +303,7 @@ def _broken(why: str) -> _Read:
 
 
 def _stat(root: RootDirectory) -> tuple[int, ...] | None:
-    """What identifies the version of `.workspacedignore`; None where there is none."""
+    """The stat that identifies the version of `.workspacedignore`; None if there is no file."""
     try:
         return _key(os.stat(IGNORE_FILE, dir_fd=root.fd, follow_symlinks=False))
     except FileNotFoundError:

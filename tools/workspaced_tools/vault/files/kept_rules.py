@@ -1,6 +1,7 @@
-"""The ignore rules last in force, kept in the data directory from one start to the next.
+"""Keeps the ignore rules last in force in the data directory from one start to the next.
 
-A file of one vault, readable by its owner only. It is no event and no blob: it is never exported, bundled or sent.
+Each vault has one file, readable by its owner only. It is no event and no blob, so it is never exported, bundled
+or sent.
 """
 
 import logging
@@ -17,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class KeptRules(msgspec.Struct, frozen=True):
-    """The text of the rules' file, empty where there was none, and how many notes the vault had."""
+    """The text of the rules' file, empty if there was none, and the number of the vault's notes."""
 
     text: str
     notes: int
@@ -25,20 +26,20 @@ class KeptRules(msgspec.Struct, frozen=True):
 
 
 class RulesUnreadable(Exception):
-    """What was kept of a vault's rules cannot be read."""
+    """The kept rules of a vault cannot be read."""
 
 
 class RulesKeeper:
-    """The file of one vault."""
+    """Loads and saves the kept rules of one vault."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> KeptRules | None:
-        """What was kept; None where nothing was.
+        """The kept rules; None if there are none.
 
         Raises:
-            RulesUnreadable: something was, and nobody knows what.
+            RulesUnreadable: the file exists and cannot be read.
         """
         try:
             kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=KeptRules)
@@ -51,7 +52,7 @@ class RulesKeeper:
         return kept
 
     def save(self, kept: KeptRules) -> None:
-        """Keeps these instead, durably. Where that fails the former ones stay."""
+        """Replaces the kept rules durably; if that fails, the former ones stay."""
         disk = RealDisk(self._path.parent.parent)
         try:
             disk.make_directory(self._path.parent.name)

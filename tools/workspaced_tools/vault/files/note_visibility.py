@@ -1,15 +1,15 @@
-"""`NoteVisibility`: what of a vault's notes may be shown, by what they say themselves and what is remembered.
+"""`NoteVisibility`: decides which notes of a vault may be shown, by their front matter and by recorded findings.
 
-Ignore rules are asked apart (see policy). Here each version of a note that somebody reads leaves its verdict:
+Ignore rules are checked separately (see ignore_rules). Every read of a note's version updates the decision:
 
 - A note whose front matter withholds it is withheld from that moment on.
-- One that was withheld, or that nobody has seen before, is shown once our own clock has seen the same version of
-  its file for SETTLE_S, an empty one for SETTLE_EMPTY_S: until then an editor may be saving it in parts. A note
-  seen first whose file is older than that is shown at once.
-- What is found of a note that the log names is recorded, and counts when its file is gone. A note that is gone,
-  and of which nothing was recorded, is withheld.
-- A note that was shown and whose file is not where it was may have moved to where it is withheld. It is withheld
-  until a search through the whole vault has ended that began afterwards.
+- A note that was withheld or never seen before is shown once our own clock has seen the same version of its file
+  for SETTLE_S, an empty file for SETTLE_EMPTY_S: until then an editor may be saving it in parts. A note seen for
+  the first time whose file is older than that is shown at once.
+- The finding about a note that the log names is recorded, and counts when the file is gone. A note that is gone
+  and has no recorded finding is withheld.
+- A note that was shown and whose file is missing may have moved to a place where it is withheld. It is withheld
+  until a crawl of the whole vault that began afterwards has ended.
 """
 
 import threading
@@ -25,7 +25,7 @@ from ...notes.note import StatKey
 
 
 class _Held(NamedTuple):
-    """A version that may still be being written."""
+    """A version that an editor may still be writing."""
 
     stat: StatKey
     since_s: float
@@ -36,7 +36,7 @@ class _Held(NamedTuple):
 
 
 def settle_s(stat: StatKey) -> float:
-    """How long a version must have been seen before it may show what was withheld."""
+    """Seconds for which a version must stay unchanged before a withheld note is shown."""
     return SETTLE_S if stat.size else SETTLE_EMPTY_S
 
 
@@ -49,34 +49,34 @@ class NoteVisibility:
         clock_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock_ns` is the wall clock that file times are measured against, `clock_s` our own, which only goes
+        """`clock_ns` is the wall clock, for comparison with file times; `clock_s` our own, which only goes
         forward."""
         self.version = 0
-        """Another value whenever another note may be withheld."""
+        """Changes whenever the set of withheld notes may have changed."""
         self.on_finding: Callable[[NoteId, bool], object] = lambda _note, _shown: None
-        """Told of what was found of a note that the log names: whether it may be shown."""
+        """Called with each finding about a note that the log names: whether the note may be shown."""
         self.on_unsettled: Callable[[], object] = lambda: None
-        """Called when something has to be looked at again; `due_s` says when."""
+        """Called when a note must be checked again; `due_s` says when."""
         self._clock_ns = clock_ns
         self._clock_s = clock_s
         self._lock = threading.Lock()
         self._private: set[NoteId] = set()
-        """Withheld by their front matter when last read, whether or not they are still there."""
+        """Notes withheld by their front matter when last read, even if they are gone."""
         self._held: dict[NoteId, _Held] = {}
         self._findings: dict[NoteId, Visibility] = {}
         self._missing: dict[NoteId, float] = {}
-        """Notes that were shown and are not where they were, and since when; not searched for yet."""
+        """Notes that were shown and are missing, since when; no crawl has looked for them yet."""
         self._gone: set[NoteId] = set()
-        """Searched for and not found."""
+        """Missing notes that a crawl did not find."""
 
-    # -- asking --
+    # -- queries --
 
     def is_hidden(self, note: NoteId) -> bool:
-        """Whether a note that is there, as far as is known, may not be shown at present; touches no file."""
+        """Whether an existing or missing note may not be shown at present. No I/O."""
         return note in self._private or note in self._held or note in self._missing
 
     def finding(self, note: NoteId) -> Visibility | None:
-        """The last finding about a note that the log names; None: nobody looked."""
+        """The last finding about a note that the log names; None: not checked yet."""
         return self._findings.get(note)
 
     def was_withheld(self, note: NoteId) -> bool:
@@ -84,7 +84,7 @@ class NoteVisibility:
         return self._findings.get(note) in (Visibility.WITHHELD, Visibility.WITHDRAWN)
 
     def is_private(self, note: NoteId) -> bool:
-        """Whether its front matter withheld the note when it was last read."""
+        """Whether the note's front matter withheld it when last read."""
         return note in self._private
 
     @property
@@ -94,22 +94,22 @@ class NoteVisibility:
 
     @property
     def held(self) -> list[NoteId]:
-        """The notes whose present version may still be being written."""
+        """The notes whose present version an editor may still be writing."""
         return list(self._held)
 
     @property
     def wants_search(self) -> bool:
-        """Whether notes are missing that only a search through the vault can find."""
+        """Whether notes are missing that only a crawl of the vault can find."""
         return bool(self._missing)
 
     def due_s(self) -> float | None:
-        """When, by our own clock, something has to be looked at again; None: nothing."""
+        """When, by our own clock, a note must be checked again; None: never."""
         if self._missing:
             return self._clock_s()
         with self._lock:
             return min((each.due_s for each in self._held.values()), default=None)
 
-    # -- what was seen --
+    # -- updates --
 
     def saw(
         self,
@@ -119,11 +119,11 @@ class NoteVisibility:
         private: bool,
         was_shown: Callable[[NoteId], bool] = lambda _note: False,
     ) -> bool:
-        """Takes in a version of a note; whether it may be shown.
+        """Takes a version of a note; returns whether it may be shown.
 
         Args:
-            private: whether its front matter withholds it.
-            was_shown: whether the note was there before and could be shown; asked only of young files.
+            private: whether the front matter withholds the note.
+            was_shown: whether the note existed before and could be shown; called only for young files.
         """
         is_known = self.is_hidden(note) or note in self._gone
         if not private and not is_known and self._may_show_at_once(note, stat, was_shown):
@@ -144,20 +144,22 @@ class NoteVisibility:
         return False
 
     def looked_at(self, note: NoteId) -> None:
-        """The log names the note, and its present version was just taken in by `saw`: records what was found."""
+        """Records the finding about a note that the log names, after `saw` took its present version."""
         with self._lock:
             if note not in self._held and note not in self._findings:
                 self._find(note, shown=note not in self._private)
 
     def let_go(self, note: NoteId) -> None:
-        """Rules withhold the note, or it is not there: its version need not be waited for."""
+        """Stops waiting for the note's version, because rules withhold the note or it does not exist."""
         if note in self._held:
             with self._lock:
                 self.version += self._held.pop(note, None) is not None
 
     def is_missing(self, note: NoteId) -> bool:
-        """Takes in that there is no file at the note's path; whether the note is withheld until it was searched
-        for."""
+        """Takes that there is no file at the note's path.
+
+        Returns whether the note is withheld until a crawl has looked for it.
+        """
         self.let_go(note)
         if note in self._missing:
             return True
@@ -170,9 +172,9 @@ class NoteVisibility:
         return True
 
     def searched(self, begun_s: float, is_there: Callable[[Collection[NoteId]], Collection[NoteId]]) -> None:
-        """A search through the whole vault has ended that began at `begun_s` by our own clock.
+        """Takes that a whole crawl, begun at `begun_s` by our own clock, has ended.
 
-        `is_there` says which of some notes it met.
+        `is_there` returns those of the given notes that the crawl found.
         """
         shown = [note for note, finding in self._findings.items() if finding is Visibility.SHOWN]
         lost = [note for note in shown if note not in self._gone]
@@ -186,7 +188,7 @@ class NoteVisibility:
                 self.version += self._missing.pop(note, None) is not None
 
     def follow(self, note: NoteId) -> None:
-        """The note is gone, and what seems to be the same one is withheld: so is its former name."""
+        """Withholds the name of a note that is gone and seems to be the same as a withheld one."""
         with self._lock:
             if self._findings.get(note) is Visibility.SHOWN:
                 self._find(note, shown=False)
@@ -194,7 +196,7 @@ class NoteVisibility:
                 self.version += 1
 
     def renamed(self, old: NoteId, new: NoteId) -> None:
-        """The log says that the note moved: what was found of it moves along."""
+        """Moves the note's finding to its new path, because the log says that the note moved."""
         with self._lock:
             renamed(self._findings, old, new)
             for known in (self._missing, self._held):
@@ -204,17 +206,17 @@ class NoteVisibility:
             self.version += 1
 
     def remember(self, findings: Mapping[NoteId, Visibility]) -> None:
-        """Takes in what the log remembers; before anything else."""
+        """Takes the findings in the log; must be called before any other update."""
         self._findings = dict(findings)
         self.version += 1
 
     def remember_private(self, notes: Collection[NoteId]) -> None:
-        """Takes in what a former index remembers of private notes, gone ones included."""
+        """Takes the private notes of a former index, those that are gone included."""
         with self._lock:
             self._private.update(notes)
             self.version += 1
 
-    # -- pieces --
+    # -- helpers --
 
     def _may_show_at_once(self, note: NoteId, stat: StatKey, was_shown: Callable[[NoteId], bool]) -> bool:
         if note in self._private:

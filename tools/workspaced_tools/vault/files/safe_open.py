@@ -1,12 +1,13 @@
-"""Opening notes safely: one code path, a walk by directory descriptors that follows no symlink.
+"""Opens notes safely: one code path, a walk by directory descriptors that follows no symlink.
 
-Resolving a path and then opening it leaks: between the two a directory can be swapped for a symlink. Here every
-component is opened relative to the descriptor of the one before it with O_NOFOLLOW, so there is no moment at which
-a name could lead elsewhere, and nothing outside the vault is even stat'ed. Descriptors of directories are not kept
-from one call to the next: a renamed directory would go on answering under its old name.
+Resolving a path and then opening it has a race: in between, a directory can be swapped for a symlink. Here every
+component is opened with O_NOFOLLOW relative to the descriptor of the one before, so no name can lead elsewhere at
+any moment, and nothing outside the vault is even stat'ed. Descriptors of directories are not kept between calls: a
+renamed directory would still answer under its old name.
 
-Ids are NFC. On a file system that keeps names as given the file may be spelled otherwise; `VaultRoot` tries the
-id as it is, then the spelling a scan has seen, then the names in the directory that are equal once normalised.
+Ids are NFC. On a file system that preserves spellings, the file may have another spelling; `VaultRoot` tries the
+id itself, then the spelling that a scan has seen, then the names in the directory that are equal after
+normalisation.
 """
 
 import errno
@@ -28,7 +29,7 @@ from ...notes.note import NoteFailure
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: a FIFO called x.md must not hold the reader until somebody writes.
+# O_NONBLOCK: a FIFO called x.md must not block the reader until a writer opens it.
 _NOTE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT: Final = frozenset({errno.ENOENT, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
 _REDIRECTED: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENOTDIR})
@@ -37,8 +38,11 @@ _MISSING_HINT: Final = "Check the path, or search for the note by its title."
 
 
 class RootDirectory:
-    """The root, open. Its descriptor lives as long as anyone holds this object, so that a walk which began
-    before the root was replaced never sees the number used anew for something else."""
+    """The open root directory.
+
+    Its descriptor lives as long as this object is referenced, so that a walk that began before the root was
+    replaced never uses a descriptor number that was reused.
+    """
 
     __slots__ = ("fd", "identity")
 
@@ -57,11 +61,11 @@ class VaultRoot:
     """The root directory of a vault, held open. Safe from any thread.
 
     The root itself may be a symlink (its owner named it); nothing below it may. The folder may be replaced,
-    unmounted or absent at any time: every call compares (device, inode) and opens it anew where they differ.
+    unmounted or absent at any time: every call compares (device, inode) and reopens the folder if they differ.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Does not fail where the folder is absent; calls raise READ_ERROR until it is there."""
+        """Does not fail if the folder is absent; calls raise READ_ERROR until it exists."""
         self.path: Final = Path(path).absolute()
         self._path = os.fspath(self.path)
         self._lock = threading.Lock()
@@ -72,11 +76,11 @@ class VaultRoot:
     def open_note(self, note: NoteId, root: RootDirectory | None = None) -> int:
         """A descriptor of the note, a regular file, for reading; the caller closes it. Never blocks.
 
-        `root` is what `directory()` gave a moment ago, so that a call on many notes looks at the root once.
+        `root` is a recent result of `directory()`, so that a call on many notes checks the root once.
 
         Raises:
             ReferenceOutsideVault: absolute, `..` as a component, NUL, or through a symlink.
-            NoteNotFound: nothing there, or nothing that is a note by its name.
+            NoteNotFound: no file, or a name that is no note's.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
         descriptor = self._reach(note, _open_file, root)
@@ -89,7 +93,7 @@ class VaultRoot:
         return descriptor
 
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
-        """The note's stat, without opening it: what `open_note` would open now. Raises the same."""
+        """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
         status = self._reach(note, _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
@@ -99,7 +103,7 @@ class VaultRoot:
         """Stat and first `bytes_max` bytes of the regular file `name` in the root itself. Never blocks.
 
         Raises:
-            OSError: ENOENT where there is none, ELOOP where it is a symlink, EINVAL where it is no regular file.
+            OSError: ENOENT if there is no file, ELOOP for a symlink, EINVAL for anything but a regular file.
         """
         descriptor = _open_file(name, root.fd)
         try:
@@ -114,7 +118,7 @@ class VaultRoot:
             os.close(descriptor)
 
     def directory(self) -> RootDirectory:
-        """The root as it is now; hold the object while using its descriptor.
+        """The present root; keep a reference to the object while using its descriptor.
 
         Raises:
             ReadFailed: the folder is absent or cannot be opened.
@@ -137,7 +141,7 @@ class VaultRoot:
             return fresh
 
     def is_folder(self, path: str) -> bool:
-        """Whether `path` is a directory that a scan enters: reached without a symlink, in no dot folder."""
+        """Whether a scan enters the directory `path`: reached without a symlink, in no dot folder."""
         parts = path.split("/")
         if (
             any(part == "" or part[0] == "." or "\0" in part for part in parts)
@@ -151,25 +155,25 @@ class VaultRoot:
             return False
 
     def identity(self) -> tuple[int, int] | None:
-        """(device, inode) of the folder now, None where it is absent: another value means another folder."""
+        """(device, inode) of the present folder; None if it is absent. Another value means another folder."""
         try:
             return self.directory().identity
         except ReadFailed:
             return None
 
     def learn(self, note: NoteId, raw_path: str) -> None:
-        """Remembers that the note's file is spelled `raw_path`. A hint: a wrong one only costs a look-up."""
+        """Remembers `raw_path` as the spelling of the note's file. A hint: a wrong one only costs a look-up."""
         if raw_path != note:
             self._spellings[note] = raw_path
 
     def close(self) -> None:
-        """Lets the descriptor go once no call uses it; further calls raise READ_ERROR."""
+        """Closes the descriptor once no call uses it; further calls raise READ_ERROR."""
         with self._lock:
             self._closed = True
             self._directory = None
 
     def _reach(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
-        """`act(name, directory)` on the note's last component, after a walk to its directory."""
+        """Walks to the note's directory and calls `act(name, directory)` with the last component."""
         parts = _parts(note)
         root = self.directory() if root is None else root
         try:
@@ -196,8 +200,8 @@ class VaultRoot:
         learned = self._spellings.get(note)
         if learned is not None:
             yield tuple(learned.split("/"))
-        # Only a few odd signs (KELVIN SIGN) normalise to ASCII: those are left to what a scan has learned, so
-        # that a missing note with an ordinary name costs no listing.
+        # Only a few rare characters (KELVIN SIGN) normalise to ASCII. Only a scan learns those, so that a missing
+        # note with an ordinary name costs no look-up.
         if not note.isascii():
             found = _spelled(root, parts)
             if found is not None and found != parts:
@@ -211,7 +215,7 @@ class _ThroughSymlink(Exception):
 
 @lru_cache(maxsize=4_096)
 def _parts(note: NoteId) -> tuple[str, ...]:
-    """The components of an id; only its form is looked at."""
+    """The components of an id, checked by form only. Raises as `VaultRoot.open_note`."""
     if "\0" in note:
         raise _outside(note, "holds a NUL byte")
     parts = tuple(note.split("/"))
@@ -225,10 +229,10 @@ def _parts(note: NoteId) -> tuple[str, ...]:
 
 
 def _walk(root: int, parts: tuple[str, ...], act: Callable[[str, int], _Result]) -> _Result:
-    """`act` on the last component, in the directory the others lead to.
+    """Calls `act` on the last component, in the directory that the others lead to.
 
     Raises:
-        OSError: as the system says; a component that is missing or no directory as ENOENT.
+        OSError: from the system; ENOENT for a component that is missing or no directory.
         _ThroughSymlink: a directory on the way is a symlink.
     """
     directory = root
@@ -266,7 +270,7 @@ def _stat_file(name: str, directory: int) -> os.stat_result:
 
 
 def _spelled(root: int, parts: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names in the directories that equal `parts` once normalised, or None where one has none."""
+    """The names in the directories that equal `parts` after normalisation; None if one is missing."""
     found: list[str] = []
     directory = os.dup(root)
     try:
@@ -287,8 +291,11 @@ def _spelled(root: int, parts: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _name_in(directory: int, part: str) -> str | None:
-    """`part` as it stands or decomposed, whichever exists. Rarer spellings are left to what a scan has learned:
-    listing a large directory at every miss would cost each call on a missing note half a millisecond."""
+    """`part` itself or decomposed, whichever exists.
+
+    Only a scan learns rarer spellings: listing a large directory would cost each call on a missing note half a
+    millisecond.
+    """
     if part.isascii():
         return part
     for name in (part, unicodedata.normalize("NFD", part)):
@@ -301,7 +308,7 @@ def _name_in(directory: int, part: str) -> str | None:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a name from the file system was UTF-8; other bytes come as lone surrogates."""
+    """Whether a name from the file system was UTF-8; other bytes become lone surrogates."""
     if name.isascii():
         return True
     try:
@@ -326,7 +333,7 @@ def _missing(note: str) -> ToolError:
 
 
 def missing_note(note: NoteId) -> NoteFailure:
-    """What reading a note that is not there gives."""
+    """The failure of reading a note that does not exist."""
     return NoteFailure(note, NoteNotFound.code, _missing(note).message)
 
 

@@ -1,7 +1,7 @@
-"""Walking a vault for its notes.
+"""Walks a vault for its notes.
 
-Iterative, with one open descriptor per level and a limit on levels, so that hostile depth costs neither stack nor
-descriptors; every directory is opened relative to its parent with O_NOFOLLOW, as in `paths`.
+The walk is iterative, with one open descriptor per level and a limit on levels, so that hostile depth costs
+neither stack nor descriptors. Every directory is opened relative to its parent with O_NOFOLLOW, as in `safe_open`.
 """
 
 import os
@@ -22,18 +22,18 @@ _ENTER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ScannedNote(NamedTuple):
-    """A note's file as a scan found it."""
+    """A note's file found by a scan."""
 
     id: NoteId
     raw_path: str
-    """Its path as spelled on disk; differs from the id where the file's name is not NFC."""
+    """The path as spelled on disk; differs from the id if the file's name is not NFC."""
     stat: StatKey
 
 
 class ScanReport(msgspec.Struct):
-    """What a scan met that is no note, by vault-relative path, each at most a limited number of times.
+    """Vault-relative paths that a scan skipped or renamed; each list is at most SCAN_REPORT_NAMES_MAX long.
 
-    Filled while the scan runs; complete once its iterator is exhausted.
+    The scan fills it while it runs; it is complete once the iterator is exhausted.
     """
 
     undecodable: list[str] = []
@@ -47,7 +47,7 @@ class ScanReport(msgspec.Struct):
     same_name: list[str] = []
     """Files whose NFC name belongs to another file; they keep their raw path as id."""
     dropped: int = 0
-    """How many more there were."""
+    """The number of further paths."""
 
     def add(self, names: list[str], path: str) -> None:
         if len(names) < SCAN_REPORT_NAMES_MAX:
@@ -61,16 +61,16 @@ class _Level(NamedTuple):
     prefix: str
     """Path of the directory with a trailing slash; empty for the root."""
     directories: list[str]
-    """Names of directories still to be entered."""
+    """Names of directories not entered yet."""
 
 
 def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedNote]:
     """The notes of a vault, in no particular order; exhaust or close the iterator to free its descriptors.
 
     A note is a regular `*.md` file (any case of the ending) outside dot folders, itself without a leading dot;
-    symlinks are not followed. Of two files whose paths differ only in normalisation the NFC-named one owns the id
-    (without one: the first by code points); the others keep their raw path. `root` learns every spelling that is
-    not NFC. A file that goes or comes meanwhile may be given or not.
+    symlinks are not followed. If the paths of files differ only in normalisation, the file with the NFC name owns
+    the id (without one: the first by code points); the others keep their raw path. `root` learns every spelling
+    that is not NFC. A file that appears or disappears during the scan may be included or not.
 
     Raises:
         ReadFailed: the vault's folder is absent or cannot be opened.
@@ -97,7 +97,7 @@ def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedN
 
 
 def folders(root: VaultRoot) -> list[str]:
-    """The directories a scan enters, relative to the root, which is the empty string and the first.
+    """The directories that a scan enters, relative to the root, which is the empty string and comes first.
 
     Raises:
         ReadFailed: the vault's folder is absent or cannot be opened.
@@ -111,7 +111,7 @@ def folders(root: VaultRoot) -> list[str]:
 def _files(
     root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Raw path and stat of every regular file called `*.md`; `entered` is told each directory."""
+    """Raw path and stat of every regular file called `*.md`; calls `entered` with each directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
     levels: list[_Level] = []
     try:
@@ -139,7 +139,7 @@ def _files(
 def _enter(
     name: str, parent: int, prefix: str, levels: list[_Level], report: ScanReport
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Opens a directory, puts it on `levels`, and gives its files."""
+    """Opens a directory, puts it on `levels`, and yields its files."""
     try:
         descriptor = os.open(name, _ENTER, dir_fd=parent)
     except FileNotFoundError:
@@ -160,7 +160,7 @@ def _enter(
 
 
 def _file(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:
-    """The stat of a note's file; of a directory takes note in `level`; None for everything that is no note."""
+    """The stat of a note's file; None for everything else. Adds a directory to `level`."""
     name = entry.name
     if name[0] == ".":
         return None

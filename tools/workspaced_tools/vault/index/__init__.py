@@ -1,1 +1,1 @@
-"""The index of a vault: built by a crawl, kept in SQLite, asked by queries."""
+"""The index of a vault: built by crawls, stored in SQLite, read by queries."""

@@ -1,4 +1,4 @@
-"""What became different in a vault: of each note its first and last version, however many steps lay between."""
+"""Changes in a vault: collects the first and the last version of each note, for any number of steps in between."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from .rename_detection import renames
 
 
 class FileVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """A note's file as it was last read."""
+    """A note's file when last read."""
 
     id: NoteId
     stat: StatKey
@@ -18,34 +18,36 @@ class FileVersion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Changes(msgspec.Struct, frozen=True, rename="camel"):
-    """What became different since the index was last true; the first filling of an empty one is no change."""
+    """Changes since the index was last up to date; the first filling of an empty index is no change."""
 
     created: tuple[FileVersion, ...] = ()
     changed: tuple[FileVersion, ...] = ()
     deleted: tuple[NoteId, ...] = ()
     renamed: tuple[tuple[NoteId, NoteId], ...] = ()
-    """(from, to); neither is among the created and deleted."""
+    """(from, to); neither is in `created` or `deleted`."""
     withheld: tuple[NoteId, ...] = ()
-    """Of those deleted: a note that is withheld now has the same file, and is perhaps the same note."""
+    """Deleted notes whose file now belongs to a withheld note, which is perhaps the same note."""
 
 
 class ChangeLog:
-    """Collects what became of notes: of several steps the sum."""
+    """Collects changes of notes; several steps of one note become one change."""
 
     def __init__(self) -> None:
         self._before: dict[NoteId, IndexEntry | None] = {}
         self._after: dict[NoteId, IndexEntry | None] = {}
 
     def add(self, before: IndexEntry | None, after: IndexEntry | None) -> None:
-        """One note was `before` and is `after`; None: not there."""
+        """Takes that a note's entry changed from `before` to `after`; None: no such note."""
         entry = before or after
         if entry is not None:
             self._before.setdefault(entry.id, before)
             self._after[entry.id] = after
 
     def done(self) -> tuple[Changes, "ChangeLog"]:
-        """What happened, and what is still to be seen: a new note that is held has no title yet, so whether it is
-        one of those that are gone shows later."""
+        """The changes, and a log of those that cannot be decided yet.
+
+        A new note that is held has no title yet, so only later steps show whether it is a renamed one.
+        """
         gone = [old for note, old in self._before.items() if old is not None and self._after[note] is None]
         new = [now for note, now in self._after.items() if now is not None and _is_new(self._before[note])]
         pairs = renames(gone, new)
@@ -77,7 +79,7 @@ class ChangeLog:
 
 
 def _is_new(before: IndexEntry | None) -> bool:
-    """Whether nobody was told of the note yet."""
+    """Whether the note was not reported yet."""
     return before is None or before.withheld is Withheld.HELD
 
 

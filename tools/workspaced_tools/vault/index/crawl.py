@@ -1,8 +1,8 @@
-"""Comparing a vault's files with what the index knows of them.
+"""Compares a vault's files with the index.
 
-A survey gives batches of what differs. It only reads, so it runs wherever there is time for it: small vaults in
-the daemon itself, large ones in worker processes (`surveyors`), since a thread that parses holds the interpreter
-for milliseconds at a time. Several may share one vault: each takes the notes whose path hashes to its part.
+A crawl yields batches of differences. It only reads, so it can run in any process: in the daemon itself for small
+vaults, in worker processes (`crawl_workers`) for large ones, since a thread that parses holds the interpreter for
+milliseconds at a time. Several crawls may share one vault: each takes the notes whose path hashes to its part.
 """
 
 import logging
@@ -35,7 +35,7 @@ _BATCH_BYTES: Final = 262_144
 
 
 class Crawled(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A note that is not as the index knows it."""
+    """A note that differs from its entry in the index."""
 
     note: IndexedNote
     was_known: bool
@@ -50,24 +50,24 @@ class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """A part of what a survey found."""
+    """A part of a crawl's result."""
 
     found: int = 0
-    """How many notes this survey has met so far."""
+    """The number of notes that this crawl has found so far."""
     notes: tuple[Crawled, ...] = ()
     gone: tuple[NoteId, ...] = ()
     texts: tuple[TextOf, ...] = ()
     spellings: dict[NoteId, str] = {}
-    """Notes whose file's name is not NFC, with that name."""
+    """The raw paths of notes whose file's name is not NFC."""
     report: ScanReport | None = None
-    """With the batch that ends names and links; only texts follow."""
+    """Set in the last batch with names and links; only texts follow."""
 
 
 def grouped(batches: Iterable[Batch], clock_s: Callable[[], float] = time.monotonic) -> Iterator[Batch]:
-    """The same in fewer, larger batches: what a transaction writes hardly grows with the notes in it.
+    """Merges batches into fewer, larger ones: the cost of a transaction hardly grows with its number of notes.
 
-    None waits longer than GROUP_S for the next; what ends names and links, and how many notes there are, waits
-    for nothing.
+    No batch waits longer than GROUP_S for the next. The last batch with names and links, and a batch with only the
+    number of notes, end their group at once.
     """
     group: list[Batch] = []
     begun = 0.0
@@ -96,18 +96,18 @@ def _merged(group: list[Batch]) -> Batch:
 
 
 class TooMuch(Exception):
-    """The vault is not for a survey in this process."""
+    """The vault is too large for a crawl in this process."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How much a survey in the daemon's own process may take on."""
+    """The largest crawl in the daemon's own process: notes in the vault, and notes to read."""
 
     notes: int
     stale: int
 
 
 class Crawl:
-    """One comparison. `batches` may be iterated once."""
+    """One comparison of files and index. `batches` may be iterated once."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Crawl:
         bounds: Bounds | None = None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Within `bounds` texts come with their notes, else after all names and links. `part` is (which, of)."""
+        """`part` is (index, number of parts). Beyond `bounds`, `batches` raises TooMuch."""
         self._root = root
         self._policy = policy
         self._known = known
@@ -131,11 +131,13 @@ class Crawl:
         self._spellings: dict[NoteId, str] = {}
 
     def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
-        """What differs, batch by batch; `spool` keeps texts until their turn.
+        """The differences, batch by batch.
+
+        With a `spool`, which stores them meanwhile, texts come after all names and links; else with their notes.
 
         Raises:
             ReadFailed: the folder is absent or cannot be opened.
-            TooMuch: more than `bounds`; nothing was given yet.
+            TooMuch: the crawl exceeds `bounds`; it has yielded nothing yet.
         """
         report = ScanReport()
         stale, gone, textless = self._compared(report)
@@ -149,17 +151,17 @@ class Crawl:
         yield from self._texts(self._texts_of(textless))
 
     def _compared(self, report: ScanReport) -> tuple[list[NoteId], list[NoteId], list[NoteId]]:
-        """The notes to be read, those that are gone, and those that lack nothing but their text."""
+        """The notes to read, those that are gone, and those that lack only their text."""
         stale: list[NoteId] = []
         textless: list[NoteId] = []
         seen: set[NoteId] = set()
         for found in scan(self._root, report):
             if found.id in seen or not self._is_ours(found.id):
-                continue  # A folder that changes while it is listed may give a name twice.
+                continue  # A folder that changes while it is listed may yield a name twice.
             if found.raw_path != found.id:
                 self._spellings[found.id] = found.raw_path
             known = self._known.get(found.id)
-            if known is None or not self._is_true(known, found):
+            if known is None or not self._is_up_to_date(known, found):
                 stale.append(found.id)
             elif not known.has_text and not known.withheld:
                 textless.append(found.id)
@@ -172,21 +174,21 @@ class Crawl:
             if note in seen or not self._is_ours(note):
                 continue
             if unicodedata.normalize("NFC", note) in seen and not unicodedata.is_normalized("NFC", note):
-                # Its file has got the NFC id, the other's being gone, but can still be opened by its own spelling.
+                # The other file is gone, so this file has the NFC id now, but its own spelling still opens it.
                 gone.append(note)
             else:
-                # It may have come after the scan passed by: reading it will tell.
+                # The file may be newer than the scan of its folder: only reading it can decide.
                 stale.append(note)
         return stale, gone, textless
 
     def _is_ours(self, note: NoteId) -> bool:
         if self._parts == 1:
             return True
-        # Both of two files that differ only in normalisation are one survey's.
+        # Files whose names differ only in normalisation belong to the same part.
         name = note if note.isascii() else unicodedata.normalize("NFC", note)
         return crc32(name.encode()) % self._parts == self._part
 
-    def _is_true(self, known: Known, found: ScannedNote) -> bool:
+    def _is_up_to_date(self, known: Known, found: ScannedNote) -> bool:
         ruled = (known.withheld is Withheld.BY_RULE) == self._policy.denies(found.id)
         return known.stat == found.stat and known.certain and ruled
 
@@ -233,7 +235,7 @@ class Crawl:
 
 
 def read_note(reader: ContentCache, note: NoteId, clock_ns: Callable[[], int]) -> tuple[Note | NoteFailure, bool]:
-    """The note as it is now, and whether its stat can be trusted to tell a later change."""
+    """The present note, and whether every later change will change its stat."""
     now = clock_ns()
     found = reader.read(note)
     assert not isinstance(found, PrivateNote), "this reader reads notes whole"
@@ -241,12 +243,12 @@ def read_note(reader: ContentCache, note: NoteId, clock_ns: Callable[[], int]) -
 
 
 def is_gone(root: VaultRoot, failure: NoteFailure) -> bool:
-    """Whether there is no such note any more: one that is unreadable for a while is not gone."""
+    """Whether the note no longer exists; a note that is temporarily unreadable is not gone."""
     return failure.code != ReadFailed.code or root.is_folder(failure.id)
 
 
 def indexed_or_none(note: Note, policy: Policy, *, certain: bool) -> IndexedNote | None:
-    """What the index keeps of `note`; None for one that cannot be parsed, which must not keep the others out."""
+    """The index's values of `note`; None if parsing fails, so that the other notes are still indexed."""
     try:
         return indexed(note, policy, certain=certain)
     except Exception:
@@ -254,11 +256,11 @@ def indexed_or_none(note: Note, policy: Policy, *, certain: bool) -> IndexedNote
         return None
 
 
-# -- texts that wait for all names --
+# -- the spool of texts --
 
 
 def _spooled(batch: Batch, spool: IO[bytes]) -> Batch:
-    """`batch` without its texts, which are put into `spool`."""
+    """Moves the texts of `batch` into `spool`; returns the batch without them."""
     bare = []
     for each in batch.notes:
         note = each.note

@@ -1,7 +1,7 @@
 """Worker processes that crawl: `python -m workspaced_tools.vault.index.crawl_workers` reads a job, writes batches.
 
-A worker only reads, runs at low priority, and ends when nobody reads what it writes. Frames are a length (4 bytes,
-big-endian) and MessagePack.
+A worker only reads the vault, runs at low priority, and ends when the reader of its output is gone. A frame is a
+length (4 bytes, big-endian) and MessagePack.
 """
 
 import fcntl
@@ -27,32 +27,32 @@ from .index import known_in
 
 _log = logging.getLogger(__name__)
 
-SURVEYORS_MAX: Final = 3
-"""More parse faster than one writer files."""
+CRAWL_WORKERS_MAX: Final = 3
+"""More workers parse faster than the one writer can write."""
 PIPE_BYTES: Final = 1024 * 1024
 _NICENESS: Final = 10
 _END: Final = b"\0\0\0\0"
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What one worker is to do."""
+    """The task of one worker."""
 
     root: str
     deny: tuple[str, ...]
     index: str
-    """The index's file."""
+    """The path of the index's file."""
     part: tuple[int, int]
 
 
 class SurveyFailed(Exception):
-    """A worker ended before its work did."""
+    """A worker ended before its crawl was complete."""
 
 
 class CrawlWorkers:
-    """Several workers' batches as they come. Close it to stop them."""
+    """Merges the batches of several workers. Must be closed, which stops the workers."""
 
     def __init__(self, root: Path, deny: Sequence[str], index: Path, count: int) -> None:
-        """Starts `count` workers. Raises OSError where none can be started."""
+        """Starts `count` workers. Raises OSError if one cannot be started."""
         self._workers: list[subprocess.Popen[bytes]] = []
         try:
             for part in range(count):
@@ -63,10 +63,10 @@ class CrawlWorkers:
             raise
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
-        """(worker, batch), until all are done.
+        """Yields (worker, batch) until all workers are done.
 
         Raises:
-            SurveyFailed: a worker ended early, or gave what is no batch.
+            SurveyFailed: a worker ended early, or wrote an invalid batch.
         """
         decoder = msgspec.msgpack.Decoder(Batch)
         with selectors.DefaultSelector() as ready:
@@ -92,7 +92,7 @@ class CrawlWorkers:
             worker.kill()
 
     def close(self) -> None:
-        """Ends the workers and waits for that. Idempotent."""
+        """Stops the workers and waits for their end. Idempotent."""
         self.stop()
         for worker in self._workers:
             worker.wait()
@@ -102,12 +102,12 @@ class CrawlWorkers:
 
 
 def _start(job: Job) -> subprocess.Popen[bytes]:
-    # -P: what lies in the present folder, perhaps a vault, is no module of ours.
+    # -P: import no module from the present folder, which may be a vault.
     worker = subprocess.Popen(  # noqa: S603  # this very module
         [sys.executable, "-P", "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
     assert worker.stdin is not None and worker.stdout is not None
-    with suppress(OSError, AttributeError):  # Linux alone has it: then a worker goes on while a group is filed.
+    with suppress(OSError, AttributeError):  # Only on Linux: a worker can continue while a group is written.
         fcntl.fcntl(worker.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     with suppress(BrokenPipeError), worker.stdin as stdin:
         stdin.write(msgspec.msgpack.encode(job))
@@ -118,7 +118,7 @@ def _frame(pipe: IO[bytes]) -> bytes | None:
     """The next frame; None at the end.
 
     Raises:
-        SurveyFailed: the stream ends elsewhere.
+        SurveyFailed: the stream ends within a frame or without an end mark.
     """
     size = int.from_bytes(_exactly(pipe, 4))
     return _exactly(pipe, size) if size else None
@@ -135,7 +135,7 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
 
 
 def main() -> None:
-    """One worker's life."""
+    """Runs one worker."""
     with suppress(OSError):
         os.nice(_NICENESS)
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
@@ -152,15 +152,18 @@ def main() -> None:
 
 
 def _write(data: bytes) -> None:
-    """Writes all of `data` to standard output. Past Python's buffering, which garbles a large write that a signal
-    interrupts half-way (a process stopped and continued; seen with 3.11.7)."""
+    """Writes all of `data` to standard output, without Python's buffering.
+
+    The buffering garbles a large write that a signal interrupts (a process stopped and continued; seen with
+    3.11.7).
+    """
     left = memoryview(data)
     while left:
         left = left[os.write(1, left) :]
 
 
 if __name__ == "__main__":
-    # Nobody reads any more (the daemon stopped), asked to stop, or folder, disk or index failed: who reads sees
-    # that the end is missing, surveys by itself, and says what is wrong.
+    # The reader is gone (the daemon stopped), the worker was told to stop, or folder, disk or index failed: the
+    # reader sees that the end mark is missing, crawls by itself, and reports the failure.
     with suppress(OSError, KeyboardInterrupt, ReadFailed, sqlite3.Error):
         main()

@@ -1,11 +1,12 @@
-"""The index's file: a disposable SQLite database, and the seal that says it can be trusted.
+"""The index's file: a disposable SQLite database with a seal that shows whether it can be trusted.
 
-A file left behind is used only if its seal fits: which vault it is of, which version of this program's rules made
-it, and the hash of its bytes. The seal is written when the file is closed in good order and taken away when it is
-opened. So a crash, a foreign file, another version and a flipped bit all have the same cure: the file is made
-anew from the notes. Since nothing rests on it nothing is ever synced (`synchronous=OFF`).
+An existing file is used only if its seal matches: the vault, the version of this program's rules, and the hash of
+the file's bytes. A clean close writes the seal and opening removes it. So a crash, a foreign file, another version
+and a flipped bit all have the same remedy: the file is rebuilt from the notes. Since it can always be rebuilt,
+nothing is ever synced (`synchronous=OFF`).
 
-One connection writes; readers borrow from a pool (write-ahead log: they never wait for the writer).
+One connection writes; readers take connections from a pool (with a write-ahead log they never wait for the
+writer).
 """
 
 import hashlib
@@ -24,7 +25,7 @@ from workspaced_events.log.disk import read_regular
 from workspaced_events.private_files import make_folder, touch_file, write_file
 
 INDEX_VERSION: Final = 3
-"""Raised whenever what is kept, or how text is read, changes: files of other versions are made anew."""
+"""Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _WRITER_CACHE_KIB: Final = 32_768
 _READER_CACHE_KIB: Final = 4_096
@@ -53,11 +54,11 @@ CREATE VIRTUAL TABLE title_parts USING fts5vocab(titles, row);
 
 
 class IndexLost(Exception):
-    """The file failed: it must be made anew. Answers wait for that, or do without."""
+    """The file failed and must be rebuilt. Answers wait for that, or do without the index."""
 
 
 class IndexFull(Exception):
-    """The disk has no room for it. Nothing of the change was kept."""
+    """The disk has no room for a change. Nothing of the change was written."""
 
 
 class _Seal(msgspec.Struct, frozen=True):
@@ -69,10 +70,10 @@ class _Seal(msgspec.Struct, frozen=True):
 
 
 class IndexFile:
-    """One database file. Opening, writing and closing are one thread's at a time; `read` is safe from any."""
+    """One database file. Only one thread at a time may open, write or close it; `read` is safe from any thread."""
 
     def __init__(self, directory: Path | None, vault: str) -> None:
-        """`vault` identifies whose notes these are. Without a directory the file is temporary."""
+        """`vault` identifies the vault. Without a directory the file is temporary."""
         self._vault = vault
         self._directory = directory
         self._temporary: Path | None = None
@@ -84,13 +85,13 @@ class IndexFile:
 
     @property
     def path(self) -> Path:
-        """Where the file lies; only while it is open."""
+        """The file's path; only while it is open."""
         assert self._path is not None, "not open"
         return self._path
 
     @property
     def generation(self) -> int:
-        """Moves whenever a file was let go; what was read across that is nothing."""
+        """Changes whenever a file is closed or dropped; results read across a change are invalid."""
         return self._generation
 
     @property
@@ -98,7 +99,7 @@ class IndexFile:
         return self._writer is not None
 
     def open(self) -> bool:
-        """Opens what was left behind if it can be trusted, else a new one; whether it was the former.
+        """Opens the existing file if it can be trusted, else a new one; returns whether it was the existing one.
 
         Raises:
             OSError, sqlite3.Error: the directory cannot be used.
@@ -110,7 +111,7 @@ class IndexFile:
             _discard(path.with_suffix(ending))
         writer = None
         if kept:
-            with suppress(sqlite3.Error):  # Damaged while it was open, and then sealed.
+            with suppress(sqlite3.Error):  # The file was damaged while open, and then sealed.
                 writer = _connect_writer(path)
         if writer is None:
             kept = False
@@ -120,16 +121,16 @@ class IndexFile:
         return kept
 
     def remake(self) -> None:
-        """Throws the file away and opens a new, empty one. Raises as `open`."""
-        self._let_go()
+        """Deletes the file and opens a new, empty one. Raises as `open`."""
+        self._close_connections()
         if self._path is not None:
             _remove(self._path)
         self.open()
 
     def close(self) -> None:
-        """Closes and seals the file; of a temporary one nothing is left. Idempotent."""
+        """Closes and seals the file; deletes a temporary one. Idempotent."""
         path = self._path
-        whole = self._let_go()
+        whole = self._close_connections()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
@@ -139,12 +140,12 @@ class IndexFile:
         self._path = None
 
     def drop(self) -> None:
-        """Lets go of a file that failed: it gives nothing any more, until `remake`."""
-        self._let_go()
+        """Closes a file that failed; reads return no rows until `remake`."""
+        self._close_connections()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; nothing of it is kept where it fails.
+        """One transaction, rolled back if it fails.
 
         Raises:
             IndexLost: the file failed.
@@ -168,7 +169,7 @@ class IndexFile:
             raise IndexLost(str(reason)) from reason
 
     def read(self, sql: str, arguments: Any = ()) -> list[Any]:
-        """The rows; none while the file is not open. Raises IndexLost where the file failed."""
+        """The rows; none while the file is not open. Raises IndexLost if the file failed."""
         with self._pool:
             path = self._path
             if self._writer is None or path is None:
@@ -185,7 +186,7 @@ class IndexFile:
             raise IndexLost(str(reason)) from reason
         except UnicodeEncodeError:
             assert reader is not None
-            rows = []  # A lone surrogate: the text of no note holds one.
+            rows = []  # A lone surrogate, which no note's text has.
         with self._pool:
             if generation == self._generation and len(self._idle) < _READERS_KEPT:
                 self._idle.append(reader)
@@ -200,8 +201,8 @@ class IndexFile:
         make_folder(directory)
         return directory / f"{_stem(self._vault)}.sqlite"
 
-    def _let_go(self) -> bool:
-        """Closes every connection; whether all that was written is in the one file now."""
+    def _close_connections(self) -> bool:
+        """Closes every connection; returns whether the one file has all writes."""
         with self._pool:
             writer, self._writer = self._writer, None
             idle, self._idle = self._idle, []
@@ -241,10 +242,10 @@ class IndexFile:
 
 
 def remove_index(directory: Path, vault: str) -> None:
-    """Removes what is left of a vault's index, which nobody may have open.
+    """Removes the files of a vault's index, which must not be open.
 
     Raises:
-        OSError: some of it is still there.
+        OSError: a file could not be removed.
     """
     for path in directory.glob(f"{_stem(vault)}.*"):
         path.unlink(missing_ok=True)
@@ -264,7 +265,7 @@ def read_in(path: Path, sql: str) -> list[Any]:
 
 
 def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:
-    touch_file(path)  # its log and its index of that get the modes of the file itself
+    touch_file(path)  # SQLite gives its write-ahead log and shared memory the file's mode
     writer = _connect(path, _WRITER_CACHE_KIB)
     try:
         writer.execute("PRAGMA journal_mode = WAL")
@@ -299,7 +300,7 @@ def _remove(path: Path) -> None:
 
 
 def _discard(path: Path) -> None:
-    """Removes what has this name: a file, or a folder that somebody put there."""
+    """Removes a file, or a folder of that name."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -1,7 +1,7 @@
-"""What the index keeps of one version of a note: `IndexedNote`, and how it is made of the note's text.
+"""`IndexedNote`: the index's values of one version of a note, and how they are made from the text.
 
-It holds all that look-ups, links and search need, so that none of them reads a file to find a note. Of a note that
-the share policy withholds it holds the path and the file's identity only: what is not there cannot get out.
+They suffice for look-ups, links and search, so that none of these reads a file to find a note. For a note that the
+share policy withholds they are only the path and the file's identity: text that is not stored cannot leak.
 """
 
 from enum import IntEnum
@@ -15,7 +15,7 @@ from ...limits import INDEXED_CHARS_MAX
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
-from ...notes.properties import _scalar, aliases_of, tags_of
+from ...notes.properties import aliases_of, scalar_text, tags_of
 from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
 
@@ -26,9 +26,9 @@ class Withheld(IntEnum):
     NO = 0
     BY_RULE = 1
     PRIVATE = 2
-    """By its front matter."""
+    """Withheld by the note's front matter."""
     HELD = 3
-    """Until its version has settled (see visibility)."""
+    """Withheld until the version has settled (see note_visibility)."""
 
 
 class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -41,11 +41,11 @@ class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     line: int
     context: str
     keys: tuple[str, ...]
-    """`target_keys`, worked out where the note is parsed: the writer has enough to do."""
+    """`target_keys`, computed where the note is parsed, to save the writer's time."""
 
 
 class NamedNote(msgspec.Struct, frozen=True, gc=False):
-    """A note by all its names."""
+    """A note with all its names."""
 
     id: NoteId
     title: str
@@ -65,17 +65,17 @@ class NamedNote(msgspec.Struct, frozen=True, gc=False):
 
 
 class IndexEntry(NamedNote, frozen=True, gc=False, kw_only=True):
-    """A note's names and which version of it they are from. Of a withheld note the title is empty."""
+    """A note's names and the version that they are from. The title of a withheld note is empty."""
 
     stat: StatKey
     sha256: str
     certain: bool = True
-    """False: read so soon after its last change that it may change again under an equal stat."""
+    """False: read so soon after the last change that the file may change again under an equal stat."""
     withheld: Withheld = Withheld.NO
 
 
 class NoteText(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A note's text as search knows it; one column each, in order of weight."""
+    """A note's text for search; one column each, in order of weight."""
 
     names: str
     """Title and path."""
@@ -85,20 +85,20 @@ class NoteText(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What is written into the index. `text` may follow later."""
+    """The values written into the index. `text` may follow later."""
 
     entry: IndexEntry
     keys: tuple[str, ...] = ()
-    """Its name keys, worked out beforehand too."""
+    """The name keys, computed in advance too."""
     links: tuple[IndexedLink, ...] = ()
-    """In the order of the text; links within the note itself left out."""
+    """In the order of the text, without links within the note itself."""
     tags: tuple[str, ...] = ()
     text: NoteText | None = None
 
 
 @lru_cache(maxsize=16_384)
 def target_keys(target: str) -> tuple[str, ...]:
-    """The keys among which every note that `target` could mean has at least one."""
+    """Index keys for `target`: every note that it could mean has at least one of them."""
     whole = key(target)
     last = key(stem(target))
     return (whole,) if last == whole else (whole, last)
@@ -112,7 +112,7 @@ def withheld_by(policy: Policy, note: Note) -> Withheld:
 
 
 def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
-    """What the index keeps of `note`; parses its text. `certain`: see `IndexEntry`."""
+    """Parses the index's values of `note`. `certain`: see `IndexEntry`."""
     withheld = withheld_by(policy, note)
     if withheld:
         return bare(note.id, note.stat, note.sha256, withheld, certain=certain)
@@ -121,7 +121,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     entry = IndexEntry(
         note.id,
         note.titled(lambda: title),
-        _scalar(note.fields.get("id")),
+        scalar_text(note.fields.get("id")),
         aliases_of(note.fields),
         stat=note.stat,
         sha256=note.sha256,
@@ -146,5 +146,5 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
 
 
 def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:
-    """What the index keeps of a withheld note."""
+    """The index's values of a withheld note."""
     return IndexedNote(IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld))

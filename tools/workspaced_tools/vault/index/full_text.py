@@ -1,8 +1,8 @@
-"""Words as search sees them: what the index is given, what a query becomes, and where in a note the words are.
+"""Words for search: prepares text for the index, builds FTS5 queries, and finds the words in a note.
 
-SQLite's `unicode61` splits at everything that is no letter or digit and drops case and accents. It takes a run of
-ideographs for one word; so ideographs and kana are set apart by blanks before they are indexed, and a query's run
-of them becomes a phrase. A query is words, never operators: each is quoted.
+SQLite's `unicode61` splits at every character that is no letter or digit, and drops case and accents. It treats a
+run of ideographs as one word. So blanks separate ideographs and kana before they are indexed, and a query's run of
+them becomes a phrase. A query has words, never operators: each word is quoted.
 """
 
 import re
@@ -21,15 +21,15 @@ _WORD: Final = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}]]+", regex.V1
 )
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_TELLING_CHARS_MIN: Final = 3
-_TELLING_CHARS_MAX: Final = 64
+_DISTINCTIVE_CHARS_MIN: Final = 3
+_DISTINCTIVE_CHARS_MAX: Final = 64
 _STRIDE_CHARS: Final = 256
 _APART: Final = " \ue000 "
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 
 
 def plain(text: str) -> str:
-    """`text` without case and accents, as `unicode61` compares words."""
+    """`text` without case and accents, as in comparisons of `unicode61`."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text.casefold())
@@ -37,44 +37,46 @@ def plain(text: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """`text` with ideographs and kana set apart by blanks."""
+    """`text` with blanks around ideographs and kana."""
     return text if text.isascii() else _IDEOGRAPH.sub(lambda sign: f" {sign[0]} ", text)
 
 
 def apart(names: str) -> str:
-    """Names, one a line, `spaced`, with a word between them that no query holds: a phrase is within one."""
+    """Names, one per line, `spaced`, with a word in between that no query has, so no phrase spans two names."""
     return spaced(names.replace("\n", _APART))
 
 
 def query_words(words: str) -> list[str]:
-    """The distinct words of a query, split at blanks, those without letter or digit left out."""
+    """The distinct words of a query, split at blanks, without those that have no letter or digit."""
     parts = dict.fromkeys(part for part in words.replace("\0", " ").split() if _WORD.search(part))
     return list(parts)[:QUERY_WORDS_MAX]
 
 
 def match_all(words: Sequence[str], column: str | None = None) -> str:
-    """The FTS5 query for notes that hold all of `words`, in `column` where one is given."""
+    """The FTS5 query for notes with all of `words`, in `column` if given."""
     quoted = " ".join(_quoted(spaced(word)) for word in words)
     return f"{{{column}}} : ({quoted})" if column is not None else quoted
 
 
 def match_any(words: Iterable[str]) -> str:
-    """The FTS5 query for notes that hold one of `words`."""
+    """The FTS5 query for notes with any of `words`."""
     return " OR ".join(map(_quoted, words))
 
 
 def frequent_words(text: str, limit: int) -> list[tuple[str, int]]:
-    """The words of `text` that could tell what it is about, with their counts, most frequent first."""
-    # With their accents: FTS5 takes off fewer than `plain` does.
+    """The words of `text` that may be distinctive, with their counts, most frequent first."""
+    # With their accents: FTS5 removes fewer than `plain` does.
     found: list[str] = _WORD.findall(unicodedata.normalize("NFC", text.lower()))
-    telling = Counter(
-        word for word in found if _TELLING_CHARS_MIN <= len(word) <= _TELLING_CHARS_MAX and not word.isdecimal()
+    distinctive = Counter(
+        word
+        for word in found
+        if _DISTINCTIVE_CHARS_MIN <= len(word) <= _DISTINCTIVE_CHARS_MAX and not word.isdecimal()
     )
-    return sorted(telling.items(), key=lambda each: (-each[1], each[0]))[:limit]
+    return sorted(distinctive.items(), key=lambda each: (-each[1], each[0]))[:limit]
 
 
 def snippet_of(note: Note, words: Sequence[str]) -> tuple[int, str]:
-    """(raw line, text) of the line with most of `words`, the first of equals; (1, "") where no line has one."""
+    """(raw line, text) of the first line with the most of `words`; (1, "") if no line has any."""
     wanted = [parts for word in words if (parts := _WORD.findall(plain(word)))]
     best, best_count, best_at = "", 0, 1
     for number, line in enumerate(
@@ -94,7 +96,7 @@ def _quoted(word: str) -> str:
 
 
 def _holds(folded: str, parts: Sequence[str]) -> bool:
-    """Whether the words stand there one after the other, each whole (ideographs stand alone)."""
+    """Whether the text has the words one after the other, each whole (an ideograph is a word)."""
     return parts[0] in folded and _pattern(tuple(parts)).search(folded) is not None
 
 
@@ -114,7 +116,7 @@ def _pattern(parts: tuple[str, ...]) -> "regex.Pattern[str]":
 
 
 def _around(line: str, wanted: Sequence[Sequence[str]]) -> str:
-    """`line` trimmed, of a long one SNIPPET_CHARS_MAX characters around the first word."""
+    """`line` trimmed; for a long line, SNIPPET_CHARS_MAX characters around the first word."""
     line = line.strip()
     if len(line) <= SNIPPET_CHARS_MAX:
         return line
@@ -125,7 +127,8 @@ def _around(line: str, wanted: Sequence[Sequence[str]]) -> str:
 
 
 def _unfolded(line: str, place: int) -> int:
-    """Where in `line` that is which is at `place` in `plain(line)`: Hangul for one grows threefold."""
+    """The place in `line` of the character at `place` in `plain(line)`, which may be longer: threefold for
+    Hangul."""
     passed = 0
     for start in range(0, len(line), _STRIDE_CHARS):
         size = len(plain(line[start : start + _STRIDE_CHARS]))

@@ -1,9 +1,9 @@
-"""`Index`: what a vault remembers of its notes, so that they are found by name, link, tag and word without reading
-files.
+"""`Index`: finds a vault's notes by name, link, tag and word without reading files.
 
-Disposable, always rebuilt from the notes (see `index_file`). Nothing of a withheld note is in it but its path and
-the identity of its file. What a link leads to is not stored but resolved when asked for: it depends on what is
-archived and renamed in the workspace, and on every other note's name; the keys make that a matter of microseconds.
+The index is disposable and can always be rebuilt from the notes (see `database`). Of a withheld note it has only
+the path and the identity of its file. The target of a link is not stored but resolved on demand: it depends on the
+notes archived and renamed in the workspace, and on every other note's name; keys make that a matter of
+microseconds.
 """
 
 import json
@@ -25,7 +25,7 @@ from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, Withheld, bar
 from .full_text import apart, spaced
 
 NEAR_SCORE_MIN: Final = 50.0
-"""Of 100: below this a title is not like the name at all."""
+"""Of 100; a title with a lower score is not similar."""
 NEAR_NAME_CHARS_MAX: Final = 200
 _NEAR_PARTS: Final = 6
 _NEAR_COMPARED_MAX: Final = 5_000
@@ -33,13 +33,13 @@ _NEAR_COMPARED_MAX: Final = 5_000
 _LISTED: Final = "(SELECT value FROM json_each(?))"
 _KNOWN: Final = "SELECT path, stat, certain, withheld, has_text FROM notes"
 _STAT: Final = struct.Struct("<QQQqIqI")
-"""Times as seconds and nanoseconds: a file may be of the year 2300."""
+"""Times as seconds and nanoseconds, because a file's time may be in the year 2300."""
 _SECOND_NS: Final = 1_000_000_000
 _ENTRY: Final = "path, title, front_matter_id, aliases, stat, sha256, certain, withheld"
 
 
 class Known(msgspec.Struct, frozen=True, gc=False):
-    """What a survey needs to know of an indexed note to see whether it is still true."""
+    """The values of an indexed note with which a crawl decides whether its entry is up to date."""
 
     stat: StatKey
     certain: bool
@@ -48,7 +48,7 @@ class Known(msgspec.Struct, frozen=True, gc=False):
 
 
 class LinkRow(msgspec.Struct, frozen=True, gc=False):
-    """One link as the index found it."""
+    """One link in the index."""
 
     source: NoteId
     title: str
@@ -59,32 +59,32 @@ class LinkRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class Index:
-    """Reads are safe from any thread, and raise IndexLost where the file failed; writes are one thread's."""
+    """Reads are safe from any thread and raise IndexLost if the file failed; only one thread may write."""
 
     def __init__(self, directory: Path | None = None, vault: str = "") -> None:
         """See `IndexFile`."""
         self.file: Final = IndexFile(directory, vault)
         self.private: set[NoteId] = set()
-        """The notes that were private when they were last filed, whether or not they are still there."""
+        """The notes that were private when last written, even if they are gone."""
         self._next = 1
         self._shared = self._withheld = self._links = self._texts = 0
 
     def open(self) -> bool:
-        """Opens the file; whether it holds what was left behind. Raises as `IndexFile.open`."""
+        """Opens the file; returns whether it is the existing one. Raises as `IndexFile.open`."""
         kept = self.file.open()
-        self._counted()
+        self._load_counts()
         return kept
 
     def remake(self) -> None:
-        """Begins anew, empty. Raises as `open`."""
+        """Replaces the file by an empty one. Raises as `open`."""
         self.file.remake()
-        self._counted()
+        self._load_counts()
 
     def close(self) -> None:
-        """Closes the file for the next start. Idempotent."""
+        """Closes and seals the file for the next start. Idempotent."""
         self.file.close()
 
-    def _counted(self) -> None:
+    def _load_counts(self) -> None:
         counts = "SELECT max(note), count(*), total(withheld <> 0), total(has_text) FROM notes"
         [(last, notes, withheld, texts)] = self.file.read(counts)
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
@@ -94,19 +94,19 @@ class Index:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the names and links of all notes there were have once been filed."""
+        """Whether a whole crawl has once written the names and links of all notes."""
         rows = self.file.read("PRAGMA user_version")
         return bool(rows and rows[0][0])
 
     def set_complete(self) -> None:
-        """From now on the index lacks only what changed since."""
+        """Marks that a whole crawl has written all notes."""
         with self.file.writing() as db:
             db.execute("PRAGMA user_version = 1")
 
     # -- writing --
 
     def put(self, notes: Sequence[IndexedNote], gone: Iterable[NoteId] = ()) -> None:
-        """Puts each of `notes` in the place of its former version and forgets those gone, all or nothing."""
+        """Replaces the former version of each of `notes` and removes those gone, in one transaction."""
         with self.file.writing() as db:
             paths = _json((*gone, *(note.entry.id for note in notes)))
             known = db.execute(f"SELECT note, has_text, {_ENTRY} FROM notes WHERE path IN {_LISTED}", (paths,))
@@ -128,19 +128,19 @@ class Index:
         self._texts += len(rows.texts) - sum(each.has_text for each in former)
 
     def withhold(self, denied: Callable[[NoteId], bool]) -> None:
-        """Forgets of the notes that are `denied` all but path and identity, all or nothing."""
+        """Reduces all `denied` notes to path and identity, in one transaction."""
         found = self.entries([note for note in self.ids() if denied(note)])
         if found:
             self.put([_denied(entry) for entry in found.values()])
 
     def hide(self, note: NoteId, withheld: Withheld) -> None:
-        """Forgets of a note all but path and identity, if it is known and shown."""
+        """Reduces a note to path and identity, if it is known and not withheld."""
         entry = self.entry(note)
         if entry is not None and not entry.withheld:
             self.put([bare(note, entry.stat, entry.sha256, withheld, certain=False)])
 
     def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, NoteText]]) -> None:
-        """Adds the text of notes that lack it, where the indexed version is still that one."""
+        """Adds texts to notes that lack them and whose indexed version has the same stat."""
         with self.file.writing() as db:
             rows, titles = [], []
             for path, stat, text in texts:
@@ -158,12 +158,12 @@ class Index:
     # -- reading --
 
     def entry(self, note: NoteId) -> IndexEntry | None:
-        """What is known of the note, withheld or not."""
+        """The note's entry, withheld or not."""
         rows = self.file.read(f"SELECT {_ENTRY} FROM notes WHERE path = ?", (note,))
         return _entry(rows[0]) if rows else None
 
     def entries(self, notes: Sequence[NoteId]) -> dict[NoteId, IndexEntry]:
-        """What is known of these notes, withheld or not."""
+        """The entries of these notes, withheld or not."""
         if not notes:
             return {}
         rows = self.file.read(f"SELECT {_ENTRY} FROM notes WHERE path IN {_LISTED}", (_json(notes),))
@@ -179,7 +179,7 @@ class Index:
         return [NamedNote(row[0], row[1], row[2], _aliases(row[3])) for row in rows]
 
     def linking(self, keys: Iterable[str]) -> Iterator[LinkRow]:
-        """Every link whose target has one of these keys, ordered by source, then place in the text."""
+        """Every link whose target has one of these keys, ordered by source, then by place in the text."""
         rows = self.file.read(
             "SELECT n.path, n.title, l.target, l.wiki, l.line, l.context FROM"
             " (SELECT DISTINCT note, n FROM link_keys WHERE key IN " + _LISTED + ") k"
@@ -189,7 +189,7 @@ class Index:
         return (LinkRow(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in rows)
 
     def near(self, name: str, limit: int) -> list[IndexEntry]:
-        """The notes with the titles most like `name`, best first; only such as deserve to be called near.
+        """The notes with the titles most similar to `name`, best first, with a score of at least NEAR_SCORE_MIN.
 
         In a large vault only titles that share one of the name's rarest trigrams are compared.
         """
@@ -217,7 +217,7 @@ class Index:
         )
 
     def known(self) -> dict[NoteId, Known]:
-        """Every note, withheld ones too, with what a survey compares."""
+        """Every note, withheld ones included, with the values that a crawl compares."""
         return _known(self.file.read(_KNOWN))
 
     def ids(self) -> list[NoteId]:
@@ -225,29 +225,29 @@ class Index:
         return [row[0] for row in self.file.read("SELECT path FROM notes WHERE NOT withheld")]
 
     def any_below(self, folder: str) -> bool:
-        """Whether a note lies below `folder`, a path that ends in a slash."""
+        """Whether any note is below `folder`, a path that ends in a slash."""
         below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
         return bool(self.file.read("SELECT 1 FROM notes WHERE path > ? AND path < ? LIMIT 1", below))
 
     def count(self) -> int:
-        """How many notes that are not withheld."""
+        """The number of notes that are not withheld."""
         return self._shared
 
     def link_count(self) -> int:
-        """How many links all notes have."""
+        """The number of links in all notes."""
         return self._links
 
     def text_count(self) -> int:
-        """Of how many notes the text is known."""
+        """The number of notes whose text is indexed."""
         return self._texts
 
     def withheld_count(self) -> int:
-        """How many notes are withheld."""
+        """The number of withheld notes."""
         return self._withheld
 
 
 def known_in(path: Path) -> dict[NoteId, Known]:
-    """As `Index.known`, in the index's file while another process has it open."""
+    """As `Index.known`, for an index's file that another process has open."""
     return _known(read_in(path, _KNOWN))
 
 
@@ -259,7 +259,7 @@ def _known(rows: Iterable[Any]) -> dict[NoteId, Known]:
 
 
 class _Rows:
-    """What `put` inserts, by table."""
+    """The rows that `put` inserts, by table."""
 
     def __init__(self) -> None:
         self.notes: list[Any] = []
@@ -307,7 +307,7 @@ class _Rows:
             ("link_keys", self.link_keys, 3),
             ("tags", self.tags, 3),
         ):
-            # In the order of the tables' keys, neighbours go to the same page.
+            # Sorted by the table's key, neighbours go to the same page.
             rows.sort()
             db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})", rows)
         db.executemany(
@@ -320,13 +320,13 @@ class _Rows:
 
 
 def _insert_texts(db: Any, texts: list[Any], titles: list[Any]) -> None:
-    """What is found by words, and by likeness of titles; both late, since they take most of the time."""
+    """Inserts texts for search by words, and titles for search by similarity."""
     db.executemany("INSERT INTO titles(rowid, title) VALUES (?, ?)", titles)
     db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", texts)
 
 
 class _Former(NamedTuple):
-    """What was taken away."""
+    """The counts of a deleted version."""
 
     withheld: bool
     links: int
@@ -334,7 +334,7 @@ class _Former(NamedTuple):
 
 
 def _delete(db: Any, row: Any) -> _Former:
-    """Takes away all that is kept of the note of this row but that it was private."""
+    """Deletes everything about the note of this row except that it was private."""
     number, has_text, entry = row[0], row[1], _entry(row[2:])
     names = () if entry.withheld else entry.name_keys()
     db.executemany("DELETE FROM names WHERE key = ? AND note = ?", [(each, number) for each in names])
@@ -358,7 +358,7 @@ def _denied(entry: IndexEntry) -> IndexedNote:
 
 
 def _json(texts: Iterable[str]) -> str:
-    """A list for `json_each`: one statement whatever its length."""
+    """A list for `json_each`, so that one statement serves lists of any length."""
     return json.dumps(list(texts), ensure_ascii=False)
 
 

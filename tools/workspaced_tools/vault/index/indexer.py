@@ -1,10 +1,10 @@
-"""Keeping the index true to the files.
+"""Keeps the index up to date with the files.
 
-Three ways lead here: a reconcile (at start, and from time to time), a watcher's hint that paths changed, and a
-tool that met a file newer than its entry. All end in reading the file now and filing what it holds. Hints may be
-lost, late or wrong; the reconcile repairs.
+There are three causes for an update: a reconcile (at start, and from time to time), a watcher's hint that paths
+changed, and a tool that read a file newer than its entry. Each reads the present file and writes its values to the
+index. Hints may be lost, late or wrong; the reconcile repairs that.
 
-Notes are read past the content cache: indexing a large vault must not push out what agents read.
+Notes are read without the content cache: indexing a large vault must not evict the notes that agents read.
 """
 
 import logging
@@ -30,7 +30,7 @@ from ..files.safe_open import VaultRoot, is_utf8
 from ..files.walk import ScanReport
 from .changes import ChangeLog, Changes
 from .crawl import Batch, Bounds, Crawl, Crawled, TooMuch, grouped, indexed_or_none, is_gone, read_note
-from .crawl_workers import SURVEYORS_MAX, CrawlWorkers, SurveyFailed
+from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
 from .entries import IndexedNote, IndexEntry, Withheld, bare, withheld_by
 from .index import Index
@@ -38,18 +38,18 @@ from .index import Index
 _log = logging.getLogger(__name__)
 
 INLINE: Final = Bounds(notes=3_000, stale=300)
-"""More than this is surveyed by worker processes."""
+"""Worker processes crawl larger vaults."""
 _ATTEMPTS: Final = 3
 _YIELD_S: Final = 0.001
 
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
-    """How far the index is. `notes_found` is what the survey has met, `notes_indexed` what is filed."""
+    """How far the index is. `notes_found` is what the crawl has met, `notes_indexed` what is filed."""
 
     state: str
-    """`building` until names and links of all notes are filed, then `ready`."""
+    """`building` until names and links of all notes are written, then `ready`."""
     text: str
-    """The same of their text, for search."""
+    """As `state`, for the notes' text, which search needs."""
     notes_found: int
     notes_indexed: int
     texts_indexed: int
@@ -57,7 +57,7 @@ class Progress(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Indexer:
-    """Writes the index; readers may ask it at any time. Safe from any thread; `reconcile` runs one at a time."""
+    """Writes the index, which can be read meanwhile. Safe from any thread; only one `reconcile` runs at a time."""
 
     def __init__(
         self,
@@ -72,14 +72,18 @@ class Indexer:
         is_busy: Callable[[], bool] = lambda: False,
         inline: Bounds = INLINE,
     ) -> None:
-        """See `Vault`. `deny` are the rules that `policy` was made with; `is_busy` says whether tools are being
-        answered: then work in this process pauses between batches."""
+        """See `Vault`.
+
+        Args:
+            deny: the rules that `policy` was made with.
+            is_busy: whether tools are being answered; if so, a crawl in this process pauses between batches.
+        """
         self.usable = threading.Event()
-        """Names and links of nearly all notes can be looked up: `ready`, or filed before the last stop."""
+        """Names and links of nearly all notes can be looked up: `ready`, or complete at the last stop."""
         self.ready = threading.Event()
         self.text_ready = threading.Event()
         self.report = ScanReport()
-        """Of the last complete survey."""
+        """The report of the last complete crawl."""
         self.error: str | None = None
         """Why the last reconcile failed."""
         self._root = root
@@ -96,25 +100,25 @@ class Indexer:
         self._writing = threading.Lock()
         self._stop = threading.Event()
         self._touched: set[NoteId] = set()
-        """Filed by others since the survey at hand began: it may know an older version."""
+        """Notes refreshed since the present crawl began, which may have read older versions of them."""
         self._found = 0
-        self._untold = ChangeLog()
+        self._unreported = ChangeLog()
         self._enforced: str | None = None
-        """The rules that the index is known to keep to."""
+        """The digest of the rules that the index already follows."""
         self._threads: list[threading.Thread] = []
         self._lost = False
-        self._surveyors: CrawlWorkers | None = None
+        self._crawl_workers: CrawlWorkers | None = None
 
     def start(self) -> None:
-        """Builds the index on a thread of its own."""
+        """Builds the index on its own thread."""
         self._threads.append(threading.Thread(target=self._build, name="vault-index", daemon=True))
         self._threads[-1].start()
 
     def close(self) -> None:
-        """Stops after the note at hand, waits for that and closes the index. Idempotent."""
+        """Stops after the present note, waits for that and closes the index. Idempotent."""
         self._stop.set()
-        if self._surveyors is not None:
-            self._surveyors.stop()
+        if self._crawl_workers is not None:
+            self._crawl_workers.stop()
         for thread in self._threads:
             thread.join()
         with self._reconciling, self._writing:
@@ -135,17 +139,17 @@ class Indexer:
         )
 
     def reconcile(self) -> Changes:
-        """Compares all files with the index and files what differs; afterwards the index is ready.
+        """Compares all files with the index and writes the differences; afterwards the index is ready.
 
         Raises:
-            ReadFailed: the folder is absent or cannot be opened (the index stays as it was: a disk that is
+            ReadFailed: the folder is absent or cannot be opened (the index stays unchanged: a disk that is
                 unmounted for a while loses no names), or the index cannot be written.
         """
         self._reconcile()
-        return self._told()
+        return self._report()
 
     def rebuild(self, generation: int) -> None:
-        """Makes the index anew on a thread of its own, where this generation of its file failed; at once back."""
+        """Rebuilds the index on its own thread if this generation of its file failed. Does not wait."""
         with self._writing:
             if self._lost or generation != self._index.file.generation:
                 return
@@ -156,9 +160,9 @@ class Indexer:
         self.start()
 
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
-        """The notes that changed paths (absolute, or relative to the vault) speak of, and whether to reconcile.
+        """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
-        A path that is no note's is taken for a folder if it has no ending, or if notes are known below it.
+        A path that is no note's counts as a folder if it has no suffix, or if the index has notes below it.
         """
         notes: set[NoteId] = set()
         folders: list[str] = []
@@ -167,7 +171,7 @@ class Indexer:
             relative = path.removeprefix(root).rstrip("/")
             try:
                 notes.add(note_id(relative))
-                # Not NFC and yet an id: the other one of two files that differ only in normalisation.
+                # An id that is not NFC belongs to the second of two files that differ only in normalisation.
                 if self._index.entry(NoteId(relative)) is not None:
                     notes.add(NoteId(relative))
             except (ActionError, UnicodeEncodeError):
@@ -177,28 +181,30 @@ class Indexer:
         return notes, bare or any(map(self._index.any_below, filter(is_utf8, folders)))
 
     def refresh(self, notes: Iterable[NoteId]) -> Changes:
-        """Reads these notes now and files what they hold; what that changed, and what was not told before."""
+        """Reads these notes now and writes their entries; returns all changes not reported yet."""
         self._refresh(notes)
-        return self._told()
+        return self._report()
 
     def file(self, notes: Iterable[NoteId]) -> bool:
-        """As `refresh`, for a reader: whether the index was not true to one of them.
+        """As `refresh`, for a reader: returns whether an entry was out of date.
 
-        The changes are told by the next refresh or reconcile.
+        The next refresh or reconcile reports the changes.
         """
         return self._refresh(notes)
 
     def hide(self, note: NoteId) -> None:
-        """Takes a note out of the index that was just found to be withheld, if it was shown there: its counts and
-        scores must not tell of it either."""
+        """Removes a note that was just found to be withheld from the index: counts and scores must not reveal
+        it."""
         with self._writing:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
                     self._index.hide(note, Withheld.PRIVATE)
 
     def enforce(self) -> None:
-        """Takes out of the index what the rules as they are now withhold; what they no longer withhold comes with
-        the next reconcile."""
+        """Removes notes that the present rules withhold from the index.
+
+        The next reconcile adds notes that the rules no longer withhold.
+        """
         digest = self._policy.digest
         if digest == self._enforced:
             return
@@ -244,7 +250,7 @@ class Indexer:
                         return
                     self._opened()
                 begun_s = self._clock_s()
-                for batch in self._surveyed():
+                for batch in self._crawled():
                     self._apply(batch)
                     if self._stop.is_set():
                         return
@@ -281,38 +287,38 @@ class Indexer:
         self._found = 0
         self._policy.refresh()
 
-    def _surveyed(self) -> Iterator[Batch]:
-        """The batches of one survey, in this process while the vault is small."""
+    def _crawled(self) -> Iterator[Batch]:
+        """The batches of one crawl, in this process if the vault is small, else by worker processes."""
         known = self._index.known() if self._index.count() <= self._inline.notes else None
         if known is not None:
             try:
-                survey = Crawl(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
-                yield from grouped(self._throttled(survey.batches()))
+                crawl = Crawl(self._root, self._policy, known, bounds=self._inline, clock_ns=self._clock_ns)
+                yield from grouped(self._throttled(crawl.batches()))
                 return
             except TooMuch:
                 pass
         del known
         try:
-            # What of a group was not filed when a worker failed is surveyed again, and must not come twice.
-            yield from grouped(self._by_surveyors())
+            # If a worker fails, its unwritten group is lost: the next crawl yields those notes, once.
+            yield from grouped(self._crawled_by_workers())
         except (OSError, SurveyFailed) as reason:
             if self._stop.is_set():
                 return
             _log.warning("surveying in this process: %s", reason)
-            survey = Crawl(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
-            yield from grouped(self._throttled(survey.batches()))
+            crawl = Crawl(self._root, self._policy, self._index.known(), clock_ns=self._clock_ns)
+            yield from grouped(self._throttled(crawl.batches()))
 
-    def _by_surveyors(self) -> Iterator[Batch]:
-        # A vault that is known needs little more than its files' stats.
-        count = 1 if self._index.is_complete else max(1, min(SURVEYORS_MAX, os.cpu_count() or 1))
-        self._root.directory()  # Raises here where the folder is absent.
-        surveyors = self._surveyors = CrawlWorkers(self._root.path, self._deny, self._index.file.path, count)
+    def _crawled_by_workers(self) -> Iterator[Batch]:
+        # A complete index needs little more than the files' stats.
+        count = 1 if self._index.is_complete else max(1, min(CRAWL_WORKERS_MAX, os.cpu_count() or 1))
+        self._root.directory()  # Raises if the folder is absent.
+        workers = self._crawl_workers = CrawlWorkers(self._root.path, self._deny, self._index.file.path, count)
         found = [0] * count
         reports: list[ScanReport] = []
         try:
-            if self._stop.is_set():  # `close` may have looked for workers before these began.
+            if self._stop.is_set():  # `close` may have run before these workers started.
                 return
-            for number, batch in surveyors.batches():
+            for number, batch in workers.batches():
                 found[number] = batch.found
                 report = None
                 if batch.report is not None:
@@ -322,8 +328,8 @@ class Indexer:
                 if self._stop.is_set():
                     return
         finally:
-            self._surveyors = None
-            surveyors.close()
+            self._crawl_workers = None
+            workers.close()
 
     def _throttled(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for batch in batches:
@@ -339,14 +345,14 @@ class Indexer:
         with self._writing:
             if batch.notes or batch.gone:
                 again = self._touched.intersection((*(each.note.entry.id for each in batch.notes), *batch.gone))
-                fresh = [self._judged(each) for each in batch.notes if each.note.entry.id not in again]
+                fresh = [self._with_visibility(each) for each in batch.notes if each.note.entry.id not in again]
                 gone = [note for note in batch.gone if note not in again]
                 if self.usable.is_set():
                     known = self._index.entries([*(each.note.entry.id for each in fresh if each.was_known), *gone])
                     for each in fresh:
-                        self._untold.add(known.get(each.note.entry.id), each.note.entry)
+                        self._unreported.add(known.get(each.note.entry.id), each.note.entry)
                     for note in gone:
-                        self._untold.add(known.get(note), None)
+                        self._unreported.add(known.get(note), None)
                 self._index.put([each.note for each in fresh], gone)
                 if any(each.note.text is None and not each.note.entry.withheld for each in fresh):
                     self.text_ready.clear()
@@ -362,11 +368,11 @@ class Indexer:
     # -- single notes --
 
     def _refresh(self, notes: Iterable[NoteId]) -> bool:
-        """Files these notes as they are now; whether one was not as the index knew it."""
+        """Writes the present entries of these notes; returns whether one was out of date."""
         wanted = list(dict.fromkeys(notes))
         if not wanted:
             return False
-        # One lock around read and write: of two versions the one read later is filed later.
+        # One lock around read and write, so that versions are written in the order in which they were read.
         with self._writing:
             if self._stop.is_set() or not self._index.file.is_open:
                 return False
@@ -380,11 +386,11 @@ class Indexer:
                         self._visibility.is_missing(note)
                         if entry is not None:
                             gone.append(note)
-                            self._untold.add(entry, None)
+                            self._unreported.add(entry, None)
                     continue
                 withheld = self._withheld(note, found.stat, withheld_by(self._policy, found))
-                is_true = entry is not None and _is_true(entry, found, withheld)
-                if entry is not None and is_true and entry.certain:
+                is_up_to_date = entry is not None and _is_up_to_date(entry, found, withheld)
+                if entry is not None and is_up_to_date and entry.certain:
                     continue
                 if withheld:
                     made: IndexedNote | None = bare(note, found.stat, found.sha256, withheld, certain=certain)
@@ -392,8 +398,8 @@ class Indexer:
                     made = indexed_or_none(found, self._policy, certain=certain)
                 if made is not None:
                     put.append(made)
-                    self._untold.add(entry, made.entry)
-                    moved = moved or not is_true
+                    self._unreported.add(entry, made.entry)
+                    moved = moved or not is_up_to_date
             self._touched.update(wanted)
             if put or gone:
                 try:
@@ -402,10 +408,10 @@ class Indexer:
                     self.error = f"The index cannot be written: {reason}."
             return moved or bool(gone)
 
-    # -- what may be shown --
+    # -- visibility --
 
-    def _judged(self, each: Crawled) -> Crawled:
-        """What a survey found of a note, as far as it may be shown at present."""
+    def _with_visibility(self, each: Crawled) -> Crawled:
+        """A crawled note, reduced to path and identity if it may not be shown at present."""
         entry = each.note.entry
         withheld = self._withheld(entry.id, entry.stat, entry.withheld)
         if withheld is entry.withheld:
@@ -414,7 +420,8 @@ class Indexer:
         return msgspec.structs.replace(each, note=held)
 
     def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:
-        """Why a version of a note is withheld, whose rules and text say `by_text`."""
+        """Whether and why a version is withheld; `by_text` is the verdict of rules and front matter in the
+        crawl."""
         if by_text is Withheld.BY_RULE or self._policy.denies(note):
             self._visibility.let_go(note)
             return Withheld.BY_RULE
@@ -426,16 +433,16 @@ class Indexer:
     def _was_shown(self, note: NoteId) -> bool:
         return was_shown(self._index, note)
 
-    def _told(self) -> Changes:
+    def _report(self) -> Changes:
         with self._writing:
-            changes, self._untold = self._untold.done()
+            changes, self._unreported = self._unreported.done()
         for note in changes.withheld:
             self._visibility.follow(note)
         return changes
 
 
 def was_shown(index: Index, note: NoteId) -> bool:
-    """Whether the index knows a former version of the note that could be shown."""
+    """Whether the index has a former version of the note that could be shown."""
     try:
         entry = index.entry(note)
     except IndexLost:
@@ -443,5 +450,5 @@ def was_shown(index: Index, note: NoteId) -> bool:
     return entry is not None and not entry.withheld
 
 
-def _is_true(entry: IndexEntry, found: Note, withheld: Withheld) -> bool:
+def _is_up_to_date(entry: IndexEntry, found: Note, withheld: Withheld) -> bool:
     return (entry.stat, entry.sha256, entry.withheld) == (found.stat, found.sha256, withheld)

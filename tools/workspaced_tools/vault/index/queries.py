@@ -1,6 +1,6 @@
-"""What is asked of the index beyond names and links: words, likeness, tags, and the vault in numbers.
+"""Queries beyond names and links: words, similarity, tags, and counts.
 
-Everything gives index entries; that they are still true is the caller's to see (vault.py).
+Returns index entries, which may be out of date; the caller (vault.py) checks them against disk.
 """
 
 import json
@@ -20,11 +20,11 @@ from .index import Index
 
 _HAVING: Final = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
 _RANK: Final = "bm25(text, 8.0, 3.0, 1.0)"
-"""Names count most, then headings, then text."""
+"""Names weigh most, then headings, then text."""
 
 
 class Scored(msgspec.Struct, frozen=True, gc=False):
-    """A note that was found."""
+    """A note in a result."""
 
     note: NoteId
     score: float
@@ -32,43 +32,43 @@ class Scored(msgspec.Struct, frozen=True, gc=False):
     words: tuple[str, ...] = ()
 
 
-def search(index: Index, asked: Search) -> tuple[list[Scored], int]:
-    """The best notes with all the words, best first, and how many have them."""
-    words = query_words(asked.words)
+def search(index: Index, query: Search) -> tuple[list[Scored], int]:
+    """The best notes with all the words, best first, and the number of notes with them."""
+    words = query_words(query.words)
     if not words:
         return [], 0
-    match = match_all(words, "names" if asked.names_only else None)
-    where, arguments = _restriction(asked)
+    match = match_all(words, "names" if query.names_only else None)
+    where, arguments = _restriction(query)
     rows = index.file.read(
         f"SELECT n.path, -{_RANK} FROM text t JOIN notes n ON n.note = t.rowid"
         f" WHERE text MATCH ? AND NOT n.withheld{where} ORDER BY {_RANK}, n.path LIMIT ?",
-        (match, *arguments, asked.limit),
+        (match, *arguments, query.limit),
     )
-    if len(rows) < asked.limit:
+    if len(rows) < query.limit:
         return [Scored(path, score) for path, score in rows], len(rows)
     joined = " JOIN notes n ON n.note = t.rowid" if where else ""
     total = index.file.read(f"SELECT count(*) FROM text t{joined} WHERE text MATCH ?{where}", (match, *arguments))
     return [Scored(path, score) for path, score in rows], total[0][0] if total else len(rows)
 
 
-def _restriction(asked: Search) -> tuple[str, list[Any]]:
+def _restriction(query: Search) -> tuple[str, list[Any]]:
     where = ""
     arguments: list[Any] = []
-    if asked.among is not None:
+    if query.among is not None:
         where += " AND n.path IN (SELECT value FROM json_each(?))"
-        arguments.append(json.dumps(asked.among))
-    for tag in map(fold, asked.tags):
-        # The tags below `design/` lie between `design/` and `design0`, the sign after the slash.
+        arguments.append(json.dumps(query.among))
+    for tag in map(fold, query.tags):
+        # The tags below `design/` are between `design/` and `design0`, since `0` follows the slash.
         where += " AND n.note IN (SELECT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?))"
         arguments += [tag, f"{tag}/", f"{tag}0"]
-    if asked.folder:
+    if query.folder:
         where += " AND n.path > ? AND n.path < ?"
-        arguments += [f"{asked.folder}/", f"{asked.folder}0"]
+        arguments += [f"{query.folder}/", f"{query.folder}0"]
     return where, arguments
 
 
 def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tuple[list[NoteId], int]:
-    """The first notes below `folder` with `tag`, by path, and how many there are."""
+    """The first notes below `folder` with `tag`, by path, and the number of all."""
     where, arguments = _restriction(Search("", limit, tags=(tag,) if tag is not None else (), folder=folder))
     matching = f"FROM notes n WHERE NOT n.withheld{where}"
     rows = index.file.read(f"SELECT n.path {matching} ORDER BY n.path LIMIT ?", (*arguments, limit))
@@ -79,11 +79,11 @@ def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tu
 
 
 def similar(index: Index, note: NoteId, text: str, limit: int) -> list[Scored]:
-    """Notes with the telling words of `text`, the text of `note`; best first.
+    """Notes with the distinctive words of `text`, the text of `note`; best first.
 
-    Words that more than a tenth of all notes, or more than TELLING_NOTES_MAX, have tell nothing.
+    A word in more than a tenth of all notes, or in more than TELLING_NOTES_MAX, is not distinctive.
     """
-    words = _telling(index, text)
+    words = _distinctive(index, text)
     if not words:
         return []
     rows = index.file.read(
@@ -98,8 +98,8 @@ def similar(index: Index, note: NoteId, text: str, limit: int) -> list[Scored]:
     ]
 
 
-def _telling(index: Index, text: str) -> list[str]:
-    """The words of `text` with the greatest tf-idf."""
+def _distinctive(index: Index, text: str) -> list[str]:
+    """The words of `text` with the highest tf-idf."""
     counts = frequent_words(text, WORDS_WEIGHED_MAX)
     notes = max(index.count(), 1)
     weights = []
@@ -113,15 +113,17 @@ def _telling(index: Index, text: str) -> list[str]:
 
 
 def _holding(index: Index, word: str, numbers: list[int]) -> set[int]:
-    """Which of the notes hold the word."""
+    """Those of the notes that have the word."""
     marks = ", ".join("?" * len(numbers))
     sql = f"SELECT rowid FROM text WHERE text MATCH ? AND rowid IN ({marks})"
     return {row[0] for row in index.file.read(sql, (match_any([word]), *numbers))}
 
 
 def sharing_tags(index: Index, note: NoteId, limit: int) -> list[Scored]:
-    """Notes with tags of `note`, the greatest sum of ln(notes / notes with the tag) first; a tag's most frequent
-    bearers are not all looked at."""
+    """Notes with tags of `note`, by the sum of ln(notes / notes with the tag), highest first.
+
+    For each tag, at most TAGGED_NOTES_MAX notes count.
+    """
     own = index.file.read(
         "SELECT t.tag, t.shown, c.notes FROM notes n JOIN tags t ON t.note = n.note"
         " JOIN tag_counts c ON c.tag = t.tag WHERE n.path = ? ORDER BY c.notes, t.tag",
@@ -144,7 +146,7 @@ def sharing_tags(index: Index, note: NoteId, limit: int) -> list[Scored]:
 
 
 def top_tags(index: Index, limit: int) -> list[tuple[str, int]]:
-    """The most used tags and how many notes have each."""
+    """The most frequent tags and their numbers of notes."""
     rows = index.file.read(
         "SELECT (SELECT min(shown) FROM (SELECT shown FROM tags t WHERE t.tag = c.tag LIMIT ?)), notes"
         " FROM tag_counts c WHERE notes ORDER BY notes DESC, tag LIMIT ?",

@@ -1,9 +1,9 @@
-"""Renames seen from the outside: which of the notes that are gone are the ones that are new.
+"""Detects renames: finds the new note for a note that is gone.
 
-The file system says nothing of it afterwards, so evidence decides, strongest first, and only where it names one
-pair: the same file (device and inode) that was not written since; the same file with the same title or
-front-matter id (renamed and edited); the same bytes, of several the one with the same file name (a folder moved
-across file systems). An inode alone is no evidence: a deleted file's number goes to the next new one.
+A file system keeps no record of a rename, so evidence decides, strongest first, and only if it gives exactly one
+pair: the same file (device and inode), not written since; the same file with the same title or front-matter id
+(renamed and edited); the same bytes, and among several the same file name (a folder moved across file systems). An
+inode alone is no evidence: a new file may get the number of a deleted one.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 
 def renames(gone: Sequence[IndexEntry], new: Sequence[IndexEntry]) -> list[tuple[NoteId, NoteId]]:
-    """Pairs (from, to), ordered by `from`; each note is in at most one."""
+    """Pairs (from, to), ordered by `from`; each note is in at most one pair."""
     left = {entry.id: entry for entry in gone}
     right = {entry.id: entry for entry in new}
     pairs: dict[NoteId, NoteId] = {}
@@ -32,7 +32,7 @@ def renames(gone: Sequence[IndexEntry], new: Sequence[IndexEntry]) -> list[tuple
 def _matched(
     gone: Iterable[IndexEntry], new: Iterable[IndexEntry], evidence: Callable[[IndexEntry], Hashable]
 ) -> list[tuple[IndexEntry, IndexEntry]]:
-    """The pairs with equal evidence, where just one on either side has it."""
+    """The pairs with equal evidence that exactly one note on each side has."""
     sides: list[dict[Hashable, list[IndexEntry]]] = []
     for entries in (gone, new):
         side: dict[Hashable, list[IndexEntry]] = defaultdict(list)
@@ -54,7 +54,7 @@ def _file_unwritten(entry: IndexEntry) -> Hashable:
 
 def _file_and_title(entry: IndexEntry) -> Hashable:
     if entry.withheld or entry.title == stem(entry.id):
-        return None  # Not known, or named after its file, which was renamed.
+        return None  # The title is unknown, or it is the name of the file, which was renamed.
     return entry.stat.device, entry.stat.inode, entry.title
 
 

@@ -1,1 +1,1 @@
-"""What links mean: the resolver, link targets, backlinks."""
+"""Links and references: the resolver, link targets, backlinks."""

@@ -1,4 +1,4 @@
-"""Which links lead to a note: the index gives those whose target could mean it, the resolver decides."""
+"""Finds the links to a note: the index returns links whose target could mean it, and the resolver decides."""
 
 from workspaced_events.projections.workspace_state import VaultState
 
@@ -10,7 +10,7 @@ from .resolver import IndexLookup
 
 
 def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> Incoming:
-    """The first `limit` links to `note` by source and place, and how many there are."""
+    """The first `limit` links to `note` by source and place, and the number of all."""
     keys = note.name_keys()
     for former, now in state.former.items():
         if now == note.id:

@@ -1,7 +1,8 @@
-"""Where links found in notes lead.
+"""Resolves the targets of links in notes.
 
-A wikilink follows Obsidian's rule first (a file's name or the end of its path, the nearest on ties), then the
-resolver's general order. Markdown links (`[text](target)`) name files only, relative to the source's folder first.
+A wikilink follows Obsidian's rule first (a file's name or the end of its path; on ties the nearest file), then the
+resolver's general order. A Markdown link (`[text](target)`) names files only, first relative to the source's
+folder.
 """
 
 import posixpath
@@ -30,8 +31,8 @@ from .resolver import (
 class LinkResolver:
     """Resolves links against one state of vault and workspace.
 
-    What does not depend on where a link stands is worked out once: a name may be linked to from thousands of
-    folders, and be borne by hundreds of notes.
+    Results that do not depend on the link's folder are computed once: thousands of folders may link to one name,
+    and hundreds of notes may have it.
     """
 
     def __init__(self, lookup: Lookup, state: VaultState) -> None:
@@ -42,8 +43,8 @@ class LinkResolver:
         self._known: dict[tuple[str, LinkName], LinkTarget] = {}
 
     def target(self, source: NoteId, link: LinkName) -> LinkTarget:
-        """Where a link written in `source` leads."""
-        # Which note a name means may depend on the source's folder, on nothing else of it.
+        """The target of a link in `source`."""
+        # The meaning of a name may depend on the source's folder, and on nothing else of the source.
         folder = source.rpartition("/")[0]
         known = self._known.get((folder, link))
         if known is None:
@@ -65,7 +66,7 @@ class LinkResolver:
         return self._by_name(name)
 
     def _by_file(self, folder: str, name: str) -> NoteRef | None:
-        """Obsidian's rule: the file of this name, or whose path ends with it; of several the nearest."""
+        """Obsidian's rule: the file with this name, or whose path ends with it; the nearest of several."""
         if "/" in name and (note := first_at(note_paths(name), self._lookup)) is not None:
             return note
         if name not in self._nearest:
@@ -87,12 +88,14 @@ class LinkResolver:
 
 
 class _Nearest:
-    """Of some notes the nearest to a folder: the fewest folders up and down between them, then the shorter path,
-    then the first by code points."""
+    """Finds the nearest of some notes to a folder.
+
+    Nearest means the fewest folders up and down in between, then the shorter path, then the first by code points.
+    """
 
     def __init__(self, notes: Sequence[NoteRef]) -> None:
         self._below: Final[dict[str, tuple[int, int, NoteId, NoteRef]]] = {}
-        """For each folder above one of the notes, the nearest of those below it with its distance."""
+        """For each folder above a note, the nearest of the notes below that folder, with its distance."""
         for note in notes:
             folder = note.id.rpartition("/")[0]
             for up, above in enumerate(_upwards(folder)):
@@ -102,8 +105,8 @@ class _Nearest:
                     self._below[above] = rank
 
     def to(self, folder: str) -> NoteRef:
-        """The nearest to `folder`."""
-        # By way of a folder above the deepest common one a note seems too far; by way of that one it does not.
+        """The note nearest to `folder`."""
+        # The path through a folder above the deepest common one is too long; the minimum is through that one.
         found = [
             (up + best[0], *best[1:])
             for up, above in enumerate(_upwards(folder))
@@ -113,7 +116,7 @@ class _Nearest:
 
 
 def _upwards(folder: str) -> list[str]:
-    """`folder` and those above it, up to the root, which is the empty string."""
+    """`folder` and the folders above it, up to the root, which is the empty string."""
     found = [folder]
     while folder:
         folder = folder.rpartition("/")[0]

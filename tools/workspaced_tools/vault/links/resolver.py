@@ -1,12 +1,12 @@
-"""The one resolver: what a reference given by an agent means.
+"""The resolver: finds the note that an agent's reference means.
 
-A reference passes through STAGES in their order and stops at the first with a hit; there, notes that are not
-archived win over archived ones, and several hits make it ambiguous. Nothing is ever guessed.
+A reference passes through STAGES in their order and stops at the first stage with a hit. In that stage, notes that
+are not archived win over archived ones, and several hits make the reference ambiguous. Nothing is ever guessed.
 
-Separators are ambiguous, since titles and file names may hold `#`, `^` and `|` as well. So the longest name is
-tried first: `C# notes#Setup` means the note called that, else `C# notes` at its heading `Setup`, else `C`. Only
-exact stages count for the longer names; a slug would swallow the separators.
-Links found in notes have a rule of their own first: see `links`.
+Separators are ambiguous, since titles and file names may contain `#`, `^` and `|`. So the longest name comes
+first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Only exact
+stages count for the longer names, because a slug would swallow the separators. Links in notes have a rule of their
+own first: see `link_targets`.
 """
 
 import re
@@ -29,7 +29,7 @@ _SEPARATOR = re.compile(r"[#|]|\^(?=[A-Za-z0-9-]+$)")
 
 
 class Lookup(Protocol):
-    """The notes as the resolver sees them."""
+    """The resolver's access to notes."""
 
     def at_path(self, path: NoteId) -> NoteRef | None:
         """The note at exactly this path.
@@ -49,10 +49,10 @@ class Lookup(Protocol):
 
 
 class IndexLookup:
-    """The notes as an index knows them, for one call: what was asked once is remembered. Touches no file."""
+    """Implements `Lookup` with an index, for one call; remembers each result. Reads no note's file."""
 
     def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
-        """Notes that `is_withheld` are not there, though the index may not know it yet."""
+        """`is_withheld` hides notes that the index may not know as withheld yet."""
         self._index = index
         self.is_withheld: Final = is_withheld
         self._named: dict[str, list[NamedNote]] = {}
@@ -85,12 +85,12 @@ class Reading(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A name in the forms the stages compare."""
+    """A name in the forms that the stages compare."""
 
     name: str
     folded: str
     path: str
-    """Without `.md`, with a leading slash: what a path must end with."""
+    """The name without `.md`, with a leading slash; a matching path ends with it."""
     folded_path: str
     slugs: frozenset[str]
 
@@ -105,7 +105,7 @@ _Matches = Callable[[NamedNote, Wanted], bool]
 
 
 def ends_with(entry: NamedNote, wanted: Wanted) -> bool:
-    path = entry.id[:-3]  # every id ends with `.md`, in some case
+    path = entry.id[:-3]  # every id ends with `.md` in any case
     return path.endswith(wanted.path) or path == wanted.path[1:]
 
 
@@ -118,7 +118,7 @@ def _is_slug(entry: NamedNote, wanted: Wanted) -> bool:
     return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
 
 
-# The stages that ask the index, after the exact path and before former paths. Within a stage the exact case wins.
+# The stages that use the index, after the exact path and before former paths. Within a stage the exact case wins.
 _EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
     ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
     ("title", lambda entry, wanted: entry.title == wanted.name),
@@ -137,11 +137,11 @@ STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath
 
 
 def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
-    """What an agent's `reference` means.
+    """Resolves an agent's `reference`.
 
     Raises:
         ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
-        ArgumentInvalid: names nothing after trimming, or is no text.
+        ArgumentInvalid: empty after trimming, or not valid Unicode.
     """
     ways = readings(reference)
     for way in ways:
@@ -180,7 +180,7 @@ def readings(reference: str) -> list[Reading]:
 
 
 def _unwrapped(reference: str) -> str:
-    """Trimmed, without `[[` `]]` and the alias inside them."""
+    """The trimmed reference without `[[` `]]` and the alias inside them."""
     text = reference.strip()
     if "\0" in text:
         raise ReferenceOutsideVault(
@@ -217,7 +217,7 @@ def _shown(reference: str) -> str:
 
 
 def resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
-    """What one reading means; None where no stage has a hit."""
+    """Resolves one reading; None if no stage has a hit."""
     if (note := first_at(note_paths(way.name), lookup)) is not None:
         return Resolution(note, "path", heading=way.heading, block=way.block)
     wanted = Wanted.of(unicodedata.normalize("NFC", way.name))
@@ -253,10 +253,10 @@ def _members(state: VaultState) -> Iterable[NoteId]:
 
 
 def note_paths(name: str) -> Iterator[NoteId]:
-    """The paths `name` could be: as it stands, then with `.md`.
+    """The paths that `name` could be: unchanged, then with `.md`.
 
-    Of two files whose names differ only in normalisation one keeps a path that is not NFC; so what is given is
-    tried before its NFC form.
+    Of two files whose names differ only in normalisation, one keeps a path that is not NFC. So each path comes
+    before its NFC form.
     """
     name = name.removeprefix("./")
     for path in (name, f"{name}.md"):

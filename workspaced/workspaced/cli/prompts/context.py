@@ -20,9 +20,9 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     RebuiltPrompt,
     SentPrompt,
     history_tokens,
-    made_again,
     manifest_of,
-    told,
+    read_prompt_history,
+    rebuild_prompts,
 )
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
@@ -76,7 +76,7 @@ context_command.add_command(import_command)
 def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """List the conversations, the one spoken of last at the end."""
     with call_source(log, socket_path, workspace) as source, segment_progress("reading") as progress:
-        history = told(source, progress)
+        history = read_prompt_history(source, progress)
     print_warnings(history.warnings)
     prompts = history.prompts
     listed = [_listed(each, len(prompts.get(name, ()))) for name, each in history.conversations.by_id.items()]
@@ -170,7 +170,7 @@ def show_command(
                 _print_head(sent, manifest)
                 _print_entries(manifest)
             return 0
-        [rebuilt] = made_again(source, [sent])
+        [rebuilt] = rebuild_prompts(source, [sent])
         if body is not None:
             from .request_body import body_of, print_body  # templates need an engine that nothing else here does
 
@@ -187,7 +187,7 @@ def show_command(
 
 def _read_history(source: Any) -> PromptHistory:
     with segment_progress("reading") as progress:
-        history = told(source, progress)
+        history = read_prompt_history(source, progress)
     print_warnings(history.warnings)
     return history
 
@@ -338,7 +338,7 @@ def diff_command(
         history = _read_history(source)
         about = history.conversation(conversation) if conversation is not None else _latest(history)
         pair = [history.sent(about, name) for name in (first, second)]
-        rebuilt = made_again(source, pair)
+        rebuilt = rebuild_prompts(source, pair)
     _warn_of_difference(rebuilt)
     one, two = (each.made.envelope for each in rebuilt)
     changed = first_changed(one, two)

@@ -11,7 +11,7 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.requests.rebuild import shaped_again
+from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
 
 from ...daemon.settings import load_settings
@@ -46,7 +46,7 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
             f"The prompt {rebuilt.sent.event.seq} was given as messages, not as a body.",
             hint=f"Name a shape instead of `{SENT}`, such as openai.",
         )
-    shaped = shaped_again(recorded, envelope, settings, source.blob)
+    shaped = rebuild_request_body(recorded, envelope, settings, source.blob)
     return Body(shaped, body_hash(shaped.body) != recorded.body_hash)
 
 
