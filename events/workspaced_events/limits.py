@@ -31,7 +31,7 @@ EVENT_DEPTH_MAX: Final = 128
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 
 # A publisher's retry is recognised within at least this many latest events; after about twice as many
-# its id counts as new (docs/reference.md).
+# its id counts as new (docs/reference/events.md).
 ID_WINDOW_EVENTS: Final = 16_384
 
 # The writer takes a snapshot after this many events; opening a log folds at most about as many.

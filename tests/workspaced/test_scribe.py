@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from workspaced.calls.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
-from workspaced.service import call_recorder as scribe_module
-from workspaced.service.call_recorder import Call, CallRecorder
-from workspaced.service.calls import ToolAnswer
+from workspaced.recording import call_recorder as scribe_module
+from workspaced.recording.call_recorder import Call, CallRecorder
+from workspaced.service.status import status
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
@@ -266,7 +267,7 @@ def test_answers_are_not_affected_by_a_store_that_cannot_be_written(session: Any
     (session.data / "served").write_text("in the way")
     before = session.call("get_note_by_reference", {"reference": "a"})
     session.service.call_recorder.flush()
-    assert session.service.status()["recording"]["problem"] is not None
+    assert status(session.service)["recording"]["problem"] is not None
     assert session.call("get_note_by_reference", {"reference": "a"}).payload == before.payload
     found = session.verified()
     assert [each.outcome for each in found] == [Outcome.NOT_RECORDED] * 2
@@ -290,7 +291,7 @@ def test_a_submission_that_is_refused_does_not_end_the_scribe(session: Any, monk
         raise LogReadOnly("No more of that.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(session.service.recorder, "submit", refuse)
+        patched.setattr(session.service.writer, "submit", refuse)
         session.call("get_workspace_context")
         session.service.call_recorder.flush()
     session.call("get_workspace_summary")

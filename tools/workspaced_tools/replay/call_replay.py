@@ -4,8 +4,10 @@ The very same tool runs over a `View` that answers what was answered then. A too
 did gets `NOT_RECORDED`, and its answer will differ: that is what verifying a log finds.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
@@ -57,17 +59,20 @@ from ..tools.tool import payload_of, run
 
 Visits = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
-_NOTES_BYTES_MAX: Final = 16 * 1024 * 1024
+_NOTES_BYTES_MAX: Final = 4 * 1024 * 1024
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 
 
 class Notes:
-    """Versions of notes made of their texts, as long as the source of the blobs stays the same."""
+    """Versions of notes made of their texts, as long as the source of the blobs stays the same. Bounded; safe from
+    any thread."""
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
-        self._known: dict[RecordedNote, Note] = {}
+        self._known: OrderedDict[RecordedNote, Note] = OrderedDict()
+        """Those used last come last."""
         self._bytes = 0
+        self._lock = Lock()
 
     def note(self, kept: RecordedNote) -> Note:
         """The version that was read.
@@ -75,17 +80,22 @@ class Notes:
         Raises:
             NotRecorded: its text is not kept any more.
         """
-        note = self._known.get(kept)
-        if note is None:
-            text = self._blob(kept.text)
-            if text is None:
-                raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
-            self._bytes += len(text) + _NOTE_OVERHEAD_BYTES
-            if self._bytes > _NOTES_BYTES_MAX:
-                self._known.clear()
-                self._bytes = len(text) + _NOTE_OVERHEAD_BYTES
-            note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
-            self._known[kept] = note
+        with self._lock:
+            note = self._known.get(kept)
+            if note is not None:
+                self._known.move_to_end(kept)
+                return note
+        text = self._blob(kept.text)
+        if text is None:
+            raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
+        note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
+        with self._lock:
+            if kept not in self._known:
+                self._known[kept] = note
+                self._bytes += len(text) + _NOTE_OVERHEAD_BYTES
+            while self._bytes > _NOTES_BYTES_MAX and len(self._known) > 1:
+                _kept, oldest = self._known.popitem(last=False)
+                self._bytes -= len(oldest.source) + _NOTE_OVERHEAD_BYTES
         return note
 
 

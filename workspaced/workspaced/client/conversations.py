@@ -1,7 +1,7 @@
 """The client side of `workspaced/context/*`: conversations and their prompts.
 
 Both clients share these methods: those of `SyncClient.context` return the result, those of `Client.context` an
-awaitable of it. A result is JSON values, as documented in docs/reference.md.
+awaitable of it. A result is JSON values, as documented in docs/reference/methods.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -26,6 +26,7 @@ from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
 from ..service.session import Session
+from ..service.status import status
 
 NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -192,7 +193,7 @@ def _greet(session: Session, _id: RequestId | None, _params: Hello) -> Any:
 
 def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
     """`workspaced/status` with the fields that an agent may see."""
-    return session.service.status(named=False)
+    return status(session.service, named=False)
 
 
 _SHARED: Final = {
