@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# What a workspace's state keeps of each vault (ARCHITECTURE.md, "The fold").
+# What a workspace's state keeps of each vault.
 TEMPORARY_TABS_MAX: Final = 10
 RECENT_NOTES_MAX: Final = 50
 FORMER_PATHS_MAX: Final = 10_000

@@ -61,7 +61,7 @@ def follow(
         raise already_true(state.seq)
     found: Found | None = None
 
-    def look(events: list[Event]) -> None:
+    def search(events: list[Event]) -> None:
         nonlocal state, found
         for event in events:
             passed(event)
@@ -72,7 +72,7 @@ def follow(
             state = after
 
     with suppress(_Stop):
-        source.feed(look, progress)
+        source.feed(search, progress)
     return found, state
 
 
@@ -136,7 +136,7 @@ def find_between(
     _check_ends(predicate, low, high)
     verdicts: dict[int, bool | None] = {}
 
-    def ask(point: _Point) -> bool | None:
+    def verdict_at(point: _Point) -> bool | None:
         if point.state.seq not in verdicts:
             verdicts[point.state.seq] = predicate(point.state)
         return verdicts[point.state.seq]
@@ -146,7 +146,7 @@ def find_between(
             report(low.seq, high.seq)
         stride = -(-(high.seq - low.seq) // _STATES_MAX)
         points = _points(source, low, high, stride)
-        at, to = _narrowed(points, ask, report)
+        at, to = _narrowed(points, verdict_at, report)
         if stride == 1 and to == at + 1:
             event = points[to].event
             assert event is not None

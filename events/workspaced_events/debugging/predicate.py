@@ -108,8 +108,10 @@ class Expression:
         vault = self.vault if self.vault is not None else state.current
         parts: dict[str, Any] = {name: getattr(state, name) for name in self._of_workspace}
         if vault is not None and self._of_vault:
-            sub = state.of(vault)
-            parts["by_vault"] = {vault: VaultState(**{name: getattr(sub, name) for name in self._of_vault})}
+            vault_state = state.of(vault)
+            parts["by_vault"] = {
+                vault: VaultState(**{name: getattr(vault_state, name) for name in self._of_vault})
+            }
         return to_json(WorkspaceState(**parts), vault)
 
     def same(self, before: WorkspaceState, after: WorkspaceState) -> bool:

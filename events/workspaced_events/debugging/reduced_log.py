@@ -112,8 +112,8 @@ def _with(event: Event, data: Data) -> Event:
 
 
 def _event(event: Event, seq: int, vault: VaultId | None, data: Data) -> Event:
-    made: Event = ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data)
-    return made
+    renumbered: Event = ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data)
+    return renumbered
 
 
 def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int | None]) -> Data | None:
@@ -127,8 +127,8 @@ def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int |
         notes = tuple(note for note in data.notes if note in pins)
         return data if notes == data.notes else replace(data, notes=notes) if notes else None
     if isinstance(data, c.TemporaryTabsReordered | c.TemporaryTabsExpired):
-        there = {tab.id for tab in state.of(event.vault).tabs.values()}
-        tabs = tuple(tab for each in data.tab_ids if (tab := _tab(each, number)) in there)
+        existing = {tab.id for tab in state.of(event.vault).tabs.values()}
+        tabs = tuple(tab for each in data.tab_ids if (tab := _tab(each, number)) in existing)
         return data if tabs == data.tab_ids else replace(data, tab_ids=tabs) if tabs else None
     if isinstance(data, c.TemporaryTabClosed) and data.tab_id is not None:
         tab = _tab(data.tab_id, number)

@@ -54,10 +54,10 @@ def seed_events(state: WorkspaceState) -> list[Event]:
 
 def _event(number: int, step: _Step) -> Event:
     seq = step.seq if step.seq is not None else -number
-    made: Event = ENTRY_OF[type(step.data)].event(
+    event: Event = ENTRY_OF[type(step.data)].event(
         seq, EventId(f"{_SOURCE}-{number}"), step.time, step.source, step.vault, step.data
     )
-    return made
+    return event
 
 
 def _timed_steps(vault: VaultId, sub: VaultState) -> Iterator[_Step]:

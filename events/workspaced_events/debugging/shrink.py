@@ -60,12 +60,12 @@ class Shrinking:
         self.asked = 0
         self._predicate = predicate
         self._report: Report | None = None
-        given = _leading(source, predicate, until, progress)
-        self.given = len(given)
-        self._reduced = ReducedLog([each for each in given if type(each.data) in STATE_TYPES], self._shows)
+        leading = _leading(source, predicate, until, progress)
+        self.given = len(leading)
+        self._reduced = ReducedLog([each for each in leading if type(each.data) in STATE_TYPES], self._shows)
         if not self._reduced.is_shown():
             # Numbers of tabs depend on all events before them, so other events may be needed.
-            self._reduced = ReducedLog(given, self._shows)
+            self._reduced = ReducedLog(leading, self._shows)
             if not self._reduced.is_shown():
                 raise InvalidArgument(
                     "When its actions are published anew the log does not show it.",

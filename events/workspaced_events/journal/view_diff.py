@@ -59,29 +59,29 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Act
         raise InvalidArgument(
             f"There is no vault {vault[:ID_CHARS_MAX]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
         )
-    sub = state.of(vault)
-    data = [*_pins(sub, snapshot), *_tabs(sub, snapshot)]
+    vault_state = state.of(vault)
+    data = [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
     data += _tab_order(_folded(data, state, seq, vault, snapshot.source), snapshot)
-    if snapshot.active is None and sub.active is not None:
+    if snapshot.active is None and vault_state.active is not None:
         data.append(c.ActiveNoteCleared())
-    elif snapshot.active is not None and (sub.active is None or sub.active.id != snapshot.active):
+    elif snapshot.active is not None and (vault_state.active is None or vault_state.active.id != snapshot.active):
         data.append(c.ActiveNoteSet(snapshot.active))
     return [Action(each, vault=vault) for each in data]
 
 
 def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
-    mine = [pin.id for pin in state.pins.values() if pin.publisher == snapshot.source]
-    gone = [note for note in mine if note not in snapshot.pins]
+    own = [pin.id for pin in state.pins.values() if pin.publisher == snapshot.source]
+    removed = [note for note in own if note not in snapshot.pins]
     new = [note for note in snapshot.pins if note not in state.pins]
     data: list[c.Data] = []
-    for note in gone:
+    for note in removed:
         # Unpinning leaves a tab; if the UI shows no such tab, it closed the note.
         data.append(c.NoteUnpinned(note))
         if note not in [tab.note for tab in snapshot.tabs]:
             data.append(c.TemporaryTabClosed(note=note))
     data.extend(c.NotePinned(note) for note in new)
-    order = [note for note in state.pins if note not in gone] + new
-    wanted = _reordered(order, [note for note in snapshot.pins if note in {*mine, *new}])
+    order = [note for note in state.pins if note not in removed] + new
+    wanted = _reordered(order, [note for note in snapshot.pins if note in {*own, *new}])
     if wanted != order:
         data.append(c.PinnedNotesReordered(tuple(wanted)))
     return data
@@ -89,11 +89,11 @@ def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
 
 def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
     shown = {tab.note: tab for tab in snapshot.tabs[-TEMPORARY_TABS_MAX:]}
-    mine = [tab.note_id for tab in state.tabs.values() if tab.publisher == snapshot.source]
-    gone = [note for note in mine if note not in shown and note not in snapshot.pins]
+    own = [tab.note_id for tab in state.tabs.values() if tab.publisher == snapshot.source]
+    removed = [note for note in own if note not in shown and note not in snapshot.pins]
     unpinned = {note for note, pin in state.pins.items() if pin.publisher == snapshot.source} - {*snapshot.pins}
     pinned = ({*state.pins} - unpinned) | {*snapshot.pins}
-    data: list[c.Data] = [c.TemporaryTabClosed(note=note) for note in gone]
+    data: list[c.Data] = [c.TemporaryTabClosed(note=note) for note in removed]
     new = [tab for note, tab in shown.items() if note not in {*state.tabs, *pinned, *unpinned}]
     return [*data, *(c.TemporaryTabOpened(tab.note, tab.source) for tab in new)]
 
@@ -106,13 +106,13 @@ def _folded(data: list[c.Data], state: WorkspaceState, seq: int, vault: VaultId 
 
 
 def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
-    mine = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
+    own = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
     order = list(state.tabs)
-    wanted = _reordered(order, [tab.note for tab in snapshot.tabs if tab.note in mine])
+    wanted = _reordered(order, [tab.note for tab in snapshot.tabs if tab.note in own])
     return [c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted))] if wanted != order else []
 
 
-def _reordered(order: Sequence[NoteId], mine: Sequence[NoteId]) -> list[NoteId]:
-    """`order` with the entries of `mine` rearranged into the order of `mine`; all others keep their places."""
-    following = iter(mine)
-    return [next(following) if note in mine else note for note in order]
+def _reordered(order: Sequence[NoteId], own: Sequence[NoteId]) -> list[NoteId]:
+    """`order` with the entries of `own` rearranged into the order of `own`; all others keep their places."""
+    following = iter(own)
+    return [next(following) if note in own else note for note in order]

@@ -30,12 +30,12 @@ class WaitingBytes:
         if not size_bytes:
             return
         with self._lock:
-            mine = self._of.get(client, 0)
-            if mine and mine + size_bytes > WAITING_CLIENT_BYTES_MAX:
-                raise busy(f"{mine} bytes of this client wait for the disk.")
+            client_bytes = self._of.get(client, 0)
+            if client_bytes and client_bytes + size_bytes > WAITING_CLIENT_BYTES_MAX:
+                raise busy(f"{client_bytes} bytes of this client wait for the disk.")
             if self.total and self.total + size_bytes > WAITING_BYTES_MAX:
                 raise busy(f"{self.total} bytes wait for the disk.")
-            self._of[client] = mine + size_bytes
+            self._of[client] = client_bytes + size_bytes
             self.total += size_bytes
 
     def give_back(self, client: Hashable, size_bytes: int) -> None:

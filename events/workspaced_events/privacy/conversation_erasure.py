@@ -33,18 +33,20 @@ class ConversationEraser:
 
     def __call__(self, data: Any) -> Data:
         """The data to put in place of `data`; the same object if it does not mention the note."""
-        rest: Data = self._without_parts(data)
-        if isinstance(data, c.ContextPinned) and self._mentions_note(rest):
-            rest = c.ContextUnpinned(conversation=data.conversation, id=data.id)
+        remaining: Data = self._without_parts(data)
+        if isinstance(data, c.ContextPinned) and self._mentions_note(remaining):
+            remaining = c.ContextUnpinned(conversation=data.conversation, id=data.id)
         conversation = getattr(data, "conversation", None)
-        if rest is not data:
+        if remaining is not data:
             self._cut.add(conversation)
-        if isinstance(rest, c.PromptAssembled) and (conversation in self._cut or self._mentions_note(rest)):
-            rest = _without_hashes(rest)
-        if self._mentions_note(rest):
+        if isinstance(remaining, c.PromptAssembled) and (
+            conversation in self._cut or self._mentions_note(remaining)
+        ):
+            remaining = _without_hashes(remaining)
+        if self._mentions_note(remaining):
             self._cut.add(conversation)
             return c.RecordForgotten()
-        return rest
+        return remaining
 
     def _without_parts(self, data: Any) -> Any:
         changed: dict[str, Any] = {}

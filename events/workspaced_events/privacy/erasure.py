@@ -177,14 +177,14 @@ def _rebuilt_ready(disk: Disk, staging: Disk) -> Ready | None:
     new, old = scan_log(staging, lambda _events: None), scan_log(disk, lambda _events: None)
     if new.damage is not None or new.torn is not None or not new.segments or new.log_id != old.log_id:
         return None
-    kept: set[str] = set()
+    named: set[str] = set()
     for name in staging.names(LOG):
-        kept |= _names_in(staging.read(f"{LOG}/{name}"))
+        named |= _names_in(staging.read(f"{LOG}/{name}"))
     with suppress(FileNotFoundError):
-        kept |= _names_in(disk.read(AFTER_DAMAGE))
-    for name in list(kept):
-        kept |= _names_in(_content(disk, name) or b"")
-    return Ready(staging.names(LOG), list(_files_but(disk, kept)))
+        named |= _names_in(disk.read(AFTER_DAMAGE))
+    for name in list(named):
+        named |= _names_in(_content(disk, name) or b"")
+    return Ready(staging.names(LOG), list(_files_but(disk, named)))
 
 
 def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
@@ -334,17 +334,17 @@ class _Recordings:
         """Yields the events without the note and notes which blobs they name."""
         has_changed = False
         for event in events:
-            kept = forgetting(event)
-            has_changed = has_changed or kept is not event
-            if type(kept) is UnknownEvent:
-                self._keep_named_in(bytes(kept.data))
-            elif type(kept.data) is c.SelectionChanged and kept.data.text_sha256 is not None:
-                self.kept.add(kept.data.text_sha256)
-            elif type(kept.data) is c.ToolCalled:
-                kept = self._call(kept, has_changed)
-            elif type(kept.data) in CONVERSATION_EVENT_TYPES:
-                self._keep_of_conversation(kept.data)
-            yield kept
+            remaining = forgetting(event)
+            has_changed = has_changed or remaining is not event
+            if type(remaining) is UnknownEvent:
+                self._keep_named_in(bytes(remaining.data))
+            elif type(remaining.data) is c.SelectionChanged and remaining.data.text_sha256 is not None:
+                self.kept.add(remaining.data.text_sha256)
+            elif type(remaining.data) is c.ToolCalled:
+                remaining = self._call(remaining, has_changed)
+            elif type(remaining.data) in CONVERSATION_EVENT_TYPES:
+                self._keep_of_conversation(remaining.data)
+            yield remaining
 
     def after_damage_mentions_note(self) -> bool:
         """Whether the events after a salvaged damage mention the note; if not, keeps their blobs."""

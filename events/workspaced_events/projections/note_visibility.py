@@ -48,8 +48,8 @@ class VisibilityFold(msgspec.Struct):
             if type(data) is c.NoteShown:
                 self._of(event.vault)[data.note] = Visibility.SHOWN
             elif type(data) is c.NoteWithheld:
-                found = self._of(event.vault)
-                found[data.note] = found.get(data.note, Visibility.WITHHELD).withheld()
+                findings = self._of(event.vault)
+                findings[data.note] = findings.get(data.note, Visibility.WITHHELD).withheld()
             elif type(data) is c.NoteRenamed:
                 renamed(self._of(event.vault), data.from_, data.to)
 
@@ -59,18 +59,18 @@ class VisibilityFold(msgspec.Struct):
 
     def copy(self) -> Self:
         """A copy with the same findings."""
-        return type(self)({vault: dict(found) for vault, found in self.by_vault.items()})
+        return type(self)({vault: dict(findings) for vault, findings in self.by_vault.items()})
 
     def _of(self, vault: VaultId) -> dict[NoteId, Visibility]:
         return self.by_vault.setdefault(vault, {})
 
 
-def renamed(found: dict[NoteId, Visibility], old: NoteId, new: NoteId) -> None:
+def renamed(findings: dict[NoteId, Visibility], old: NoteId, new: NoteId) -> None:
     """Moves the finding for `old` to `new`. Of an overwritten note only one fact stays: its path was shown."""
-    if old == new or old not in found:
+    if old == new or old not in findings:
         return
-    moved, before = found.pop(old), found.get(new)
-    found[new] = before.withheld() if moved is Visibility.WITHHELD and before is not None else moved
+    moved, before = findings.pop(old), findings.get(new)
+    findings[new] = before.withheld() if moved is Visibility.WITHHELD and before is not None else moved
 
 
 def without_visibility(events: Iterable[Event]) -> Iterator[Event]:

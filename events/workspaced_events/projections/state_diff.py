@@ -31,17 +31,17 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def changes(before: StateJson, after: StateJson) -> list[Change]:
     """The differences of `after` from `before`, in reading order; ignores `seq`."""
-    found: list[Change] = []
+    all_changes: list[Change] = []
     for field, name in _SCALARS.items():
-        found += _scalar(name, getattr(before, field), getattr(after, field))
+        all_changes += _scalar(name, getattr(before, field), getattr(after, field))
     for field, name in _LISTS.items():
         old, new = getattr(before, field), getattr(after, field)
         if old != new:
-            found += _entries(name, _by_id(old), _by_id(new))
+            all_changes += _entries(name, _by_id(old), _by_id(new))
     if before.sharing != after.sharing:
-        found += _entries("sharing", before.sharing or {}, after.sharing or {}, ordered=False)
-    found += _scalar("lastUpdated", before.last_updated, after.last_updated)
-    return found
+        all_changes += _entries("sharing", before.sharing or {}, after.sharing or {}, ordered=False)
+    all_changes += _scalar("lastUpdated", before.last_updated, after.last_updated)
+    return all_changes
 
 
 def lines(changes: Iterable[Change]) -> list[str]:

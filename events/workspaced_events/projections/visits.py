@@ -73,9 +73,9 @@ def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_
     """The visits in these consecutive events, as if there were none before; oldest first."""
     fold = visits_from(0)
     fold.feed(events)
-    found = fold.visits(vault, 0, fold.seq, bounds.visits)
-    assert found is not None
-    return found
+    visits = fold.visits(vault, 0, fold.seq, bounds.visits)
+    assert visits is not None
+    return visits
 
 
 # -- one vault --
@@ -134,10 +134,10 @@ class _Stays(msgspec.Struct):
         self._apply_renames()
         stays = _since(self.stays, after)
         del stays[bisect_right(stays, until, key=_begin) :]
-        found = [stay.visit for stay in stays]
+        visits = [stay.visit for stay in stays]
         if stays and stays[-1].ended_seq > until:
-            found[-1] = replace(found[-1], until=None)
-        return _with_steps(found, stays, until, steps) if steps else found
+            visits[-1] = replace(visits[-1], until=None)
+        return _with_steps(visits, stays, until, steps) if steps else visits
 
     def forget(self, after: int, visits_max: int) -> None:
         """Drops visits begun up to `after`, and of the others all but the last `visits_max`."""
@@ -190,15 +190,15 @@ def _begin(stay: Stay) -> int:
 def _since(stays: list[Stay], after: int) -> list[Stay]:
     """The visits in the events after `after`; one that began earlier begins where its note was set again."""
     first = bisect_right(stays, after, key=_begin)
-    found = stays[first:]
+    recent = stays[first:]
     if first:
         earlier = stays[first - 1]
         index = bisect_right(earlier.resumed, after, key=lambda each: each[0])
         if index < len(earlier.resumed):
             seq, at = earlier.resumed[index]
             begun_later = replace(earlier.visit, seq=seq, at=at)
-            found.insert(0, Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq, earlier.until_seq))
-    return found
+            recent.insert(0, Stay(begun_later, earlier.resumed[index + 1 :], earlier.ended_seq, earlier.until_seq))
+    return recent
 
 
 # -- all vaults --
@@ -246,11 +246,11 @@ class VisitFold(msgspec.Struct):
             return [] if after >= self.after else None
         if until < stays.renamed_seq:
             return None
-        found = stays.visits(max(after, stays.kept_after), until, self.steps)
+        visits = stays.visits(max(after, stays.kept_after), until, self.steps)
         # A first visit that begins at a later set is first only because earlier ones were dropped.
-        if after < stays.kept_after and len(found) <= visits_max:
+        if after < stays.kept_after and len(visits) <= visits_max:
             return None
-        return found[-visits_max:]
+        return visits[-visits_max:]
 
     def forget(self, bounds: Bounds) -> None:
         """From time to time drops visits beyond the bounds."""
@@ -385,12 +385,12 @@ class VisitLog:
         Raises:
             LogDamaged: the bytes on the disk no longer verify.
         """
-        if (found := self.visits_nonblocking(vault, until_seq)) is not None:
-            return found
+        if (visits := self.visits_nonblocking(vault, until_seq)) is not None:
+            return visits
         with self._reading:
             self._catch_up(until_seq)
-            if (found := self.visits_nonblocking(vault, until_seq)) is not None:
-                return found
+            if (visits := self.visits_nonblocking(vault, until_seq)) is not None:
+                return visits
         return self._from_scratch(vault, until_seq)
 
     def visits_nonblocking(self, vault: VaultId, until_seq: int) -> Sequence[Visit] | None:
@@ -433,6 +433,6 @@ class VisitLog:
             if not events:
                 break
             fold.feed(events)
-        found = fold.visits(vault, after, until_seq, self._bounds.visits)
-        assert found is not None
-        return found
+        visits = fold.visits(vault, after, until_seq, self._bounds.visits)
+        assert visits is not None
+        return visits

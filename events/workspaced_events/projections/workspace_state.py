@@ -166,21 +166,22 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
 
 def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequence[int] = ()) -> StateJson:
     """The JSON form of `state` for `vault` (default: the current one). Open vaults only; newest recents first."""
-    sub = state.of(vault if vault is not None else state.current)
+    vault_state = state.of(vault if vault is not None else state.current)
     return StateJson(
         seq=state.seq,
         current_vault_id=state.current,
         vaults=[VaultJson(v.id, v.name, v.path) for v in state.vaults.values() if v.open],
-        active_note=sub.active,
-        active_tab_id=sub.active_tab_id,
-        pinned_notes=[PinJson(pin.id, pin.pinned_at) for pin in sub.pins.values()],
+        active_note=vault_state.active,
+        active_tab_id=vault_state.active_tab_id,
+        pinned_notes=[PinJson(pin.id, pin.pinned_at) for pin in vault_state.pins.values()],
         temporary_tabs=[
-            TabJson(tab.id, tab.note_id, tab.source, tab.opened_at, tab.last_accessed) for tab in sub.tabs.values()
+            TabJson(tab.id, tab.note_id, tab.source, tab.opened_at, tab.last_accessed)
+            for tab in vault_state.tabs.values()
         ],
-        recent_notes=[RecentJson(note, at) for note, at in reversed(sub.recents.items())],
-        selection=sub.selection,
-        archived=list(sub.archived),
-        last_updated=sub.last_updated,
+        recent_notes=[RecentJson(note, at) for note, at in reversed(vault_state.recents.items())],
+        selection=vault_state.selection,
+        archived=list(vault_state.archived),
+        last_updated=vault_state.last_updated,
         sharing=state.sharing or msgspec.UNSET,
         also_at=also_at or msgspec.UNSET,
     )

@@ -68,11 +68,11 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
     def cut(events: list[Event]) -> None:
         nonlocal first, last
         first = first or events[0]
-        kept = [event for event in events if event.seq <= until] if events[-1].seq > until else events
-        if kept:
-            last = kept[-1]
-            sink(kept)
-        if len(kept) < len(events) or events[-1].seq == until:
+        fitting = [event for event in events if event.seq <= until] if events[-1].seq > until else events
+        if fitting:
+            last = fitting[-1]
+            sink(fitting)
+        if len(fitting) < len(events) or events[-1].seq == until:
             raise _Reached
 
     warnings: list[str] = []

@@ -131,24 +131,24 @@ def write(change: Change) -> Path | None:
         SettingsInvalid: the file has changed since the plan, or cannot be written.
     """
     path = Path(os.path.realpath(change.path))
-    made: list[Path] = []  # removed again on an error
+    written: list[Path] = []  # removed again on an error
     try:
         make_folder(path.parent)
         mode = 0o600 if change.before is None else path.stat().st_mode & 0o777
         if change.before is not None:
-            made.append(_new_file(path, ".before-workspaced", mode, change.before))
-        made.append(_new_file(path, ".workspaced-draft", mode, change.after))
+            written.append(_new_file(path, ".before-workspaced", mode, change.before))
+        written.append(_new_file(path, ".workspaced-draft", mode, change.after))
         if _read(path) != change.before:
             raise SettingsInvalid(f"{path} has changed in this very moment.", hint="Run it again.")
-        made[-1].replace(path)
-        made.pop()
+        written[-1].replace(path)
+        written.pop()
     except (OSError, SettingsInvalid) as error:
-        for each in made:
+        for each in written:
             each.unlink(missing_ok=True)
         if isinstance(error, SettingsInvalid):
             raise
         raise SettingsInvalid(f"Cannot write {error.filename or path}: {error.strerror or error}.") from None
-    return made[0] if made else None
+    return written[0] if written else None
 
 
 class _Unmergeable(Exception):

@@ -161,9 +161,9 @@ class Client:
         subscribed = await self.call("workspaced/subscribe", params)
         subscription = subscribed["subscription"]
         self._subscribers[subscription] = send
-        mine = [notice for notice in self._unclaimed if notice.params.get("subscription") == subscription]
-        self._unclaimed = [notice for notice in self._unclaimed if notice not in mine]
-        for notice in mine:
+        own = [notice for notice in self._unclaimed if notice.params.get("subscription") == subscription]
+        self._unclaimed = [notice for notice in self._unclaimed if notice not in own]
+        for notice in own:
             send.send_nowait(notice)
         try:
             with receive:

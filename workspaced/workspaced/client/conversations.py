@@ -168,8 +168,8 @@ class ContextMethods(Generic[Result]):
         Args:
             remove: a message to remove first; with `following`, all after it too.
         """
-        gone = {"message": remove, "following": following} if remove is not None else None
-        return self._ask("message", conversation=conversation, messages=messages, remove=gone)
+        removal = {"message": remove, "following": following} if remove is not None else None
+        return self._ask("message", conversation=conversation, messages=messages, remove=removal)
 
     def pin(
         self,

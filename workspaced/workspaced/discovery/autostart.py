@@ -54,11 +54,11 @@ def reach_or_start(
     other_until: float | None = None
     try:
         while True:
-            mine = child is not None or _take(lock)
+            is_starter = child is not None or _take(lock)
             # After taking the lock: its former holder may have started a daemon.
             if (reached := reach()) is not None:
                 return reached
-            if mine and child is None:
+            if is_starter and child is None:
                 begin = os.lseek(log, 0, os.SEEK_END)
                 child = _spawn(_command(vaults, socket_path, workspace), log)
             if child is not None and child.poll() is not None:
@@ -147,8 +147,8 @@ def _is_passing(output: str) -> bool:
 
 def _what_runs() -> str:
     """A list of the running daemons, for an error message."""
-    found = [f"{each.workspace!r} serves {', '.join(each.vaults) or 'nothing'}" for each in running()]
-    return f"Running now: {'; '.join(found) or 'none'}. Try `workspaced serve` with the same --vault to see why."
+    serving = [f"{each.workspace!r} serves {', '.join(each.vaults) or 'nothing'}" for each in running()]
+    return f"Running now: {'; '.join(serving) or 'none'}. Try `workspaced serve` with the same --vault to see why."
 
 
 def _output(log: int, begin: int) -> str:

@@ -144,16 +144,16 @@ def list_templates(session: Session, _id: RequestId | None, params: Page) -> Any
 
 def read_resource(session: Session, _id: RequestId | None, params: Uri) -> Any:
     service = session.service
-    found = resource(params.uri)
+    requested = resource(params.uri)
     try:
-        answer = service.calls.try_call(found.tool, found.arguments, session.client)
+        answer = service.calls.try_call(requested.tool, requested.arguments, session.client)
     except WouldBlock:
-        return _read_blocking(service, params.uri, found, session.client)
+        return _read_blocking(service, params.uri, requested, session.client)
     return _contents(service, params.uri, answer)
 
 
-async def _read_blocking(service: Service, uri: str, found: Resource, caller: str) -> Any:
-    return _contents(service, uri, await service.calls.call(found.tool, found.arguments, caller))
+async def _read_blocking(service: Service, uri: str, requested: Resource, caller: str) -> Any:
+    return _contents(service, uri, await service.calls.call(requested.tool, requested.arguments, caller))
 
 
 def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:

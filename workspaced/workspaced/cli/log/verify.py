@@ -26,19 +26,19 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     calls, prompts = _Tally(), _Tally()
     is_export = isinstance(source, ExportSource)
 
-    def each(made: Verified) -> None:
-        if is_export and made.outcome == "notRecorded" and made.called.inputs_sha256 is not None:
-            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
-        calls.take(made)
+    def each(call: Verified) -> None:
+        if is_export and call.outcome == "notRecorded" and call.called.inputs_sha256 is not None:
+            call = msgspec.structs.replace(call, why=_IN_NO_EXPORT)
+        calls.take(call)
         if as_json:
-            print_json(_json(made))
+            print_json(_json(call))
 
-    def each_prompt(made: Rebuilt) -> None:
-        if is_export and made.outcome == "notRecorded":
-            made = msgspec.structs.replace(made, why=_IN_NO_EXPORT)
-        prompts.take(made)
+    def each_prompt(rebuilt: Rebuilt) -> None:
+        if is_export and rebuilt.outcome == "notRecorded":
+            rebuilt = msgspec.structs.replace(rebuilt, why=_IN_NO_EXPORT)
+        prompts.take(rebuilt)
         if as_json:
-            print_json(_prompt_json(made))
+            print_json(_prompt_json(rebuilt))
 
     with segment_progress("verifying") as progress:
         print_warnings(verify(source, each, each_prompt=each_prompt, until=until, progress=progress))
@@ -102,36 +102,36 @@ class _Tally:
         return "".join(f", {count} {how}" for count, how in rest if count)
 
 
-def _print_call(made: Any) -> None:
+def _print_call(call: Any) -> None:
     from workspaced_tools.recording.call_diff import readable_json
 
-    by = shown(made.called.caller)
-    click.echo(f"The first that differs is call {made.seq}, {made.called.tool} by {by}:")
-    if made.differs != "answer":
-        click.echo(f"  the answer is the same, but `{made.differs}` of its event is another one.")
+    by = shown(call.called.caller)
+    click.echo(f"The first that differs is call {call.seq}, {call.called.tool} by {by}:")
+    if call.differs != "answer":
+        click.echo(f"  the answer is the same, but `{call.differs}` of its event is another one.")
         return
-    if made.served is None or made.answered is None:
+    if call.served is None or call.answered is None:
         click.echo("  what was served is not kept; its hash is another one.")
         return
-    served, answered = readable_json(made.served), readable_json(made.answered)
+    served, answered = readable_json(call.served), readable_json(call.answered)
     _print_diff(served, answered, "served", "answered now")
 
 
-def _print_prompt(made: Any, source: Source) -> None:
+def _print_prompt(rebuilt: Any, source: Source) -> None:
     from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
-    prompt, envelope = made.prompt, made.envelope
+    prompt, envelope = rebuilt.prompt, rebuilt.envelope
     of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"
-    click.echo(f"The first that differs is prompt {made.seq}, {of}:")
+    click.echo(f"The first that differs is prompt {rebuilt.seq}, {of}:")
     if envelope is None:
-        click.echo(f"  {shown(made.why)}")
+        click.echo(f"  {shown(rebuilt.why)}")
         return
     from workspaced_tools.prompts.requests.rebuild import BODY
 
-    if made.differs == BODY:
+    if rebuilt.differs == BODY:
         click.echo("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
         return
-    click.echo(f"  {made.differs} is another one. What the manifests say:")
+    click.echo(f"  {rebuilt.differs} is another one. What the manifests say:")
     try:
         sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
     except WorkspacedError as error:
@@ -156,27 +156,27 @@ def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None
         click.echo(shown(line))
 
 
-def _json(made: Any) -> dict[str, Any]:
-    report = {"seq": made.seq, "tool": made.called.tool, "caller": made.called.caller, "outcome": made.outcome}
-    if made.why:
-        report["why"] = made.why
-    if made.outcome == "different":
-        report["differs"] = made.differs
-        report["served"] = made.served.decode() if made.served is not None else None
-        report["answered"] = made.answered.decode()
+def _json(call: Any) -> dict[str, Any]:
+    report = {"seq": call.seq, "tool": call.called.tool, "caller": call.called.caller, "outcome": call.outcome}
+    if call.why:
+        report["why"] = call.why
+    if call.outcome == "different":
+        report["differs"] = call.differs
+        report["served"] = call.served.decode() if call.served is not None else None
+        report["answered"] = call.answered.decode()
     return report
 
 
-def _prompt_json(made: Any) -> dict[str, Any]:
-    prompt = made.prompt
+def _prompt_json(rebuilt: Any) -> dict[str, Any]:
+    prompt = rebuilt.prompt
     report = {
-        "seq": made.seq,
+        "seq": rebuilt.seq,
         "conversation": prompt.conversation,
         "message": prompt.message,
-        "outcome": made.outcome,
+        "outcome": rebuilt.outcome,
     }
-    if made.why:
-        report["why"] = made.why
-    if made.differs is not None:
-        report["differs"] = made.differs
+    if rebuilt.why:
+        report["why"] = rebuilt.why
+    if rebuilt.differs is not None:
+        report["differs"] = rebuilt.differs
     return report
