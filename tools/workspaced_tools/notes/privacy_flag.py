@@ -70,8 +70,7 @@ def head_says_private(head: bytes, *, whole: bool) -> bool:
 
 
 def _says(head: bytes, *, whole: bool) -> bool | None:
-    """Whether the front matter in `head` withholds; None if it begins, or may begin, in `head` and does not
-    end."""
+    """Whether the front matter in `head` withholds; None if it may begin in `head` and does not end there."""
     text = _decoded(head)
     opening = _OPENING.match(_plain_dashes(text), partial=not whole)
     if opening is None or opening.partial:
