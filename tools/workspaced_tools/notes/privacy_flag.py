@@ -132,10 +132,10 @@ def _is_flag(value: Any) -> bool:
         return any(_is_flag(each) for each in value)
     if not isinstance(value, dict):
         return False
-    for name, given in value.items():
-        key, plain = _folded(name).strip(), _folded(str(given)).strip()
+    for name, each in value.items():
+        key, plain = _folded(name).strip(), _folded(str(each)).strip()
         if (key == _FLAG and plain not in _NEGATIVE) or (key == "share" and plain != "all"):
             return True
-        if (key == _MERGE or key.startswith(_TAG)) and any(map(_is_flag, _listed(given))):
+        if (key == _MERGE or key.startswith(_TAG)) and any(map(_is_flag, _listed(each))):
             return True
     return False
