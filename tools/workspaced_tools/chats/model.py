@@ -97,7 +97,7 @@ class Chat(Saved, frozen=True):
 
 
 class ChatWarning(Saved, frozen=True, omit_defaults=False):
-    """Something that was not read, or not found, as the file has it."""
+    """A part of the file that was not read, or a note that was not found."""
 
     line: int
     """The line in the file, from 1 on."""
@@ -113,7 +113,7 @@ def quoted(text: str) -> str:
 
 
 class ReadChat(Saved, frozen=True):
-    """What a file holds."""
+    """A chat as read from a file."""
 
     chat: Chat
     lines: tuple[int, ...]

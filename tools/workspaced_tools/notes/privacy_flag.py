@@ -70,8 +70,7 @@ def head_says_private(head: bytes, *, whole: bool) -> bool:
 
 
 def _says(head: bytes, *, whole: bool) -> bool | None:
-    """Whether the front matter in `head` withholds; None if it begins, or may begin, in `head` and does not
-    end."""
+    """Whether the front matter in `head` withholds; None if it may begin in `head` and does not end there."""
     text = _decoded(head)
     opening = _OPENING.match(_plain_dashes(text), partial=not whole)
     if opening is None or opening.partial:
@@ -133,10 +132,10 @@ def _is_flag(value: Any) -> bool:
         return any(_is_flag(each) for each in value)
     if not isinstance(value, dict):
         return False
-    for name, given in value.items():
-        key, plain = _folded(name).strip(), _folded(str(given)).strip()
+    for name, each in value.items():
+        key, plain = _folded(name).strip(), _folded(str(each)).strip()
         if (key == _FLAG and plain not in _NEGATIVE) or (key == "share" and plain != "all"):
             return True
-        if (key == _MERGE or key.startswith(_TAG)) and any(map(_is_flag, _listed(given))):
+        if (key == _MERGE or key.startswith(_TAG)) and any(map(_is_flag, _listed(each))):
             return True
     return False

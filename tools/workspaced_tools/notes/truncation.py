@@ -1,8 +1,8 @@
 """Smart truncation: a page of a text that ends where a reader would pause.
 
 Order: paragraph break, sentence end, word, hard cut. A boundary counts only beyond 70 % of the room, and none is
-within a grapheme cluster or on a fence's line. A cut inside a code fence moves before the fence if that keeps 70
-%; otherwise the page closes the fence within the limit and the next page reopens it, so that each page is valid
+within a grapheme cluster or on a fence's line. A cut inside a code fence moves before the fence if that keeps
+70 %; otherwise the page closes the fence within the limit and the next page reopens it, so that each page is valid
 Markdown by itself.
 
 Everything is linear in the length of the page, and with an offset also of the text before it.
@@ -232,8 +232,7 @@ class _Cutter:
         return _Cut(end, ("" if self.text[end - 1] == "\n" else "\n") + fence.line, PARAGRAPH)
 
     def mended(self, cut: _Cut) -> _Cut:
-        """Corrects the cut by reading the page as it will be: a line cut short can become a fence, or close
-        one."""
+        """Corrects the cut by reading the whole page: a line cut short can become a fence, or close one."""
         fences = find_fences(self.text, self.start, cut.end, self.inside)
         last = fences[-1] if fences else None
         if last is None or 0 <= last.end < cut.end:

@@ -161,8 +161,7 @@ class _Prompt:
     def _chosen(self, system: LayerBuilder, query: LayerBuilder) -> _Chosen:
         """The library and the history that fit.
 
-        If the library loses an artifact that the turn refers to, the turn's own context grows, so all is fitted
-        again.
+        If the library loses an artifact that the turn refers to, the turn's context grows, so all is fitted again.
         """
         library, attached = self.base, attached_to(self.artifacts, self.base)
         reason: RebaseReason | None = rebase_reason(self.turn, attached.items, library)
@@ -353,8 +352,7 @@ def _readable(artifact: Artifact) -> Artifact:
 def _with_context(messages: Sequence[ChatMessage], content: tuple[Block, ...]) -> tuple[ChatMessage, ...]:
     """Adds the context to the messages of a turn that begins without a user's words.
 
-    The context goes into the last carrier, after its leading results; without a carrier it becomes the last
-    message.
+    The context goes into the last carrier, after its leading results; without a carrier it is the last message.
     """
     if not content:
         return tuple(messages)

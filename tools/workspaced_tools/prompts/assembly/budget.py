@@ -51,8 +51,7 @@ class Fitted(msgspec.Struct, frozen=True):
     entries: tuple[ManifestEntry, ...]
     """One for each part shortened or left out, without tokens, since those are not in the prompt."""
     elided: int
-    """The number of these entries. It excludes parts that earlier prompts left out: `history_of` relies on
-    that."""
+    """The number of `entries`, without parts that earlier prompts left out: `history_of` relies on that."""
     elided_until: MessageId | None
     """The last message left out; None if no message was."""
     estimate: int

@@ -183,8 +183,7 @@ def _keep(
     kept: list[ChatMessage],
     dropped: list[ManifestEntry],
 ) -> None:
-    """Appends each message with its allowed blocks to `kept`; blocks of type `allowed` must be `answered`, once
-    each."""
+    """Adds the messages with their allowed blocks to `kept`; those of type `allowed` must be `answered`, once."""
     left = set(answered)
     for message in messages:
         content = []
@@ -219,8 +218,7 @@ def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
 def _shortened(
     conversation: Conversation, ids: Sequence[MessageId], history: Sequence[ChatMessage], keep_rounds: int
 ) -> int:
-    """The number of messages of `history` that earlier prompts shortened; `ids` end with the present turn's
-    first."""
+    """The number of messages in `history` that earlier prompts shortened; `ids` end with the turn's first."""
     at = {each: index for index, each in enumerate(ids)}
     for prompt in reversed(conversation.prompts):
         if prompt.pipeline == "chat" and prompt.elided and prompt.message in conversation.messages:

@@ -94,8 +94,7 @@ def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
 
 
 def cache_hints(builders: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:
-    """The ends of cacheable prefixes, none for an empty layer. Tokens include the tools' definitions, which come
-    first."""
+    """The ends of cacheable prefixes, none for an empty layer; tokens include the tools' definitions before."""
     hints, tokens = [], tool_tokens
     for name, after in _ENDS:
         tokens += sum(builders[layer].tokens for layer in name)

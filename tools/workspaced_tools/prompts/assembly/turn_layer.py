@@ -156,8 +156,7 @@ def _add_failed(builder: LayerBuilder, items: Iterable[Item]) -> None:
 
 
 def _images(builder: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
-    """The images' own blocks; the layer's text names the hashes of their bytes, so the layer's hash covers
-    them."""
+    """The images' own blocks; the layer's text has the hashes of their bytes, so its hash covers the images."""
     for item in items:
         artifact = item.artifact
         if artifact.kind == "image" and artifact.failed is None:

@@ -169,8 +169,7 @@ class _Pass:
             row_end = end
 
     def _without(self, start: int, end: int, blanks: int) -> _Edit:
-        """Removes a mark and the blanks before it that become superfluous; at a line's start the blanks after
-        it."""
+        """Removes a mark and the superfluous blanks before it; at a line's start the blanks after it."""
         if blanks == 0 or self.text[blanks - 1] in "\r\n":
             while self.text[end : end + 1] in (" ", "\t"):
                 end += 1

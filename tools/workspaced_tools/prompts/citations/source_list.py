@@ -66,8 +66,7 @@ def _one_line(text: str) -> str:
 
 
 def address(source: str) -> str:
-    """The address of a source for use within `<>`. In a path, characters that would not read as a path are
-    encoded."""
+    """The address of a source for use within `<>`. Encodes characters in a path that would not read as such."""
     if not _IS_URL.match(source):
         source = _NO_PATH.sub(lambda sign: _percent(sign[0]), source)
         if (like := _LIKE_SCHEME.match(source)) is not None:
@@ -165,8 +164,7 @@ def trailing_list(lines: Sequence[Line], end: int) -> int:
 
 
 def our_definitions(answer: str, lines: Iterable[Line], catalogue: Catalogue) -> dict[int, Source]:
-    """The sources by number from definitions of our form; as in Markdown, the first definition of a number
-    counts."""
+    """The sources by number from definitions of our form; the first of a number counts, as in Markdown."""
     found: dict[int, Source] = {}
     for line in lines:
         if line.kind == "definition" and (ours := _OURS.fullmatch(answer[line.start : line.end].rstrip("\r\n"))):

@@ -13,8 +13,7 @@ from .untrusted_text import RESERVED, escape_field, render_block
 
 BLANK_LINE: Final = "\n\n"
 TRIMMED: Final = " \t\r\n"
-"""Characters cut off around texts. `str.strip` would cut more than other runtimes do (U+FEFF, U+001C to
-U+001F)."""
+"""Cut off around texts. `str.strip` would cut more than other runtimes do (U+FEFF, U+001C to U+001F)."""
 LIBRARY_HEADING: Final = "## Context Library"
 LIBRARY_SENTENCE: Final = "The following notes are available for reference:"
 LIBRARY_FRAME: Final = f"{LIBRARY_HEADING}{BLANK_LINE}{LIBRARY_SENTENCE}"

@@ -16,8 +16,7 @@ class Parts(NamedTuple):
     """The second layer is the context library, which grows."""
     history: bool
     turn: bool
-    """The last turn's context and words have layers of their own; otherwise the last turn belongs to the
-    history."""
+    """The last turn's context and words have their own layers; otherwise the history includes the last turn."""
     surroundings: bool
     """Selected text is shown with the text around it."""
 

@@ -58,7 +58,7 @@ class Artifact(Wire, frozen=True):
 
 
 class Provided(Wire, frozen=True):
-    """What a pinned provider gave. Empty text is not shown."""
+    """The text of a pinned provider. Empty text is not shown."""
 
     id: str
     kind: ProviderKind
@@ -69,12 +69,11 @@ class Provided(Wire, frozen=True):
 
 
 class Policy(Wire, frozen=True):
-    """How much is kept when room is short, and how histories are cut."""
+    """The rules for cutting a prompt's history and library."""
 
     pipeline: Pipeline = "chat"
     keep_rounds: int = 3
-    """The budget never touches this many last rounds. A round is a user's message that is no carrier, with all
-    that follows it."""
+    """The budget never touches this many last rounds (assembly/history.py defines a round)."""
     slide_to: float = 0.5
     """One step leaves out whole turns, down to this share of the limit."""
     replaced_share_max: float = 0.3
@@ -106,8 +105,7 @@ class Turn(Wire, frozen=True):
     rebase: bool = False
     """Whether to rebase the library now (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
-    """Inline texts of earlier messages that are no longer kept, by sha256: the prompt shows them as
-    unavailable."""
+    """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
 
 
 # -- outputs --

@@ -232,15 +232,15 @@ def planned(answer: str, tools: Iterable[Definition]) -> Planned:
         for key in plan
         if key != "calls"
     ]
-    given = plan.get("calls")
-    if not isinstance(given, list):
-        came = "no such field" if "calls" not in plan else _echo(given)
-        return Planned((), (*problems, Problem("calls", f"Expected a list of calls, got {came}.")))
-    if len(given) > CALLS_MAX:
-        more = f"Expected at most {CALLS_MAX} calls, got {len(given)}: those from here on are left out."
+    listed = plan.get("calls")
+    if not isinstance(listed, list):
+        got = "no such field" if "calls" not in plan else _echo(listed)
+        return Planned((), (*problems, Problem("calls", f"Expected a list of calls, got {got}.")))
+    if len(listed) > CALLS_MAX:
+        more = f"Expected at most {CALLS_MAX} calls, got {len(listed)}: those from here on are left out."
         problems.append(Problem(f"calls[{CALLS_MAX}]", more))
     by_name, calls = _by_name(tools), list[Call]()
-    for place, each in enumerate(given[:CALLS_MAX]):
+    for place, each in enumerate(listed[:CALLS_MAX]):
         wrong = _wrong(each, f"calls[{place}]", by_name)
         if wrong:
             problems += wrong
@@ -284,8 +284,8 @@ def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Proble
         return [Problem(path, f"Expected an object with tool and arguments, got {_echo(call)}.")]
     name = call.get("tool")
     if not isinstance(name, str):
-        came = "no such field" if "tool" not in call else _echo(name)
-        return [Problem(f"{path}.tool", f"Expected the name of a tool, got {came}.")]
+        got = "no such field" if "tool" not in call else _echo(name)
+        return [Problem(f"{path}.tool", f"Expected the name of a tool, got {got}.")]
     if name not in tools:
         near = get_close_matches(name[:ECHO_CHARS_MAX], tools, 3, 0.5) if len(tools) <= NEAR_TOOLS_MAX else []
         hint = f" Near names: {', '.join(near)}." if near else ""
@@ -308,11 +308,13 @@ def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Proble
 
 
 def _problem(error: ValidationError, path: str) -> Problem:
-    where, given = list(error.absolute_path), error.instance
+    where, instance = list(error.absolute_path), error.instance
     if error.validator == "required" and isinstance(needed := error.validator_value, list):
         where += [name for name in needed if error.message.startswith(f"{name!r} ")][:1]
-    elif error.validator == "additionalProperties" and isinstance(given, dict) and isinstance(error.schema, dict):
-        unknown = [name for name in given if name not in error.schema.get("properties", {})]
+    elif (
+        error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(error.schema, dict)
+    ):
+        unknown = [name for name in instance if name not in error.schema.get("properties", {})]
         where += unknown if len(unknown) == 1 else []
     return Problem(_path(path, where), f"{_cut(error.message)}.")
 

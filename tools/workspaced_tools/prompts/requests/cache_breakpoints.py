@@ -45,8 +45,7 @@ def marked(
 
 
 def _places(messages: Sequence[Message], history: int) -> Iterator[Place]:
-    """The ends of the history and of all messages; and the last mark of the last request, if that is out of
-    reach."""
+    """The ends of the history and of all messages, and the last request's last mark if that is out of reach."""
     ends = [_last(messages, 0, history), _last(messages, history, len(messages))]
     went_on = any(role == "assistant" for role, _parts in messages[history:])
     end = ends[1] if went_on else ends[0]

@@ -293,8 +293,8 @@ class _Reader:
 
 
 def history_messages(envelope: Envelope) -> int:
-    """The number of messages, except the system's, that are summary and history: the segments of the fourth
-    layer."""
+    """The number of messages that are summary and history, the segments of the fourth layer; no system
+    messages."""
     messages = [message for message in envelope.messages if message.role != "system"]
     segments = next(layer for layer in envelope.layers if layer.id == "L4_STRIP").segments
     pairs = zip(messages, segments, strict=False)

@@ -251,7 +251,7 @@ def _written(value: Any) -> Any:
     """Returns `value` if its text is the same in every process.
 
     Raises:
-        TypeError: it is not.
+        TypeError: the text may differ.
     """
     if not isinstance(value, _WRITABLE) and not _is_undefined(value):
         raise TypeError(f"a {type(value).__name__} has no text: write it by the filter `json`")

@@ -45,8 +45,8 @@ def definitions_of(text: str, family: str | None, provider: str | None) -> Defin
     """The tools that the JSON text defines.
 
     Args:
-        family: the family of the request's target; None: not known, so everything is kept. provider: the family of
-        the conversation's provider. Its own definitions are kept only if it equals `family`.
+        family: the family of the request's target; None: not known, so everything is kept.
+        provider: the family of the conversation's provider. Its own definitions are kept only if it is `family`.
     """
     keeps = family is None or family == provider
     tools, own, changes = dict[str, Definition](), list[dict[str, Any]](), list[str]()

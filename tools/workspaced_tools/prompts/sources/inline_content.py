@@ -81,8 +81,7 @@ def searches_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[
 def lost_of(
     conversation: Conversation, message: MessageId, texts: Texts, *, with_turn: bool = False
 ) -> tuple[str, ...]:
-    """The sha256 of skills and search results, attached in turns before that of `message`, that are no longer
-    kept.
+    """The sha256 of skills and searches attached before the turn of `message` that are no longer kept.
 
     `with_turn`: includes the turn of `message`.
     """

@@ -73,8 +73,9 @@ class ContentCache:
     ) -> None:
         """
         Args:
-            clock_ns: the wall clock, for comparison with file times. withhold_private: reads only the head of a
-            private note, so that a read of one takes no longer than a read of a note that does not exist.
+            clock_ns: the wall clock, for comparison with file times.
+            withhold_private: reads only the head of a private note, so that a read of one takes no longer than a
+                read of a note that does not exist.
         """
         self._root = root
         self._withhold_private = withhold_private

@@ -163,7 +163,7 @@ def _write(data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    # The reader is gone (the daemon stopped), the worker was told to stop, or folder, disk or index failed: the
+    # The reader is gone (the daemon stopped), the worker was interrupted, or folder, disk or index failed: the
     # reader sees that the end mark is missing, crawls by itself, and reports the failure.
     with suppress(OSError, KeyboardInterrupt, ReadFailed, sqlite3.Error):
         main()

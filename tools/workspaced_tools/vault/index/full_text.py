@@ -127,8 +127,7 @@ def _around(line: str, wanted: Sequence[Sequence[str]]) -> str:
 
 
 def _unfolded(line: str, place: int) -> int:
-    """The place in `line` of the character at `place` in `plain(line)`, which may be longer: threefold for
-    Hangul."""
+    """The place in `line` for a place in `plain(line)`, which may be longer: threefold for Hangul."""
     passed = 0
     for start in range(0, len(line), _STRIDE_CHARS):
         size = len(plain(line[start : start + _STRIDE_CHARS]))

@@ -44,7 +44,7 @@ _YIELD_S: Final = 0.001
 
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
-    """How far the index is. `notes_found` is what the crawl has met, `notes_indexed` what is filed."""
+    """Progress of indexing: `notes_found` by the crawl, and `notes_indexed`."""
 
     state: str
     """`building` until names and links of all notes are written, then `ready`."""
@@ -126,7 +126,7 @@ class Indexer:
             self._index.close()
 
     def progress(self) -> Progress:
-        """How far the index is."""
+        """The present progress of indexing."""
         count, withheld = self._index.count(), self._index.withheld_count()
         ready = self.ready.is_set()
         return Progress(
@@ -193,8 +193,7 @@ class Indexer:
         return self._refresh(notes)
 
     def hide(self, note: NoteId) -> None:
-        """Removes a note that was just found to be withheld from the index: counts and scores must not reveal
-        it."""
+        """Removes a note that was just found to be withheld, since counts and scores must not reveal it."""
         with self._writing:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
@@ -420,8 +419,7 @@ class Indexer:
         return msgspec.structs.replace(each, note=held)
 
     def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:
-        """Whether and why a version is withheld; `by_text` is the verdict of rules and front matter in the
-        crawl."""
+        """Whether and why a version is withheld; `by_text` is the result for its rules and front matter."""
         if by_text is Withheld.BY_RULE or self._policy.denies(note):
             self._visibility.let_go(note)
             return Withheld.BY_RULE
