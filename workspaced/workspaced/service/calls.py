@@ -25,7 +25,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import Raised, raised
-from workspaced_tools.recording.tape import Tape
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -61,7 +61,7 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     as_of_seq: int
     tail_seq: int
     now: str
-    made_from: Tape | Raised
+    made_from: ViewRecorder | Raised
     """What the tool read; or why none was run."""
 
 
@@ -137,17 +137,17 @@ class Calls:
             if served is None:
                 prompts = NonBlockingPrompts() if nonblocking else self._prompts(state)
                 view = shared_view(state, now, None, prompts=prompts, level=level, withheld=AllWithheld())
-                tape = Tape(view, state)
-                return _answered(run(tool, tape.view, arguments), tape, seq)
+                recorder = ViewRecorder(view, state)
+                return _answered(run(tool, recorder.view, arguments), recorder, seq)
             self._check_rules(served, WouldBlock if nonblocking else ReconcileFirst)
             version = _version(served)
             withheld = _withheld(served, state, nonblocking=nonblocking)
             view = self._view(state, seq, now, served, level, withheld, nonblocking=nonblocking)
-            tape = Tape(view, state)
-            result = run(tool, tape.view, arguments)
+            recorder = ViewRecorder(view, state)
+            result = run(tool, recorder.view, arguments)
             self._check_missing(served, WouldBlock if nonblocking else ReconcileFirst)
             if _version(served) == version or is_current(view, state, withheld):
-                return _answered(result, tape, seq)
+                return _answered(result, recorder, seq)
             if nonblocking:
                 raise WouldBlock
         return _refused(policy_kept_changing(), state, seq, now)
@@ -280,11 +280,11 @@ class Calls:
             )
         # Their states' sequences: others would tell how many events there are that no tool sees.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
-        tape = Tape(replace(view, also_at=also), state)
-        result = run(tool, tape.view, arguments)
+        recorder = ViewRecorder(replace(view, also_at=also), state)
+        result = run(tool, recorder.view, arguments)
         if served is not None:
             self._check_missing(served, ReconcileFirst)
-        return _answered(result, tape, moment.seq)
+        return _answered(result, recorder, moment.seq)
 
     def _moment(self, at: Any) -> Moment:
         """
@@ -395,9 +395,9 @@ def _version(served: ServedVault) -> tuple[int, str]:
     return served.vault.privacy_version, served.vault.policy.digest
 
 
-def _answered(result: dict[str, Any], tape: Tape, seq: int) -> ToolAnswer:
-    view = tape.view
-    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, tape)
+def _answered(result: dict[str, Any], recorder: ViewRecorder, seq: int) -> ToolAnswer:
+    view = recorder.view
+    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, recorder)
 
 
 def _refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:

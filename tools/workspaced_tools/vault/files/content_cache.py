@@ -49,7 +49,7 @@ class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
     entries: int
 
 
-Read = Note | PrivateNote | NoteFailure
+NoteRead = Note | PrivateNote | NoteFailure
 """What reading a note gives; a `PrivateNote` only where the cache withholds these."""
 
 
@@ -88,40 +88,40 @@ class ContentCache:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="note-read")
         self._closed = False
 
-    def read(self, note: NoteId) -> Read:
+    def read(self, note: NoteId) -> NoteRead:
         """The note's present version. Never raises for what a vault may hold."""
-        return self._warm(note) or self._cold(note)
+        return self._cached(note) or self._from_disk(note)
 
-    def read_many(self, notes: Sequence[NoteId]) -> list[Read]:
+    def read_many(self, notes: Sequence[NoteId]) -> list[NoteRead]:
         """Present versions in the order asked; each distinct note is read once.
 
         Those not cached are read here while that is quick (files in the system's cache: threads would only
         contend for the interpreter), and concurrently as soon as it is not.
         """
-        found: dict[NoteId, Read] = {}
-        cold: list[NoteId] = []
+        found: dict[NoteId, NoteRead] = {}
+        uncached: list[NoteId] = []
         root = self._root_now()
         for note in dict.fromkeys(notes):
-            kept = self._warm(note, root)
+            kept = self._cached(note, root)
             if kept is None:
-                cold.append(note)
+                uncached.append(note)
             else:
                 found[note] = kept
-        for place, note in enumerate(cold):
+        for place, note in enumerate(uncached):
             begun = time.perf_counter()
-            found[note] = self._cold(note)
+            found[note] = self._from_disk(note)
             if time.perf_counter() - begun > READ_INLINE_S:
-                found.update(self._read_concurrently(cold[place + 1 :]))
+                found.update(self._read_concurrently(uncached[place + 1 :]))
                 break
         return [found[note] for note in notes]
 
-    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Read] | None:
+    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRead] | None:
         """As `read_many`, without opening a file: None where a note would have to be read."""
         root = self._root_now()
-        found: dict[NoteId, Read] = {}
+        found: dict[NoteId, NoteRead] = {}
         for note in notes:
             if note not in found:
-                kept = self._warm(note, root)
+                kept = self._cached(note, root)
                 if kept is None:
                     return None
                 found[note] = kept
@@ -133,16 +133,16 @@ class ContentCache:
         except ToolError:
             return None  # Each note then fails by itself, saying so.
 
-    def _read_concurrently(self, cold: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
+    def _read_concurrently(self, uncached: list[NoteId]) -> Iterable[tuple[NoteId, NoteRead]]:
         """Reads the notes in as many shares as there are threads, which costs one hand-over a share."""
-        count = min(self._threads_max, len(cold))
+        count = min(self._threads_max, len(uncached))
         if count < 2 or self._closed:
-            return self._read_share(cold)
-        shares = self._threads.map(self._read_share, [cold[first::count] for first in range(count)])
+            return self._read_share(uncached)
+        shares = self._threads.map(self._read_share, [uncached[first::count] for first in range(count)])
         return chain.from_iterable(shares)
 
-    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Read]]:
-        return [(note, self._cold(note)) for note in share]
+    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, NoteRead]]:
+        return [(note, self._from_disk(note)) for note in share]
 
     def evict(self, note: NoteId) -> None:
         """Lets the note go; unknown: nothing. Never needed for truth, which rests on a fresh stat."""
@@ -168,7 +168,7 @@ class ContentCache:
         self._threads.shutdown(wait=True)
         self.clear()
 
-    def _warm(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
+    def _cached(self, note: NoteId, root: RootDirectory | None = None) -> NoteRead | None:
         """The cached version if it is certain and still the present one; a failure met on the way; else None."""
         entry = self._entries.get(note)
         if entry is None or not entry.certain:
@@ -185,7 +185,7 @@ class ContentCache:
                 self._entries.move_to_end(note)
         return entry.note
 
-    def _cold(self, note: NoteId) -> Read:
+    def _from_disk(self, note: NoteId) -> NoteRead:
         """Reads the file; keeps what it gave if nothing changed meanwhile."""
         try:
             now = self._clock_ns()
