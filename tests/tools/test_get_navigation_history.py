@@ -128,7 +128,7 @@ def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
 
 
 def test_names_are_asked_once_for_each_note_shown(make_view: MakeView, call: Call) -> None:
-    vault = Names(TITLES)
+    vault = FakeVault(TITLES)
     view = make_view(vault, EMPTY_VAULT, VISITS)
     call(TOOL, view, limit=3)
     assert vault.asked == [["gone.md", "a.md", "w/b.md"]]
@@ -197,7 +197,7 @@ def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) ->
 def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
     notes = [f"{'x' * 1000}{n}.md" for n in range(200)]
     visits = [visit(note, n % 60, n % 60) for n, note in enumerate(notes)]
-    vault = Names(dict.fromkeys(notes, "\x01" * 512))
+    vault = FakeVault(dict.fromkeys(notes, "\x01" * 512))
     view = make_view(vault, EMPTY_VAULT, visits)
     result = call(TOOL, view, limit=200)
     shown = len(result["data"]["visits"])

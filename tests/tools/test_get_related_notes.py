@@ -100,6 +100,16 @@ class FakeVault:
         return self._state
 
 
+class Visited:
+    """Implements `HistoryPort`."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
+
+
 def at(minute: int) -> str:
     return f"2026-03-01T{8 + minute // 60:02}:{minute % 60:02}:00.000000Z"
 
@@ -444,6 +454,7 @@ def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> Non
 
 def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, View], call: Call) -> None:
     vault, whole = real
-    view = shared_view(whole.state, whole.now, vault, whole.history, level="names", withheld=vault.is_withheld)
+    visits = Visited(row("plan", "other7"))
+    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
     result = call(TOOL, view)
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "path": "other7.md"}]

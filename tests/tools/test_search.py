@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import QUERY_WORDS_MAX
-from workspaced_tools.ports.vault import Overview, SearchQuery, TaggedNote
+from workspaced_tools.ports.vault import SearchQuery, TaggedNote, VaultOverview
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.index.full_text import SNIPPET_CHARS_MAX, frequent_words, query_words
@@ -346,7 +346,7 @@ def test_an_index_that_is_not_built_yet_says_so(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "apple"}, indexed=False, index_wait_s=0.0)
     found = vault.search(SearchQuery("apple", 5))
     assert (found.hits, found.complete) == ((), False)
-    assert vault.overview(5) == Overview(0, 0, (), ())
+    assert vault.overview(5) == VaultOverview(0, 0, (), ())
     vault.start()
     assert vault.wait_until_searchable(30)
     assert vault.search(SearchQuery("apple", 5)).complete

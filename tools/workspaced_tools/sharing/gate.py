@@ -3,8 +3,8 @@
 Every `View` is made here. Two things are decided elsewhere and applied here: which notes are withheld from
 everybody (`vault/files/ignore_rules.py`; the vault itself gives no such note), and how much this client is shown
 (`all`, `names`, `none`). A withheld note is taken out of the state and of the visits, so that no tool learns of
-it; how many were taken out of the lists is all that is told. A client with `names` gets answers of paths and titles
-and nothing else.
+it; how many were taken out of the lists is all that is told. A client with `names` gets answers of paths and
+titles and nothing else.
 """
 
 import shlex
