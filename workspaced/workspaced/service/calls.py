@@ -45,7 +45,7 @@ from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPromp
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..limits import LATENCY_SAMPLES
-from .past_calls import AT_HINT, _Versions
+from .past_calls import AT_HINT, VersionsUntilNow
 from .served_vault import ServedVault
 
 R = TypeVar("R")
@@ -170,7 +170,7 @@ class Calls:
             _History(self._visits, served.id, seq, nonblocking=nonblocking),
             NonBlockingPast()
             if nonblocking
-            else _Versions(self._wait_until_recorded, partial(self._versions, served, state)),
+            else VersionsUntilNow(self._wait_until_recorded, partial(self._versions, served, state)),
             NonBlockingPrompts() if nonblocking else self._prompts(state, served.vault.names),
             level=level,
             withheld=withheld,

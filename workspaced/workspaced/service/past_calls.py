@@ -10,7 +10,7 @@ from workspaced_tools.replay.past_vault import PastVersions
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
-class _Versions:
+class VersionsUntilNow:
     """Implements `PastPort` for the present: goes up to the moment of asking."""
 
     def __init__(self, wait_until_recorded: Callable[[], None], versions: Callable[[], PastVersions]) -> None:
