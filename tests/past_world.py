@@ -20,14 +20,15 @@ from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
 from workspaced_events.projections.visits import Visit, visits_of
 from workspaced_events.projections.workspace_fold import apply
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from workspaced_events.replay.log_cursor import Moment, moment_of
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, ToolCalled
-from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.notes.note import Note
+from workspaced_tools.ports.questions import Question, Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -80,13 +81,13 @@ class Aged:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._vault, name)
-
-    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+    def ask(self, question: Question[Any], state: VaultState) -> Any:
+        answer = self._vault.ask(question, state)
+        if not isinstance(question, Read):
+            return answer
         return [
             replace(each, stat=replace(each.stat, ctime_ns=each.stat.mtime_ns)) if isinstance(each, Note) else each
-            for each in self._vault.read(notes)
+            for each in answer
         ]
 
 
@@ -179,25 +180,32 @@ class World:
     def call(self, tool: str, **arguments: Any) -> bytes:
         """A call at the present; it is in the log only after `flush`."""
         now = self.tick()
-        tape = Tape(self.live_view(now), self.state)
-        payload = payload_of(run(TOOLS[tool], tape.view, arguments))
-        self._take(tool, arguments, payload, tape, self.state.seq, self.events.tail, now)
+        recorder = ViewRecorder(self.live_view(now), self.state)
+        payload = payload_of(run(TOOLS[tool], recorder.view, arguments))
+        self._take(tool, arguments, payload, recorder, self.state.seq, self.events.tail, now)
         return payload
 
     def call_at(self, at: int | str, tool: str, **arguments: Any) -> bytes:
         """A recorded call about a past moment."""
         moment = self.events.moment(at)
         view = self.past_view(moment)
-        tape = Tape(view, self.events.state(moment.seq))
+        recorder = ViewRecorder(view, self.events.state(moment.seq))
         arguments["at"] = at
-        payload = payload_of(run(TOOLS[tool], tape.view, arguments))
-        self._take(tool, arguments, payload, tape, view.as_of_seq, moment.seq, moment.time)
+        payload = payload_of(run(TOOLS[tool], recorder.view, arguments))
+        self._take(tool, arguments, payload, recorder, view.as_of_seq, moment.seq, moment.time)
         return payload
 
     def _take(
-        self, tool: str, arguments: Json, payload: bytes, tape: Tape, as_of_seq: int, tail: int, now: str
+        self,
+        tool: str,
+        arguments: Json,
+        payload: bytes,
+        recorder: ViewRecorder,
+        as_of_seq: int,
+        tail: int,
+        now: str,
     ) -> None:
-        inputs = recorded(tape, self._keep)
+        inputs = recorded(recorder, self._keep)
         self._keep(inputs, name := sha256(inputs).hexdigest())
         self.in_flight.append(
             ToolCalled(

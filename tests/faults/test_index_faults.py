@@ -17,7 +17,8 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.vault import LinkName, Overview, Search
+from workspaced_tools.ports.questions import Resolve
+from workspaced_tools.ports.vault import LinkName, SearchQuery, VaultOverview
 from workspaced_tools.vault.index import database
 from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
@@ -76,7 +77,7 @@ def opened(folder: Path, tmp_path: Path) -> Iterator[Callable[..., Vault]]:
 def asked(vault: Vault) -> dict[str, Any]:
     """One answer of each method of the port that asks the index."""
     note = NoteId("d1/n1.md")
-    found = vault.search(Search("word1", 50))
+    found = vault.search(SearchQuery("word1", 50))
     return {
         "search": (sorted(hit.note.id for hit in found.hits), found.total) if found.complete else None,
         "resolve": vault.resolve("Title 7", EMPTY_VAULT).note,
@@ -172,14 +173,14 @@ def test_a_failed_file_is_seen_as_building_then_ready(
     open_gate.clear()
     vault.index.file.path.unlink()
     for _ in range(3):
-        found = vault.search(Search("word1", 50))
+        found = vault.search(SearchQuery("word1", 50))
         assert (found.hits, found.complete) == ((), False)
         assert vault.index_state() == "building"
-        assert vault.overview(5) == Overview(0, 0, (), ())
+        assert vault.overview(5) == VaultOverview(0, 0, (), ())
         assert vault.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
         assert vault.resolve("Title 7", EMPTY_VAULT).note is None
         with pytest.raises(WouldBlock):
-            NonBlockingVault(vault).resolve("Title 7", EMPTY_VAULT)
+            NonBlockingVault(vault).ask(Resolve("Title 7"), EMPTY_VAULT)
         assert vault.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
             vault.resolve("d1/n1.md", EMPTY_VAULT).note,
             None,
@@ -248,7 +249,7 @@ def serves_by_path(vault: Vault) -> None:
     assert [type(each).__name__ for each in vault.read([NoteId("d1/n1.md")])] == ["Note"]
     assert found["names"][1:] == [None, None]
     assert found["search"] is None
-    assert not vault.search(Search("secret", 5)).hits
+    assert not vault.search(SearchQuery("secret", 5)).hits
     vault.changed(["d1/n1.md", "private.md"])
     [warning] = vault.statistics().warnings
     assert "index cannot be written" in warning
@@ -263,7 +264,7 @@ def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
     (tmp_path / "cache").unlink()
     vault.reconcile()
     assert vault.statistics().warnings == ()
-    assert vault.search(Search("word1", 50)).total == 12
+    assert vault.search(SearchQuery("word1", 50)).total == 12
 
 
 def test_where_the_directory_cannot_be_written_notes_are_served_by_path(
@@ -291,7 +292,7 @@ def test_on_a_full_disk_notes_are_served_by_path_until_there_is_room(
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
         vault.reconcile()
         assert vault.statistics().warnings == ()
-        found = vault.search(Search("word1", 50))
+        found = vault.search(SearchQuery("word1", 50))
         assert (found.total, found.complete) == (12, True)
     finally:
         vault.close()
@@ -316,12 +317,12 @@ def test_a_disk_that_fills_up_later_costs_no_answer(small_disk: Callable[..., Pa
             vault.reconcile()
         assert len(vault.statistics().warnings) == 1
         # What the index still knows of them is not true any more, and not shown.
-        assert vault.search(Search("word1", 50)).hits == ()
+        assert vault.search(SearchQuery("word1", 50)).hits == ()
         found = vault.resolve("d1/n1.md", EMPTY_VAULT)
         assert found.note is not None and found.note.title == "n1"
         (disk / "rest").unlink()
         vault.reconcile()
         assert vault.statistics().warnings == ()
-        assert vault.search(Search("plum", 5)).total == 60
+        assert vault.search(SearchQuery("plum", 5)).total == 60
     finally:
         vault.close()

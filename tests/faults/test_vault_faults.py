@@ -27,6 +27,7 @@ from workspaced_events.projections.workspace_state import Vault as RegisteredVau
 from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Result, run
 from workspaced_tools.vault.index.changes import Changes
@@ -71,7 +72,8 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Path], Vault]]:
 def view_of(vault: Vault, active: str = "top.md") -> View:
     state = VaultState(active=ActiveNote(NoteId(active), NOW), recents={NoteId(active): NOW})
     registered = {"v": RegisteredVault("v", "V", "/v", True)}  # type: ignore[arg-type]
-    return View(WorkspaceState(7, "v", registered, {"v": state}), NOW, vault)  # type: ignore[arg-type, dict-item]
+    known = WorkspaceState(7, "v", registered, {"v": state})  # type: ignore[arg-type, dict-item]
+    return shared_view(known, NOW, vault, level="all", withheld=lambda _note: False)
 
 
 def ask_everything(vault: Vault, path: str) -> list[Result]:

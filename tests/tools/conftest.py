@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from workspaced_events.ids import NoteId, TabId, VaultId
+from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import (
     ActiveNote,
     Pin,
@@ -22,7 +23,9 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_tools.limits import SETTLE_EMPTY_S
+from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
@@ -115,15 +118,26 @@ def make_state() -> Callable[..., VaultState]:
 
 @pytest.fixture
 def make_view() -> Callable[..., View]:
-    """make_view(vault, state) -> the View at sequence 7 with that vault current."""
+    """make_view(vault, state, visits) -> the View at sequence 7 with that vault current."""
 
-    def make(vault: Vault | None, state: VaultState, *, registered: bool = True) -> View:
-        if not registered:
-            return View(WorkspaceState(seq=7), NOW, vault)
+    def make(
+        vault: VaultSource | None, state: VaultState, visits: Sequence[Visit] = (), *, registered: bool = True
+    ) -> View:
         vaults = {VAULT_ID: RegisteredVault(VAULT_ID, "Brain", "/home/someone/brain", True)}
-        return View(WorkspaceState(7, VAULT_ID, vaults, {VAULT_ID: state}), NOW, vault)
+        known = WorkspaceState(7, VAULT_ID, vaults, {VAULT_ID: state}) if registered else WorkspaceState(seq=7)
+        return shared_view(known, NOW, vault, Visited(visits), level="all", withheld=lambda _note: False)
 
     return make
+
+
+class Visited:
+    """Implements `HistoryPort`."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
 
 
 def closed(schema: Any) -> Any:

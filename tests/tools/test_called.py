@@ -24,8 +24,8 @@ from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estim
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import Wanted, find, kept_call, latest, listed, made_from, texts_of
-from workspaced_tools.recording.tape import Tape, recorded
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
 
@@ -87,9 +87,9 @@ class Log:
 
     def call(self, tool: str, view: View, caller: str = "agent", **arguments: Any) -> Event:
         """Calls a tool as the daemon does, and records it."""
-        tape = Tape(view, view.state)
-        result = run(TOOLS[tool], tape.view, arguments)
-        inputs = self.keep(recorded(tape, self.keep))
+        recorder = ViewRecorder(view, view.state)
+        result = run(TOOLS[tool], recorder.view, arguments)
+        inputs = self.keep(recorded(recorder, self.keep))
         return self.called(
             tool,
             arguments,

@@ -15,11 +15,12 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
+from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.reading import read_recording
-from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Notes, answer_again
 from workspaced_tools.sharing.gate import is_current, shared_view
 from workspaced_tools.sharing.manifests import SharedPrompts
@@ -234,7 +235,7 @@ def test_a_client_that_is_shown_names_learns_no_size_and_no_place(held: Held) ->
     assert "#L1" not in json.dumps(told)
     assert all("detail" not in each for each in held.entries(level="names", message="m1"))
     view = held.view("names")
-    shown = view.prompts.manifest(None, None).manifest
+    shown = view.vault.ask(ManifestOf(None, None)).manifest
     assert not any(each.bytes or each.tokens or each.revision for each in shown.entries)
     assert not any(each.bytes or each.tokens or each.hash for each in shown.layers)
 
@@ -249,12 +250,12 @@ def test_a_call_made_again_answers_the_same_and_its_recording_tells_of_nothing_w
 ) -> None:
     held.private = {DIARY}
     state = held.world.state
-    tape = Tape(held.view(level), state)
-    payload = payload_of(run(TOOLS[TOOL], tape.view, arguments))
-    recording = recorded(tape, lambda _content, _name: None)
+    recorder = ViewRecorder(held.view(level), state)
+    payload = payload_of(run(TOOLS[TOOL], recorder.view, arguments))
+    recording = recorded(recorder, lambda _content, _name: None)
     assert b"diary" not in recording
     called = ToolCalled(
-        TOOL, "agent", arguments, state.seq, sha256(payload).hexdigest(), len(payload), 1, True, tape.view.now
+        TOOL, "agent", arguments, state.seq, sha256(payload).hexdigest(), len(payload), 1, True, recorder.view.now
     )
     bare = msgspec.structs.replace(state, conversations=w.past_world.EMPTY.conversations)
     notes = Notes({}.get)

@@ -10,25 +10,29 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Visit
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
+from workspaced_tools.ports.questions import Names
 from workspaced_tools.ports.vault import NoteRef
 from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 
 TOOL = "get_navigation_history"
+NOON = "2026-03-01T12:00:00.000000Z"
 Call = Callable[..., dict[str, Any]]
 MakeView = Callable[..., View]
 
 
-class Names:
+class FakeVault:
     """A vault of which only names are asked, once a call."""
 
     def __init__(self, titles: dict[str, str]) -> None:
         self._titles = titles
         self.asked: list[list[NoteId]] = []
 
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+    def ask(self, question: Names, _state: VaultState) -> list[NoteRef | None]:
+        notes = question.notes
         self.asked.append(list(notes))
         return [NoteRef(note, self._titles[note], note) if note in self._titles else None for note in notes]
 
@@ -59,7 +63,7 @@ def ask(make_view: MakeView, call: Call) -> Call:
     """ask(visits, **arguments) -> the result."""
 
     def make(visits: Sequence[Visit] = VISITS, **arguments: Any) -> dict[str, Any]:
-        view = msgspec.structs.replace(make_view(Names(TITLES), EMPTY_VAULT), history=History(visits))
+        view = make_view(FakeVault(TITLES), EMPTY_VAULT, visits)
         return call(TOOL, view, **arguments)
 
     return make
@@ -90,7 +94,7 @@ def test_visits_come_newest_first_with_dwell_times(ask: Call) -> None:
 
 def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, call: Call) -> None:
     assert ask([])["data"] == {"visits": [], "total": 0}
-    assert call(TOOL, make_view(Names({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
+    assert call(TOOL, make_view(FakeVault({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
 
 
 def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
@@ -124,8 +128,8 @@ def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
 
 
 def test_names_are_asked_once_for_each_note_shown(make_view: MakeView, call: Call) -> None:
-    vault = Names(TITLES)
-    view = msgspec.structs.replace(make_view(vault, EMPTY_VAULT), history=History(VISITS))
+    vault = FakeVault(TITLES)
+    view = make_view(vault, EMPTY_VAULT, VISITS)
     call(TOOL, view, limit=3)
     assert vault.asked == [["gone.md", "a.md", "w/b.md"]]
 
@@ -193,8 +197,8 @@ def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) ->
 def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
     notes = [f"{'x' * 1000}{n}.md" for n in range(200)]
     visits = [visit(note, n % 60, n % 60) for n, note in enumerate(notes)]
-    vault = Names(dict.fromkeys(notes, "\x01" * 512))
-    view = msgspec.structs.replace(make_view(vault, EMPTY_VAULT), history=History(visits))
+    vault = FakeVault(dict.fromkeys(notes, "\x01" * 512))
+    view = make_view(vault, EMPTY_VAULT, visits)
     result = call(TOOL, view, limit=200)
     shown = len(result["data"]["visits"])
     assert 5 < shown < 200
@@ -211,6 +215,7 @@ def test_200_ordinary_visits_fit(ask: Call) -> None:
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
 def test_any_text_is_a_time_or_refused(time: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    view = View(state, "2026-03-01T12:00:00.000000Z", Names(TITLES), History(VISITS))  # type: ignore[arg-type]
+    vault, history = FakeVault(TITLES), History(VISITS)
+    view = shared_view(state, NOON, vault, history, level="all", withheld=lambda _note: False)  # type: ignore[arg-type]
     result = run(TOOLS[TOOL], view, {"sinceTime": time})
     assert result["success"] or result["code"] == "INVALID_ARGUMENT"

@@ -15,7 +15,7 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
-from workspaced_tools.recording.tape import Tape
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.get_note_diff import COMPARED_LINES_MAX, TOOL, _page, unified
 from workspaced_tools.tools.tool import run
@@ -147,7 +147,7 @@ def diff(
         view = make_view(vault, VaultState())
         past = then if isinstance(then, Then) else Then(then)
         shared = shared_view(view.state, NOW, vault, None, past, level="all", withheld=lambda _note: False)
-        result = run(TOOL, Tape(shared, view.state).view, {"reference": "n.md", **arguments})
+        result = run(TOOL, ViewRecorder(shared, view.state).view, {"reference": "n.md", **arguments})
         check_result("get_note_diff", result)
         return result
 

@@ -13,9 +13,10 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.notes.name_only import NAMES_ONLY
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.ports.questions import Question
 from workspaced_tools.ports.vault import (
-    Incoming,
     IncomingLink,
+    IncomingLinks,
     LinkName,
     LinkTarget,
     NoteRef,
@@ -63,15 +64,18 @@ class FakeVault:
         self._failure = failure
         self._state = state
 
+    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+        return getattr(self, question.name)(*msgspec.structs.astuple(question))
+
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         if self._failure is not None:
             return [NoteFailure(note, self._failure, "It is broken.") for note in notes]
         return [Note(note, STAT, None, "0" * 64, self._text.encode()) for note in notes]
 
-    def resolve(self, reference: str, state: VaultState) -> Resolution:
+    def resolve(self, reference: str) -> Resolution:
         return self._resolution or Resolution(ref(reference), "path")
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
         return [
             LinkTarget(None, ambiguous=link.target == "twin")
             if link.target in ("gone", "twin")
@@ -79,8 +83,8 @@ class FakeVault:
             for link in links
         ]
 
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        return Incoming(self._incoming[:limit], self._total)
+    def incoming(self, note: NoteId, limit: int) -> IncomingLinks:
+        return IncomingLinks(self._incoming[:limit], self._total)
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         assert len(set(notes)) == len(notes)
@@ -96,7 +100,9 @@ class FakeVault:
         return self._state
 
 
-class History:
+class Visited:
+    """Implements `HistoryPort`."""
+
     def __init__(self, visits: Sequence[Visit]) -> None:
         self._visits = visits
 
@@ -130,8 +136,8 @@ def ask(make_view: MakeView, make_state: MakeState, call: Call) -> Call:
         sharing: str = "all",
         **arguments: Any,
     ) -> dict[str, Any]:
-        view = make_view(vault, make_state(active, archived=archived))
-        return call(TOOL, msgspec.structs.replace(view, history=History(visits), sharing=sharing), **arguments)
+        view = make_view(vault, make_state(active, archived=archived), visits)
+        return call(TOOL, msgspec.structs.replace(view, sharing=sharing), **arguments)
 
     return make
 
@@ -426,8 +432,8 @@ FILES = {
 def real(make_vault: MakeVault, make_view: MakeView, make_state: MakeState) -> tuple[Any, View]:
     vault = make_vault(FILES)
     vault.wait_until_searchable(5)
-    view = make_view(vault, make_state("plan.md"))
-    return vault, msgspec.structs.replace(view, history=History(row("plan", "other7")))
+    view = make_view(vault, make_state("plan.md"), row("plan", "other7"))
+    return vault, view
 
 
 def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> None:
@@ -448,6 +454,7 @@ def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> Non
 
 def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, View], call: Call) -> None:
     vault, whole = real
-    view = shared_view(whole.state, whole.now, vault, whole.history, level="names", withheld=vault.is_withheld)
+    visits = Visited(row("plan", "other7"))
+    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
     result = call(TOOL, view)
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "path": "other7.md"}]

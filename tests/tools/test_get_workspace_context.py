@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
 from workspaced_tools.notes.truncation import MARKER
+from workspaced_tools.ports.questions import Question, Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
@@ -125,12 +126,10 @@ class CountingVault:
         self.vault = vault
         self.reads: list[list[NoteId]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.vault, name)
-
-    def read(self, notes: Any) -> Any:
-        self.reads.append(list(notes))
-        return self.vault.read(notes)
+    def ask(self, question: Question[Any], state: VaultState) -> Any:
+        if isinstance(question, Read):
+            self.reads.append(list(question.notes))
+        return self.vault.ask(question, state)
 
 
 def test_each_distinct_note_is_read_once_a_call(

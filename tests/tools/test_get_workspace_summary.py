@@ -10,7 +10,8 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
-from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, Overview
+from workspaced_tools.ports.questions import Question
+from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
 from workspaced_tools.ports.view import View
 
 TOOL = "get_workspace_summary"
@@ -33,6 +34,9 @@ class FakeVault:
         self._state = state
         self._mtime_ns = mtime_ns
 
+    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+        return getattr(self, question.name)(*msgspec.structs.astuple(question))
+
     def _ref(self, path: str) -> NoteRef:
         return NoteRef(NoteId(path), self._notes[path].title, path)
 
@@ -46,7 +50,7 @@ class FakeVault:
             for note in notes
         ]
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
+    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
         assert self._state == "ready"
         return [
             LinkTarget(self._ref(f"{link.target}.md"))
@@ -55,21 +59,13 @@ class FakeVault:
             for link in links
         ]
 
-    def overview(self, limit: int) -> Overview:
+    def overview(self, limit: int) -> VaultOverview:
         tags = tuple((f"tag{n}", 100 - n) for n in range(limit))
         changed = tuple((self._ref(path), self._mtime_ns) for path in list(self._notes)[:limit])
-        return Overview(len(self._notes), 17, tags, changed)
+        return VaultOverview(len(self._notes), 17, tags, changed)
 
     def index_state(self) -> str:
         return self._state
-
-
-class History:
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 def visit(note: str, at: str, until: str | None) -> Visit:
@@ -84,8 +80,8 @@ def ask(make_view: MakeView, call: Call) -> Call:
         files: Any, state: VaultState = EMPTY_VAULT, visits: Sequence[Visit] = (), sharing: str = "all"
     ) -> dict[str, Any]:
         vault = FakeVault(files) if isinstance(files, dict) else files
-        view = make_view(vault, state)
-        return call(TOOL, msgspec.structs.replace(view, history=History(visits), sharing=sharing))
+        view = make_view(vault, state, visits)
+        return call(TOOL, msgspec.structs.replace(view, sharing=sharing))
 
     return make
 

@@ -20,7 +20,7 @@ from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.notes.name_keys import fold, key
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.notes.properties import aliases_of, tags_of
-from workspaced_tools.ports.vault import Search
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.entries import (
@@ -117,7 +117,7 @@ def sources(index: Index, *names: str) -> list[tuple[str, int]]:
 
 
 def with_word(index: Index, word: str) -> list[str]:
-    return sorted(hit.note for hit in search(index, Search(word, 100))[0])
+    return sorted(hit.note for hit in search(index, SearchQuery(word, 100))[0])
 
 
 # -- by name and link --

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.ports.vault import Search
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.index import database as index_file
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.database import IndexFile, IndexLost
@@ -69,7 +69,7 @@ class Place:
 def answers(vault: Vault) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for words in ("word0", "word1", "word2", "title", "kopf", "secret"):
-        result = vault.search(Search(words, 50))
+        result = vault.search(SearchQuery(words, 50))
         found[words] = [(hit.note.id, hit.line, hit.snippet) for hit in result.hits], result.total, result.complete
     for reference in (*(f"Title {n}" for n in range(20)), "n3", "Kopf", "h-1", "Titel 7", "private"):
         resolution = vault.resolve(reference, EMPTY_VAULT)
@@ -295,7 +295,7 @@ def test_after_closing_nothing_opens_the_index_again(place: Place, right: dict[s
     vault.reconcile()
     vault.changed(["d0/n0.md", "d0"])
     vault.start()
-    for ask in (lambda: vault.search(Search("word1", 5)), lambda: vault.resolve("Title 1", EMPTY_VAULT)):
+    for ask in (lambda: vault.search(SearchQuery("word1", 5)), lambda: vault.resolve("Title 1", EMPTY_VAULT)):
         ask()
     vault.close()
     assert not vault.index.file.is_open

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.ports.vault import Search
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
@@ -114,7 +114,7 @@ class World:
         self.told.append(self.vault.changed(paths))
 
     def ask(self, word: str) -> None:
-        self.vault.search(Search(word, 3))
+        self.vault.search(SearchQuery(word, 3))
         self.vault.resolve(word, EMPTY_VAULT)
         self.vault.incoming(NoteId("a.md"), 3, EMPTY_VAULT)
         self.vault.overview(3)
@@ -281,7 +281,7 @@ def test_a_file_of_another_century_is_a_note_like_any_other(year: int) -> None:
         seconds = round((year - 1970) * 31_556_952)
         os.utime(made.folder / "a.md", ns=(0, seconds * 1_000_000_000 + 7))
         made.reconcile()
-        found = made.vault.search(Search("apple", 5))
+        found = made.vault.search(SearchQuery("apple", 5))
         assert sorted(hit.note.id for hit in found.hits) == ["a.md", "b.md"]
         assert made.vault.overview(5).notes == 2
         made.reopen()

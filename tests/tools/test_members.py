@@ -13,8 +13,9 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.ports.vault import Members, NoteRef
-from workspaced_tools.sharing.gate import NamesOnly, shared_view
+from workspaced_tools.ports.questions import Members
+from workspaced_tools.ports.vault import MemberNotes, NoteRef
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.index.queries import members
 from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
@@ -33,7 +34,7 @@ FILES = {
 }
 
 
-def paths(found: Members) -> list[str]:
+def paths(found: MemberNotes) -> list[str]:
     return [ref.id for ref in found.notes]
 
 
@@ -69,7 +70,7 @@ def test_all_below_the_folder_with_the_tag_sorted_by_path(
 
 def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
     found = vault.members("work", None, 2)
-    assert found == Members(
+    assert found == MemberNotes(
         (
             NoteRef(NoteId("work/a.md"), "First", "work/a.md"),
             NoteRef(NoteId("work/deep/m.md"), "m", "work/deep/m.md"),
@@ -136,14 +137,14 @@ def test_a_client_with_names_is_told_of_folders_and_not_of_tags(vault: Vault) ->
     level: Sharing = "names"
     state = WorkspaceState(7, V, {V: RegisteredVault(V, "Brain", "/x", True)}, {V: VaultState()})
     view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level=level, withheld=lambda _note: False)
-    assert isinstance(view.vault, NamesOnly)
-    assert view.vault.members("work", None, 9) == vault.members("work", None, 9)
-    assert view.vault.members(None, "x", 9) == view.vault.members("work", "x", 9) == Members((), 0)
+    assert view.vault.ask(Members("work", None, 9)) == vault.members("work", None, 9)
+    tagged = [Members(None, "x", 9), Members("work", "x", 9)]
+    assert [view.vault.ask(each) for each in tagged] == [MemberNotes((), 0)] * 2
 
 
 def test_a_call_that_must_not_block_does_not_ask(vault: Vault) -> None:
     with pytest.raises(WouldBlock):
-        NonBlockingVault(vault).members("work", None, 9)
+        NonBlockingVault(vault).ask(Members("work", None, 9), VaultState())
 
 
 def test_without_an_index_file_there_is_nothing(make_vault: MakeVault) -> None:

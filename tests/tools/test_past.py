@@ -367,7 +367,7 @@ def told_without(world: Any, at: int, tool: str, *notes: str, **arguments: Any) 
     """The answer where these notes are withheld by now."""
     moment = world.events.moment(at)
     view = world.past_view(moment, private(*notes))
-    view.vault._some_withheld = True
+    view.vault._vault._some_withheld = True
     answer: Json = msgspec.json.decode(
         past_world.payload_of(past_world.run(past_world.TOOLS[tool], view, arguments))
     )

@@ -12,6 +12,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.replay import backward_scan
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.questions import Incoming, Overview
 from workspaced_tools.replay import past_facts
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault
@@ -153,7 +154,7 @@ def test_every_question_says_how_far_it_came(world: Any, monkeypatch: pytest.Mon
     asked = {
         "version": lambda found: found.version(NoteId("a.md")),
         "title": lambda found: found.title(NoteId("a.md")),
-        "answer": lambda found: found.answer("overview", 3),
+        "answer": lambda found: found.answer(Overview(3)),
     }[ask]
     with pytest.raises(NotRecorded) as caught:
         asked(past_of(world, Recordings(world.blobs.get)))
@@ -171,7 +172,7 @@ def test_an_answer_that_names_what_is_withheld_fails_in_the_words_of_one_that_wa
     def refused() -> str:
         vault = PastVault(past_of(world, Recordings(world.blobs.get)), lambda note: note == "b.md")
         with pytest.raises(NotRecorded) as caught:
-            vault.incoming(*question, world.state.of(past_world.V))
+            vault.ask(Incoming(*question), world.state.of(past_world.V))
         return caught.value.message
 
     never = refused()

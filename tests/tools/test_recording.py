@@ -1,6 +1,5 @@
 """Recording: what a View answered its recording answers too, whatever it was; what is withheld is in none."""
 
-import inspect
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -8,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,20 +29,32 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NoteNotFound
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.history import HistoryPort, NoHistory, PastPort, VersionAt
-from workspaced_tools.ports.vault import LinkName, Search, VaultPort
-from workspaced_tools.recording.format import raised, refused, without
-from workspaced_tools.recording.reading import read_recording
-from workspaced_tools.recording.tape import Asked, Tape, TapedVault, recorded
-from workspaced_tools.replay.call_replay import (
-    Answers,
-    Notes,
-    RecordedHistory,
-    RecordedPast,
-    RecordedVault,
-    error_of,
+from workspaced_tools.ports.asking import VaultPort
+from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
+from workspaced_tools.ports.questions import (
+    Incoming,
+    IndexState,
+    LinkTargets,
+    ManifestOf,
+    Members,
+    Names,
+    NoteCount,
+    Overview,
+    Question,
+    Read,
+    Resolve,
+    Search,
+    SharingTags,
+    Similar,
+    VersionOf,
+    Visits,
 )
-from workspaced_tools.sharing.gate import NamesOnly, shared_view, sharing_off
+from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.recording.format import question_json, raised, refused, without
+from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
+from workspaced_tools.sharing.gate import shared_view, sharing_off
 from workspaced_tools.vault.vault import Vault as Folder
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -61,36 +73,43 @@ FILES: dict[str, bytes] = {
 NOTES = [NoteId(path) for path in (*FILES, "gone.md")]
 STATE = VaultState(former={NoteId("old.md"): NoteId("a.md")})
 
-Question = tuple[Any, ...]
-QUESTIONS: dict[str, list[Question]] = {
-    "read": [(NOTES,), ([],), ([NoteId("folder.md"), NoteId("link.md"), NoteId("a.md"), NoteId("a.md")],)],
-    "resolve": [
-        (each, STATE) for each in ("a.md", "alpha", "Twin", "[[b#Beta|x]]", "old.md", "Alpa", "nothing like")
-    ]
-    + [("../x.md", STATE), ("/etc/passwd", STATE), ("  ", STATE), ("\0", STATE)],
-    "link_targets": [
-        (NoteId("a.md"), [LinkName("b", True), LinkName("Nowhere", True), LinkName("one/Twin.md", False)], STATE),
-        (NoteId("gone.md"), [], STATE),
+A = NoteId("a.md")
+GONE = NoteId("gone.md")
+QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
+    Read: [Read(NOTES), Read([]), Read([NoteId("folder.md"), NoteId("link.md"), A, A])],
+    Resolve: [
+        Resolve(each)
+        for each in (
+            *("a.md", "alpha", "Twin", "[[b#Beta|x]]", "old.md", "Alpa", "nothing like"),
+            *("../x.md", "/etc/passwd", "  ", "\0"),
+        )
     ],
-    "incoming": [(NoteId("a.md"), 1, STATE), (NoteId("a.md"), 100, STATE), (NoteId("gone.md"), 5, STATE)],
-    "names": [(NOTES,), ([],)],
-    "search": [
-        (Search("zebra", 2),),
-        (Search("zebra", 10, among=(NoteId("a.md"),), tags=("x",), folder="one", names_only=True),),
-        (Search("\0 * AND", 10),),
+    LinkTargets: [
+        LinkTargets(A, [LinkName("b", True), LinkName("Nowhere", True), LinkName("one/Twin.md", False)]),
+        LinkTargets(GONE, []),
     ],
-    "members": [("one", None, 9), ("", "X", 1), (None, "rare", 9), ("two", "x", 9), ("none", None, 9)],
-    "similar": [(NoteId("a.md"), 5), (NoteId("gone.md"), 5)],
-    "sharing_tags": [(NoteId("a.md"), 5), (NoteId("gone.md"), 5)],
-    "overview": [(0,), (10,)],
-    "note_count": [()],
-    "index_state": [()],
+    Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
+    Names: [Names(NOTES), Names([])],
+    Search: [
+        Search(SearchQuery("zebra", 2)),
+        Search(SearchQuery("zebra", 10, among=(A,), tags=("x",), folder="one", names_only=True)),
+        Search(SearchQuery("\0 * AND", 10)),
+    ],
+    Members: [
+        Members("one", None, 9),
+        Members("", "X", 1),
+        Members(None, "rare", 9),
+        Members("two", "x", 9),
+        Members("none", None, 9),
+    ],
+    Similar: [Similar(A, 5), Similar(GONE, 5)],
+    SharingTags: [SharingTags(A, 5), SharingTags(GONE, 5)],
+    Overview: [Overview(0), Overview(10)],
+    NoteCount: [NoteCount()],
+    IndexState: [IndexState()],
 }
-"""For each method of the port: what it is asked."""
-
-
-def methods_of(port: type) -> set[str]:
-    return {name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")}
+"""Of each kind of question to a vault: some."""
+OF_THE_LOG = {Visits, VersionOf, ManifestOf}
 
 
 class Kept:
@@ -105,15 +124,20 @@ class Kept:
         self.blobs[name] = content
         self.times[name] = self.times.get(name, 0) + 1
 
-    def answers(self, tape: Tape) -> Answers:
-        """What the tape answers once it is nothing but JSON and blobs."""
-        return Answers(read_recording(recorded(tape, self.keep), "it").asked, Notes(self.blobs.get))
+    def answers(self, recorder: ViewRecorder) -> Answers:
+        """What the recorder answers once it is nothing but JSON and blobs."""
+        return Answers(read_recording(recorded(recorder, self.keep), "it").asked, Notes(self.blobs.get))
 
 
-def tape_over(vault: Any = None, history: HistoryPort | None = None, past: PastPort | None = None) -> Tape:
+def recorder_over(
+    vault: Any = None,
+    history: HistoryPort | None = None,
+    past: PastPort | None = None,
+    level: Sharing = "all",
+) -> ViewRecorder:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
-    return Tape(
-        shared_view(state, NOW, vault, history, past, level="all", withheld=lambda _note: False),
+    return ViewRecorder(
+        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False),
         state,
     )
 
@@ -130,30 +154,52 @@ def folder(make_vault: Callable[..., Folder]) -> Folder:
 # -- every method, both ways --
 
 
-def test_every_method_of_the_vault_is_asked_here_and_answered_by_a_recording() -> None:
-    assert methods_of(VaultPort) == set(QUESTIONS)
-    assert methods_of(HistoryPort) == {"visits"}
-    assert methods_of(PastPort) == {"version"}
-    assert all(callable(getattr(RecordedVault(Answers((), Notes({}.get))), name)) for name in QUESTIONS)
+def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answer() -> None:
+    every = set(Question.__subclasses__())
+    assert every == set(QUESTIONS) | OF_THE_LOG
+    assert {each.name for each in every} == set(ANSWER_TYPES)
 
 
-@pytest.mark.parametrize("names_only", [False, True], ids=["all", "names"])
-@pytest.mark.parametrize("method", sorted(QUESTIONS))
-def test_a_recording_answers_as_the_vault_did(folder: Folder, method: str, names_only: bool) -> None:
+def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
+    assert {kind.name: question_json(asked[0]) for kind, asked in QUESTIONS.items() if kind is not Read} == {
+        "resolve": b'["a.md"]',
+        "link_targets": (
+            b'["a.md",[{"target":"b","wiki":true},{"target":"Nowhere","wiki":true},'
+            b'{"target":"one/Twin.md","wiki":false}]]'
+        ),
+        "incoming": b'["a.md",1]',
+        "names": msgspec.json.encode([NOTES]),
+        "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
+        "members": b'["one",null,9]',
+        "similar": b'["a.md",5]',
+        "sharing_tags": b'["a.md",5]',
+        "overview": b"[0]",
+        "note_count": b"[]",
+        "index_state": b"[]",
+    }
+    assert (Read.name, question_json(Read([A]))) == ("read", b'[["a.md"]]')
+    assert (Visits.name, question_json(Visits())) == ("visits", b"[]")
+    assert (VersionOf.name, question_json(VersionOf(A, None, "x"))) == ("version", b'["a.md",null,"x"]')
+    assert (ManifestOf.name, question_json(ManifestOf(None, "m"))) == ("manifest", b'[null,"m"]')
+
+
+@pytest.mark.parametrize("level", ["all", "names"])
+@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.name)
+def test_a_recording_answers_as_the_vault_did(folder: Folder, kind: type[Question[Any]], level: Sharing) -> None:
     kept = Kept()
-    tape = tape_over(NamesOnly(folder) if names_only else folder)
-    said = [outcome(getattr(tape.view.vault, method), *question) for question in QUESTIONS[method]]
-    again = RecordedVault(kept.answers(tape))
-    assert [outcome(getattr(again, method), *question) for question in QUESTIONS[method]] == said
-    assert len(tape.asked) == len(said)
-    if names_only:
+    recorder = recorder_over(folder, level=level)
+    told = [outcome(recorder.view.vault, each) for each in QUESTIONS[kind]]
+    again = RecordedVault(kept.answers(recorder))
+    assert [outcome(again, each) for each in QUESTIONS[kind]] == told
+    assert len(recorder.exchanges) == len(told)
+    if level == "names":
         assert not kept.blobs  # no text
 
 
-def outcome(function: Callable[..., Any], *question: Any) -> Any:
-    """What it gives, or raises, with everything that tells one from another."""
+def outcome(vault: VaultPort, question: Question[Any]) -> Any:
+    """The answer, or what is raised, with everything that tells one from another."""
     try:
-        return plain(function(*question))
+        return plain(vault.ask(question))
     except WorkspacedError as error:
         return type(error), error.message, error.hint, error.details
     except Exception as error:
@@ -189,11 +235,11 @@ def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
     [note] = folder.read([NoteId("b.md")])
     assert isinstance(note, Note)
     kept = Kept()
-    tape = tape_over(folder, past=Past(note))
-    questions = [(NoteId("b.md"), since, "abc") for since in (1, 2, "2026-03-01", None)]
-    said = [outcome(tape.view.past.version, *question) for question in questions]
-    again = RecordedPast(kept.answers(tape))
-    assert [outcome(again.version, *question) for question in questions] == said
+    recorder = recorder_over(folder, past=Past(note))
+    questions = [VersionOf(NoteId("b.md"), since, "abc") for since in (1, 2, "2026-03-01", None)]
+    told = [outcome(recorder.view.vault, each) for each in questions]
+    again = RecordedVault(kept.answers(recorder))
+    assert [outcome(again, each) for each in questions] == told
 
 
 VISITS = [Visit(NoteId(f"{name}.md"), at, NOW, None) for at, name in enumerate("abcabd", start=1)]
@@ -215,14 +261,14 @@ class Visited:
 def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone: frozenset[str]) -> None:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     withheld = {f"{name}.md" for name in gone}
-    tape = Tape(
+    recorder = ViewRecorder(
         shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__),
         state,
     )
-    shared = tape.view.history.visits()
-    [exchange] = read_recording(recorded(tape, Kept().keep), "it").asked
+    shared = recorder.view.vault.ask(Visits())
+    [exchange] = read_recording(recorded(recorder, Kept().keep), "it").asked
     assert all(f'"{note}"'.encode() not in bytes(exchange.answer) for note in withheld)
-    assert list(RecordedHistory(Kept().answers(tape), visits).visits()) == list(shared)
+    assert list(RecordedVault(Kept().answers(recorder), visits).ask(Visits())) == list(shared)
 
 
 # -- what is raised --
@@ -244,26 +290,26 @@ class Raising:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def note_count(self) -> int:
+    def ask(self, question: Question[Any], state: VaultState) -> Any:
         raise self._error
 
 
 @pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
 def test_an_error_of_ours_is_raised_again_as_it_was(kind: type[WorkspacedError]) -> None:
     error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
-    tape = tape_over(Raising(error))
-    said = outcome(tape.view.vault.note_count)  # type: ignore[union-attr]
-    again = RecordedVault(Kept().answers(tape))
-    assert outcome(again.note_count) == said == (kind, error.message, error.hint, error.details)
+    recorder = recorder_over(Raising(error))
+    told = outcome(recorder.view.vault, NoteCount())
+    again = RecordedVault(Kept().answers(recorder))
+    assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
 
 
 def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
-    tape = tape_over(Raising(ValueError("/home/someone/secret.md")))
+    recorder = recorder_over(Raising(ValueError("/home/someone/secret.md")))
     with pytest.raises(ValueError, match="secret"):
-        tape.view.vault.note_count()  # type: ignore[union-attr]
-    assert b"secret" not in recorded(tape, Kept().keep)
+        recorder.view.vault.ask(NoteCount())
+    assert b"secret" not in recorded(recorder, Kept().keep)
     with pytest.raises(Exception, match="ValueError"):
-        RecordedVault(Kept().answers(tape)).note_count()
+        RecordedVault(Kept().answers(recorder)).ask(NoteCount())
 
 
 # -- the texts --
@@ -288,22 +334,20 @@ def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
         (Path(place) / "a.md").write_bytes(content)
         vault = Folder(place, clock_ns=lambda: time.time_ns() + LATER_NS)
         try:
-            tape = tape_over(vault)
-            said = plain(tape.view.vault.read([NoteId("a.md")]))  # type: ignore[union-attr]
+            recorder = recorder_over(vault)
+            told = plain(recorder.view.vault.ask(Read([A])))
         finally:
             vault.close()
-    again = RecordedVault(Kept().answers(tape))
-    assert plain(again.read([NoteId("a.md")])) == said
+    again = RecordedVault(Kept().answers(recorder))
+    assert plain(again.ask(Read([A]))) == told
 
 
 def test_a_text_is_kept_once_however_often_it_is_read_and_renamed(folder: Folder) -> None:
     kept = Kept()
-    tape = tape_over(folder)
-    vault = tape.view.vault
-    assert vault is not None
+    recorder = recorder_over(folder)
     for _ in range(3):
-        vault.read([NoteId("a.md"), NoteId("one/Twin.md"), NoteId("two/Twin.md")])
-    content = recorded(tape, kept.keep)
+        recorder.view.vault.ask(Read([A, NoteId("one/Twin.md"), NoteId("two/Twin.md")]))
+    content = recorded(recorder, kept.keep)
     assert len(kept.blobs) == 2 and b"zebra" not in content
     assert FILES["a.md"] in kept.blobs.values()
 
@@ -312,12 +356,10 @@ def test_equal_calls_make_equal_recordings(folder: Folder) -> None:
     made = set()
     for _ in range(2):
         folder._cache.evict(NoteId("a.md"))
-        tape = tape_over(folder, Visited(VISITS))
-        assert tape.view.vault is not None
-        tape.view.vault.read(NOTES)
-        tape.view.history.visits()
-        tape.view.vault.search(Search("zebra", 3))
-        made.add(recorded(tape, Kept().keep))
+        recorder = recorder_over(folder, Visited(VISITS))
+        for question in (Read(NOTES), Visits(), Search(SearchQuery("zebra", 3))):
+            recorder.view.vault.ask(question)
+        made.add(recorded(recorder, Kept().keep))
     assert len(made) == 1
 
 
@@ -325,47 +367,45 @@ def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_l
     class Counting:
         count = 0
 
-        def note_count(self) -> int:
+        def ask(self, question: NoteCount, state: VaultState) -> int:
             self.count += 1
             return self.count
 
-    tape = tape_over(Counting())
-    vault: Any = tape.view.vault
-    assert [vault.note_count() for _ in range(3)] == [1, 2, 3]
-    again = RecordedVault(Kept().answers(tape))
-    assert [again.note_count() for _ in range(4)] == [1, 2, 3, 3]
+    recorder = recorder_over(Counting())
+    assert [recorder.view.vault.ask(NoteCount()) for _ in range(3)] == [1, 2, 3]
+    again = RecordedVault(Kept().answers(recorder))
+    assert [again.ask(NoteCount()) for _ in range(4)] == [1, 2, 3, 3]
 
 
 def test_a_question_nobody_asked_is_not_recorded(folder: Folder) -> None:
-    tape = tape_over(folder)
-    assert tape.view.vault is not None
-    tape.view.vault.names([NoteId("a.md")])
-    again = RecordedVault(Kept().answers(tape))
+    recorder = recorder_over(folder)
+    recorder.view.vault.ask(Names([A]))
+    again = RecordedVault(Kept().answers(recorder))
     with pytest.raises(tool_errors.NotRecorded):
-        again.names([NoteId("b.md")])
+        again.ask(Names([NoteId("b.md")]))
     with pytest.raises(tool_errors.NotRecorded):
-        again.search(Search("zebra", 1))
+        again.ask(Search(SearchQuery("zebra", 1)))
 
 
-def test_a_taped_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
+def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
     class Stop(BaseException):
         pass
 
     class Stopping:
-        def note_count(self) -> int:
+        def ask(self, question: Question[Any]) -> Any:
             raise Stop
 
-    asked = Asked()
+    exchanges: Exchanges = []
     with pytest.raises(Stop):
-        TapedVault(Stopping(), asked).note_count()  # type: ignore[arg-type]
-    assert asked.exchanges == []
+        RecordingVault(Stopping(), exchanges).ask(NoteCount())
+    assert exchanges == []
 
 
 def test_without_a_vault_there_is_little_to_record() -> None:
-    tape = tape_over()
-    recording = read_recording(recorded(tape, Kept().keep), "it")
+    recorder = recorder_over()
+    recording = read_recording(recorded(recorder, Kept().keep), "it")
     assert (recording.served, recording.level, recording.asked) == (False, "all", ())
-    assert isinstance(tape.view.history, NoHistory)
+    assert recorder.view.vault.ask(Visits()) == ()
 
 
 def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
@@ -406,7 +446,7 @@ def test_the_shared_state_is_made_again_of_positions(
     vaults = {V: Vault(V, "Brain", "/somewhere", True)}
     state = WorkspaceState(7, V, vaults, {V: sub, VaultId("other"): STATE}, sharing={"x": "names"})
     view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)
-    content = recorded(Tape(view, state), Kept().keep)
+    content = recorded(ViewRecorder(view, state), Kept().keep)
     recording = read_recording(content, "it")
     assert without(sub, recording.left_out) == view.vault_state
     assert list(without(sub, recording.left_out).recents) == list(view.vault_state.recents)

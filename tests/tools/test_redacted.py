@@ -34,7 +34,8 @@ from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, Search
+from workspaced_tools.ports.questions import LinkTargets, Names, NoteCount, Overview, Search
+from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, SearchQuery
 from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
 from workspaced_tools.privacy.rephrased_answers import Rephrased
@@ -422,14 +423,18 @@ A, B = NoteRef(NoteId("a.md"), "A", "a.md"), NoteRef(NoteId("b.md"), "B", "b.md"
 ONE, TWO, NEW = LinkName("one", wiki=True), LinkName("two", wiki=False), LinkName("new", wiki=True)
 
 
+def names(*notes: str) -> Names:
+    return Names([NoteId(note) for note in notes])
+
+
 def answers() -> Rephrased:
     return Rephrased(
         [
             exchange("names", [["a.md", "b.md"]], [A, B]),
             exchange("names", [["c.md"]], [None]),
             exchange("link_targets", ["a.md", [ONE, TWO]], [LinkTarget(A), LinkTarget(B)]),
-            exchange("search", [Search("x", 1)], Found((), 1, True)),
-            exchange("search", [Search("y", 1)], Found((), 2, True)),
+            exchange("search", [SearchQuery("x", 1)], Found((), 1, True)),
+            exchange("search", [SearchQuery("y", 1)], Found((), 2, True)),
             exchange("note_count", [], 1),
             exchange("note_count", [], 2),
         ],
@@ -439,35 +444,35 @@ def answers() -> Rephrased:
 
 def test_a_question_that_was_asked_gets_its_answers_one_after_the_other() -> None:
     asked = answers()
-    assert [asked.to("note_count") for _ in range(3)] == [1, 2, 2]
-    assert asked.to("names", ["a.md", "b.md"]) == [A, B]
-    assert asked.to("search", Search("y", 1)).total == 2
+    assert [asked.to(NoteCount()) for _ in range(3)] == [1, 2, 2]
+    assert asked.to(names("a.md", "b.md")) == [A, B]
+    assert asked.to(Search(SearchQuery("y", 1))).total == 2
 
 
 def test_each_item_of_a_list_keeps_its_own_answer_whatever_is_asked_with_it() -> None:
     asked = answers()
-    assert asked.to("names", ["c.md", "b.md"]) == [None, B]
-    assert asked.to("link_targets", "a.md", [TWO, NEW]) == [LinkTarget(B), LinkTarget(None)]
+    assert asked.to(names("c.md", "b.md")) == [None, B]
+    assert asked.to(LinkTargets(NoteId("a.md"), [TWO, NEW])) == [LinkTarget(B), LinkTarget(None)]
     with pytest.raises(NotRecorded):
-        asked.to("names", ["never.md"])
+        asked.to(names("never.md"))
 
 
 def test_a_question_put_otherwise_gets_the_answer_of_the_one_asked_in_its_place() -> None:
     asked = answers()
-    assert asked.to("search", Search("Y", 1)).total == 1
-    assert asked.to("search", Search("Z", 1)).total == 2
+    assert asked.to(Search(SearchQuery("Y", 1))).total == 1
+    assert asked.to(Search(SearchQuery("Z", 1))).total == 2
     with pytest.raises(NotRecorded):
-        asked.to("overview", 5)
+        asked.to(Overview(5))
 
 
 def test_what_was_asked_then_is_a_recording_of_it() -> None:
     asked = answers()
-    given = [asked.to("search", Search("Y", 1)), asked.to("names", ["c.md", "b.md"]), asked.to("note_count")]
+    given = [asked.to(Search(SearchQuery("Y", 1))), asked.to(names("c.md", "b.md")), asked.to(NoteCount())]
     again = Answers(asked.asked, Notes(lambda _name: None))
     assert given == [
-        again.to("search", Search("Y", 1)),
-        again.to("names", ["c.md", "b.md"]),
-        again.to("note_count"),
+        again.to(Search(SearchQuery("Y", 1))),
+        again.to(names("c.md", "b.md")),
+        again.to(NoteCount()),
     ]
 
 

@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.recording.format import VERSION, Exchange, Recording, raised, refused
 from workspaced_tools.recording.reading import read_recording
-from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Notes, answer_again
 from workspaced_tools.sharing.gate import policy_kept_changing, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
@@ -97,9 +97,9 @@ class World:
         withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
         port = NonBlockingVault(self.vault) if nonblocking else self.vault
         view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
-        tape = Tape(view, self.state)
-        payload = payload_of(run(TOOLS[tool], tape.view, arguments))
-        return payload, called_of(tool, arguments, payload), recorded(tape, self._keep)
+        recorder = ViewRecorder(view, self.state)
+        payload = payload_of(run(TOOLS[tool], recorder.view, arguments))
+        return payload, called_of(tool, arguments, payload), recorded(recorder, self._keep)
 
     def _keep(self, content: bytes, name: str) -> None:
         self.blobs[name] = content

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import QUERY_WORDS_MAX
-from workspaced_tools.ports.vault import Overview, Search, TaggedNote
+from workspaced_tools.ports.vault import SearchQuery, TaggedNote, VaultOverview
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.index.full_text import SNIPPET_CHARS_MAX, frequent_words, query_words
@@ -27,13 +27,13 @@ LATER_NS = 10_000_000_000
 
 
 def hits(vault: Vault, words: str, limit: int = 50, **more: Any) -> list[str]:
-    found = vault.search(Search(words, limit, **more))
+    found = vault.search(SearchQuery(words, limit, **more))
     assert found.total == len(found.hits) or len(found.hits) == limit
     return sorted(hit.note.id for hit in found.hits)
 
 
 def shown(vault: Vault, words: str, **more: Any) -> tuple[int, str]:
-    [hit] = vault.search(Search(words, 5, **more)).hits
+    [hit] = vault.search(SearchQuery(words, 5, **more)).hits
     return hit.line, hit.snippet
 
 
@@ -81,9 +81,9 @@ def test_a_word_is_whole_never_a_beginning(make_vault: MakeVault) -> None:
 )
 def test_a_query_is_words_whatever_it_looks_like(written: str, make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "apple", "b.md": "pear"})
-    found = vault.search(Search(written, 5))
+    found = vault.search(SearchQuery(written, 5))
     for names_only in (True, False):
-        vault.search(Search(written, 5, names_only=names_only))
+        vault.search(SearchQuery(written, 5, names_only=names_only))
     words = [word.strip("\"'()*^") for word in written.replace("\0", " ").split()]
     assert notes_of(found.hits) == (["a.md"] if words and set(words) <= {"apple", ""} and "apple" in words else [])
     # It did not break the index either, to be made anew.
@@ -111,7 +111,7 @@ def one_note(text: str) -> Iterator[Vault]:
 @example("हिन्दी ไทย 한국어 עִבְרִית")
 def test_any_text_finds_the_note_that_holds_it(text: str) -> None:
     with one_note(f"before\n\n{text}\n") as vault:
-        found = vault.search(Search(text, 5))
+        found = vault.search(SearchQuery(text, 5))
         assert (vault.index_state(), vault.statistics().warnings) == ("ready", ())
         assert notes_of(found.hits) in (["n.md"], [])
         # Whatever has a letter or a digit of those every version of the tables of characters knows is found.
@@ -132,8 +132,12 @@ def test_accents_and_case_make_no_difference(make_vault: MakeVault) -> None:
     vault = make_vault({"nfc.md": "Crème brûlée", "nfd.md": nfd, "plain.md": "CREME BRULEE", "no.md": "cream"})
     for written in ("crème brûlée", "CREME brulee", nfd, "Brûlée"):
         assert hits(vault, written) == ["nfc.md", "nfd.md", "plain.md"], ascii(written)
-    assert [hit.line for hit in vault.search(Search("creme", 5)).hits] == [1, 1, 1]
-    assert {hit.snippet for hit in vault.search(Search("creme", 5)).hits} == {"Crème brûlée", nfd, "CREME BRULEE"}
+    assert [hit.line for hit in vault.search(SearchQuery("creme", 5)).hits] == [1, 1, 1]
+    assert {hit.snippet for hit in vault.search(SearchQuery("creme", 5)).hits} == {
+        "Crème brûlée",
+        nfd,
+        "CREME BRULEE",
+    }
 
 
 def test_a_run_of_ideographs_is_found_within_others(make_vault: MakeVault) -> None:
@@ -175,14 +179,14 @@ def test_names_headings_and_text_are_searched_in_this_order_of_weight(make_vault
             "tag.md": f"{filler} #apple",
         }
     )
-    found = vault.search(Search("apple", 10))
+    found = vault.search(SearchQuery("apple", 10))
     assert set(notes_of(found.hits)[:2]) == {"title.md", "apple/x.md"}
     assert notes_of(found.hits)[-1] == "text.md"
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
     assert hits(vault, "apple", names_only=True) == ["apple/x.md", "title.md"]
     assert hits(vault, "apple x", names_only=True) == ["apple/x.md"]
-    assert {hit.snippet for hit in vault.search(Search("apple", 10, names_only=True)).hits} == {""}
+    assert {hit.snippet for hit in vault.search(SearchQuery("apple", 10, names_only=True)).hits} == {""}
 
 
 # -- where --
@@ -231,11 +235,11 @@ def test_among_these_notes_only_however_many_they_are(make_vault: MakeVault) -> 
 def test_the_total_counts_all_whatever_the_limit(make_vault: MakeVault) -> None:
     vault = make_vault({f"{number}.md": "word #even" if number % 2 else "word" for number in range(20)})
     for limit in (1, 19, 20, 21):
-        found = vault.search(Search("word", limit))
+        found = vault.search(SearchQuery("word", limit))
         assert (len(found.hits), found.total) == (min(limit, 20), 20)
-    found = vault.search(Search("word", 3, tags=("even",), folder=None))
+    found = vault.search(SearchQuery("word", 3, tags=("even",), folder=None))
     assert (len(found.hits), found.total) == (3, 10)
-    found = vault.search(Search("word", 1, among=(NoteId("1.md"), NoteId("2.md"))))
+    found = vault.search(SearchQuery("word", 1, among=(NoteId("1.md"), NoteId("2.md"))))
     assert (len(found.hits), found.total) == (1, 2)
 
 
@@ -293,12 +297,12 @@ def test_a_note_that_no_longer_holds_the_word_is_never_shown(make_vault: MakeVau
         if f"{number:03}.md" not in kept:
             (vault.root.path / f"{number:03}.md").write_text("pear now")
     for limit in (1, 5, 50, 50):
-        found = vault.search(Search("apple", limit))
+        found = vault.search(SearchQuery("apple", limit))
         assert set(notes_of(found.hits)) <= set(kept)
         assert {hit.snippet for hit in found.hits} <= {"apple"}
     assert hits(vault, "apple") == list(kept)
     vault.reconcile()
-    assert vault.search(Search("apple", 1)).total == 2
+    assert vault.search(SearchQuery("apple", 1)).total == 2
 
 
 def test_a_version_too_young_to_be_trusted_is_read_again(make_vault: MakeVault) -> None:
@@ -320,7 +324,7 @@ def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeV
     assert notes_of(vault.sharing_tags(NoteId("z.md"), 9)) == ["kept.md"]
     incoming = vault.incoming(NoteId("z.md"), 9, EMPTY_VAULT)
     assert ([link.source.id for link in incoming.links], incoming.total) == (["kept.md"], 1)
-    assert vault.search(Search("apple", 1)).total == 2
+    assert vault.search(SearchQuery("apple", 1)).total == 2
 
 
 def test_an_edit_that_was_hinted_is_visible_at_once(make_vault: MakeVault) -> None:
@@ -340,12 +344,12 @@ def test_an_edit_that_was_hinted_is_visible_at_once(make_vault: MakeVault) -> No
 
 def test_an_index_that_is_not_built_yet_says_so(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "apple"}, indexed=False, index_wait_s=0.0)
-    found = vault.search(Search("apple", 5))
+    found = vault.search(SearchQuery("apple", 5))
     assert (found.hits, found.complete) == ((), False)
-    assert vault.overview(5) == Overview(0, 0, (), ())
+    assert vault.overview(5) == VaultOverview(0, 0, (), ())
     vault.start()
     assert vault.wait_until_searchable(30)
-    assert vault.search(Search("apple", 5)).complete
+    assert vault.search(SearchQuery("apple", 5)).complete
 
 
 # -- what is withheld --
@@ -361,7 +365,7 @@ SECRET = {
 
 def shows_nothing_withheld(vault: Vault) -> None:
     for limit in (1, 2, 3, 9):
-        found = vault.search(Search("zebra", limit))
+        found = vault.search(SearchQuery("zebra", limit))
         assert found.total == 2, limit
         assert set(notes_of(found.hits)) <= {"shared.md", "other.md"}
     for words in ("private", "denied", "secret", "hidden"):
@@ -392,7 +396,7 @@ def test_a_new_rule_holds_before_the_index_was_compared_with_it(
     make_vault: MakeVault, settle: Callable[[Vault], Any]
 ) -> None:
     vault = make_vault(SECRET)
-    assert vault.search(Search("zebra", 1)).total == 3
+    assert vault.search(SearchQuery("zebra", 1)).total == 3
     (vault.root.path / IGNORE_FILE).write_text("denied/\n")
     assert vault.policy.refresh()
     shows_nothing_withheld(vault)
@@ -403,7 +407,7 @@ def test_a_new_rule_holds_before_the_index_was_compared_with_it(
     shows_nothing_withheld(vault)
     settle(vault)
     vault.reconcile()
-    assert vault.search(Search("zebra", 1)).total == 3
+    assert vault.search(SearchQuery("zebra", 1)).total == 3
     assert vault.overview(9).tags[:2] == (("one", 3), ("hidden", 1))
 
 

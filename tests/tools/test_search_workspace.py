@@ -12,7 +12,8 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.name_only import NAMES_ONLY
-from workspaced_tools.ports.vault import Found, NoteRef, Search, SearchHit
+from workspaced_tools.ports.questions import Search
+from workspaced_tools.ports.vault import Found, NoteRef, SearchHit, SearchQuery
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
@@ -35,10 +36,10 @@ class FakeVault:
 
     def __init__(self, *hits: SearchHit, total: int | None = None, complete: bool = True) -> None:
         self._found = Found(hits, len(hits) if total is None else total, complete)
-        self.asked: list[Search] = []
+        self.asked: list[SearchQuery] = []
 
-    def search(self, search: Search) -> Found:
-        self.asked.append(search)
+    def ask(self, question: Search, _state: VaultState) -> Found:
+        self.asked.append(question.query)
         return self._found
 
 
@@ -55,7 +56,7 @@ def ask(make_view: MakeView, call: Call) -> Call:
     return make
 
 
-def asked_of(ask: Call, *args: Any, **arguments: Any) -> Search:
+def asked_of(ask: Call, *args: Any, **arguments: Any) -> SearchQuery:
     """What the vault is asked in such a call."""
     vault = FakeVault(hit("a.md"))
     assert ask(vault, *args, **arguments)["success"]
@@ -78,7 +79,7 @@ def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> No
 
 
 def test_the_vault_is_asked_for_ten_notes_anywhere_unless_told_otherwise(ask: Call) -> None:
-    assert asked_of(ask) == Search(words="plan", limit=10)
+    assert asked_of(ask) == SearchQuery(words="plan", limit=10)
     assert asked_of(ask, limit=50).limit == 50
 
 
@@ -376,6 +377,7 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(
 @given(st.text(max_size=500), st.text(max_size=30))
 def test_any_text_is_a_query_or_refused(query: str, folder: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    view = View(state, "2026-03-01T12:00:00.000000Z", FakeVault(hit("a.md")))  # type: ignore[arg-type]
+    vault: Any = FakeVault(hit("a.md"))
+    view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level="all", withheld=lambda _note: False)
     result = run(TOOLS[TOOL], view, {"query": query, "folder": folder})
     assert result["success"] or result["code"] in ("INVALID_ARGUMENT", "OUTSIDE_VAULT")

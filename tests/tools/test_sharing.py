@@ -31,7 +31,9 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import SharingOff
 from workspaced_tools.notes.name_only import NAMES_ONLY
-from workspaced_tools.ports.vault import Search
+from workspaced_tools.notes.note import Note
+from workspaced_tools.ports.questions import Incoming, Overview, Read, Search, SharingTags, Similar, Visits
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.sharing.gate import KnownLists, is_current, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
@@ -352,18 +354,17 @@ def test_the_vault_of_a_client_with_names_has_no_text_links_or_tags(names_world:
     vault = shared_view(
         names_world.state, NOW, names_world.vault, level="names", withheld=lambda _note: False
     ).vault
-    assert vault is not None
-    state = names_world.state.of(V)
-    [note] = vault.read([NoteId("home.md")])
+    [note] = vault.ask(Read([NoteId("home.md")]))
+    assert isinstance(note, Note)
     assert (note.title, note.text, note.body, note.fields, note.tags, note.sha256) == ("Home", "", "", {}, (), "")
     assert note.markdown.links == () or not note.markdown.links
-    assert vault.incoming(NoteId("home.md"), 10, state).total == 0
-    assert vault.similar(NoteId("home.md"), 5) == vault.sharing_tags(NoteId("home.md"), 5) == []
-    assert vault.search(Search("zebra", 10)).total == 0
-    assert vault.search(Search("home", 10, tags=("house",))).total == 0
-    hits = vault.search(Search("Budget", 10)).hits
+    assert vault.ask(Incoming(NoteId("home.md"), 10)).total == 0
+    assert vault.ask(Similar(NoteId("home.md"), 5)) == vault.ask(SharingTags(NoteId("home.md"), 5)) == []
+    assert vault.ask(Search(SearchQuery("zebra", 10))).total == 0
+    assert vault.ask(Search(SearchQuery("home", 10, tags=("house",)))).total == 0
+    hits = vault.ask(Search(SearchQuery("Budget", 10))).hits
     assert [hit.note.id for hit in hits] == ["keep/Budget.md"] and {hit.snippet for hit in hits} == {""}
-    overview = vault.overview(10)
+    overview = vault.ask(Overview(10))
     assert (overview.notes, overview.links, overview.tags, overview.changed) == (len(PUBLIC), 0, (), ())
 
 
@@ -464,7 +465,7 @@ def test_a_view_notices_that_a_note_in_it_turned_private() -> None:
     assert not is_current(view, state, {SECRET}.__contains__)
     history = shared_view(WorkspaceState(), NOW, None, Past([SECRET]), level="all", withheld=gone.__contains__)
     assert is_current(history, WorkspaceState(), {SECRET}.__contains__), "nobody asked for the visits"
-    assert len(history.history.visits()) == 1
+    assert len(history.vault.ask(Visits())) == 1
     gone.add(SECRET)
     assert not is_current(history, WorkspaceState(), gone.__contains__)
 

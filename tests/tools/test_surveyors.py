@@ -15,7 +15,7 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.vault import Search
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.index import crawl, indexer
 from workspaced_tools.vault.index.crawl import Batch, Bounds
@@ -127,9 +127,9 @@ def test_workers_file_what_a_survey_in_process_files(make: MakeVault, workers: t
     vault.reconcile()
     assert workers.started == 1
     assert held(vault) == scratch(vault)
-    found = vault.search(Search("東京", 5))
+    found = vault.search(SearchQuery("東京", 5))
     assert ([hit.note.id for hit in found.hits], found.complete) == (["空.md"], True)
-    assert vault.search(Search("secret denied", 5)).total == 0
+    assert vault.search(SearchQuery("secret denied", 5)).total == 0
     assert vault.statistics().withheld == 3
 
 
@@ -161,7 +161,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
     seen: list[tuple[str, bool]] = []
 
     def ask(_: Watched, batch: Batch) -> None:
-        found = vault.search(Search("word1", 50))
+        found = vault.search(SearchQuery("word1", 50))
         seen.append((vault.index_state(), found.complete))
         assert found.complete is (found.total == 30) or not found.complete
 
@@ -169,7 +169,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
     monkeypatch.setattr(workers, "meet", staticmethod(ask))
     vault.reconcile()
     assert ("building", False) in seen and ("ready", False) in seen
-    assert vault.search(Search("word1", 50)) and vault.search(Search("word1", 50)).complete
+    assert vault.search(SearchQuery("word1", 50)) and vault.search(SearchQuery("word1", 50)).complete
     # The same where many notes are read anew: they are known by name before their text is.
     seen.clear()
     for number in range(150):
@@ -177,7 +177,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
         file.write_text(file.read_text() + "\nmore\n")
     vault.reconcile()
     assert ("ready", False) in seen
-    assert vault.search(Search("more", 1)).total == 150
+    assert vault.search(SearchQuery("more", 1)).total == 150
 
 
 def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
@@ -205,7 +205,7 @@ def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
     vault.reconcile()
     assert len(done) > 5
     assert held(vault) == scratch(vault)
-    assert vault.search(Search("came", 1)).total == 1
+    assert vault.search(SearchQuery("came", 1)).total == 1
 
 
 @pytest.mark.parametrize("when", ["at once", "after some notes", "at the report", "among the texts"])
@@ -238,7 +238,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     assert killed
     assert vault.index.file.generation == 0  # and it was not made anew for that
     assert held(vault) == scratch(vault)
-    assert vault.search(Search("word1", 50)).complete
+    assert vault.search(SearchQuery("word1", 50)).complete
 
 
 def test_where_no_worker_can_be_started_the_survey_goes_on_in_process(
@@ -336,7 +336,7 @@ def test_file_names_that_are_not_nfc_keep_their_notes(make_vault: MakeVault, wor
     vault.reconcile()
     assert workers.started == 1
     assert set(vault.index.ids()) == {f"{nfc}.md", f"{nfc}/{nfc}.md", f"both {nfc}.md", f"both {nfd}.md"}
-    assert [hit.note.id for hit in vault.search(Search("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
+    assert [hit.note.id for hit in vault.search(SearchQuery("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
     found = vault.resolve(f"{nfc}/{nfc}", EMPTY_VAULT)
     assert found.note is not None and found.note.id == f"{nfc}/{nfc}.md"
     (vault.root.path / f"both {nfc}.md").unlink()
@@ -357,11 +357,11 @@ def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
 
     monkeypatch.setattr(crawl, "indexed", failing)
     vault = make_vault({"a.md": "apple", "bad.md": "apple", "c.md": "apple"}, inline=NEVER)
-    assert vault.search(Search("apple", 5)).total == 2
+    assert vault.search(SearchQuery("apple", 5)).total == 2
     assert vault.changed(["bad.md"]).created == ()
     monkeypatch.undo()
     vault.reconcile()
-    assert vault.search(Search("apple", 5)).total == 3
+    assert vault.search(SearchQuery("apple", 5)).total == 3
 
 
 def test_what_lies_in_the_present_folder_is_never_run(

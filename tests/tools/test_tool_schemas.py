@@ -15,10 +15,11 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX
 from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool, run
 
-NOWHERE = View(EMPTY, "2026-03-01T12:00:00.000000Z", None)
+NOWHERE = shared_view(EMPTY, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
 REQUIRED = {
     "get_note_by_reference": {"reference": "x"},
     "get_note_diff": {"reference": "x"},

@@ -16,7 +16,9 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultStat
 from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.vault import LinkName, VaultPort
+from workspaced_tools.ports.asking import VaultSource
+from workspaced_tools.ports.questions import IndexState
+from workspaced_tools.ports.vault import LinkName
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
@@ -54,8 +56,8 @@ def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPT
 def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inline: Bounds) -> None:
     files: dict[str, str | bytes] = {f"n{number}.md": f"# Title {number}\n" for number in range(50)}
     vault = make_vault(files, indexed=False, inline=inline)
-    port: VaultPort = vault
-    assert port.index_state() == "building"
+    port: VaultSource = vault
+    assert port.ask(IndexState(), EMPTY_VAULT) == "building"
     vault.start()
     assert vault.wait_until_ready(5)
     assert port.index_state() == "ready"

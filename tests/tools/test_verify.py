@@ -22,6 +22,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_tools.ports.questions import Read
 from workspaced_tools.replay import call_replay
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.tools import note_answers
@@ -212,7 +213,7 @@ def test_a_tool_that_reads_something_else_is_noticed(data: Path, monkeypatch: An
     tool = TOOLS["search_workspace"]
 
     def other(view: Any, arguments: Any) -> Any:
-        view.vault.read([NoteId("c.md")])
+        view.vault.ask(Read([NoteId("c.md")]))
         return tool.function(view, arguments)
 
     monkeypatch.setitem(TOOLS, tool.name, replace(tool, function=other))

@@ -118,7 +118,7 @@ def test_a_call_leaves_nothing_that_only_the_collector_removes(
     ask(wire, method, params, CALLS)
     after = uncollected.objects()
     assert sum(after["left"].values()) <= LEFT_MAX, after["left"]
-    for each in ("View", "Tape", "Turn"):
+    for each in ("View", "ViewRecorder", "Turn"):
         assert after["alive"].get(each, 0) <= before["alive"].get(each, 0) + 2
 
 

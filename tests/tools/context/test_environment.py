@@ -8,13 +8,18 @@ from workspaced_events.projections.workspace_state import Vault, VaultState, Wor
 from workspaced_tools.ports.vault import NoteRef
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.environment import environment, file_line
+from workspaced_tools.sharing.gate import shared_view
 
 V = VaultId("v")
 
 
 def view_of(name: str) -> View:
     vaults = {V: Vault(V, name, "/home/someone/brain", True)}
-    return View(WorkspaceState(7, V, vaults, {V: VaultState()}), "2026-03-01T12:00:00.000000Z", None)
+    return unserved(WorkspaceState(7, V, vaults, {V: VaultState()}))
+
+
+def unserved(state: WorkspaceState) -> View:
+    return shared_view(state, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
 
 
 def test_it_names_the_vault_and_says_how_notes_are_called() -> None:
@@ -36,7 +41,7 @@ def test_nothing_that_happens_in_the_vault_changes_it(make_world: Callable[..., 
 
 
 def test_without_a_vault_there_is_none() -> None:
-    assert environment(View(WorkspaceState(), "2026-03-01T12:00:00.000000Z", None)) == ""
+    assert environment(unserved(WorkspaceState())) == ""
 
 
 def test_a_name_cannot_say_more_than_a_name() -> None:

@@ -22,7 +22,7 @@ from workspaced_tools.limits import (
     MEMBERS_ATTACHED_MAX,
     SUMMARY_TOKENS_MAX,
 )
-from workspaced_tools.ports.vault import Members, NoteRef
+from workspaced_tools.ports.vault import MemberNotes, NoteRef
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.prompts.sources.view_reader import utc_seconds
 
@@ -166,7 +166,7 @@ def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
 
 
 def test_a_note_that_goes_while_it_is_read_is_no_member(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    both = Members(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
+    both = MemberNotes(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
     monkeypatch.setattr(world.vault, "members", lambda *_: both)
     world.says(world.attachment("folder", "work"))
     assert ids(world.gather()) == ["plan.md"]

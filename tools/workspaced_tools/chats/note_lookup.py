@@ -15,7 +15,8 @@ from workspaced_events.ids import NoteId
 
 from ..errors import NoActiveVault
 from ..notes.name_keys import fold, stem
-from ..ports.vault import NoteRef, Search
+from ..ports.questions import Members, Names, Resolve, Search
+from ..ports.vault import NoteRef, SearchQuery
 from ..ports.view import View
 from ..prompts.model.note_names import NOTE_KINDS
 from ..tools.note_answers import served_vault
@@ -98,7 +99,7 @@ class _Finder:
 
     def _folder(self, folder: str) -> ChatWarning | None:
         inner = folder.strip("/")
-        if not inner or self._vault.members(inner, None, 1).total:
+        if not inner or self._vault.ask(Members(inner, None, 1)).total:
             return None
         return ChatWarning(0, FOLDER_NOT_FOUND, f"No note is in the folder {quoted(folder)}.")
 
@@ -114,7 +115,7 @@ class _Finder:
         return self._of_file_name(name)
 
     def _there(self, paths: list[NoteId]) -> NoteId | None:
-        return next((ref.id for ref in self._vault.names(paths) if ref is not None), None)
+        return next((ref.id for ref in self._vault.ask(Names(paths)) if ref is not None), None)
 
     def _of_file_name(self, name: str) -> _Found:
         hits = self._called(unicodedata.normalize("NFC", stem(name)))
@@ -145,7 +146,7 @@ class _Finder:
 
         Search folds case and accents of words by its own rules, which equal ours only for ASCII.
         """
-        found = self._vault.search(Search(name, _SEARCHED_MAX, names_only=True))
+        found = self._vault.ask(Search(SearchQuery(name, _SEARCHED_MAX, names_only=True)))
         alike = [hit.note for hit in found.hits if fold(stem(hit.note.id)) == fold(name)]
         sure = any(stem(ref.id) == name for ref in alike) or (name.isascii() and any(map(str.isalnum, name)))
         return alike if sure and found.complete and found.total <= _SEARCHED_MAX else None
@@ -154,7 +155,7 @@ class _Finder:
         """All notes by file name; takes seconds for a hundred thousand notes."""
         if self._named is None:
             self._named = {}
-            for ref in self._vault.members(None, None, _NOTES_MAX).notes:
+            for ref in self._vault.ask(Members(None, None, _NOTES_MAX)).notes:
                 self._named.setdefault(fold(stem(ref.id)), []).append(ref)
         return self._named
 
@@ -163,7 +164,7 @@ class _Finder:
         if self._nears > _NEAR_MAX:
             return ()
         try:
-            found = self._vault.resolve(name, self._state)
+            found = self._vault.ask(Resolve(name))
         except WorkspacedError:  # not a reference
             return ()
         notes = [found.note] if found.note is not None else [*found.candidates, *found.near]

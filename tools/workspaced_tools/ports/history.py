@@ -1,4 +1,4 @@
-"""The ports to visits and to the past."""
+"""What the gate asks for visits and for the past."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -8,7 +8,6 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
-from ..errors import NotRecorded
 from ..notes.note import Note, NoteFailure
 
 
@@ -16,8 +15,8 @@ class HistoryPort(Protocol):
     """What the log tells of where the user was. Safe from any thread."""
 
     def visits(self) -> Sequence[Visit]:
-        """The remembered visits of notes of the current vault, oldest first, up to the view's sequence. Visits of
-        notes that the share policy withholds are not among them."""
+        """The remembered visits of notes of the current vault, oldest first, up to the view's sequence; the gate
+        leaves out those of withheld notes."""
         ...
 
 
@@ -45,18 +44,4 @@ class PastPort(Protocol):
         ...
 
 
-class NoPast:
-    """Nothing was recorded."""
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:  # noqa: ARG002
-        raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
-
-
 SWITCHED_ON: Final = "With record = served, what tools read is kept; only what some call read can be told."
-
-
-class NoHistory:
-    """Nothing is remembered."""
-
-    def visits(self) -> Sequence[Visit]:
-        return ()

@@ -1,4 +1,4 @@
-"""The port to prompts that were assembled."""
+"""What the gate asks for prompts that were assembled."""
 
 from typing import Final, Protocol
 
@@ -6,7 +6,6 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ..errors import NotRecorded
 from .manifest import Manifest
 
 
@@ -23,7 +22,7 @@ class PromptSource(Protocol):
     """Prompts, whoever asks for them."""
 
     def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
-        """As `PromptsPort.manifest`, with all that is kept."""
+        """As `ManifestOf`, with all that is kept."""
         ...
 
     def refresh_flags(self, notes: list[NoteId]) -> None:
@@ -44,25 +43,4 @@ class ShownManifest(msgspec.Struct, frozen=True, rename="camel"):
     """Whether sizes are told; else they are 0."""
 
 
-class PromptsPort(Protocol):
-    """The prompts that were assembled for runtimes. Safe from any thread; may block."""
-
-    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
-        """The manifest of a conversation's last prompt, or of the last one for `message`; with None of the
-        conversation of the current vault that was spoken of last.
-
-        Raises:
-            ArgumentInvalid: there is no such conversation, or no prompt of it for that message.
-            NotRecorded: no prompt was assembled, or its manifest is not kept.
-        """
-        ...
-
-
 NO_PROMPT_HINT: Final = "A runtime asks for one with workspaced/context/assemble."
-
-
-class NoPrompts:
-    """None was assembled."""
-
-    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:  # noqa: ARG002
-        raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)

@@ -1,14 +1,8 @@
-"""The port to a vault, and the values that cross it."""
-
-from collections.abc import Sequence
-from typing import Protocol
+"""The values that questions to a vault ask for and are answered with."""
 
 import msgspec
 
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.workspace_state import VaultState
-
-from ..notes.note import Note, NoteFailure
 
 
 class NoteRef(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,14 +52,14 @@ class IncomingLink(msgspec.Struct, frozen=True, rename="camel"):
     line: int
 
 
-class Incoming(msgspec.Struct, frozen=True, rename="camel"):
+class IncomingLinks(msgspec.Struct, frozen=True, rename="camel"):
     """Links to a note: at most the asked-for number, and how many there are. No self-links."""
 
     links: tuple[IncomingLink, ...]
     total: int
 
 
-class Search(msgspec.Struct, frozen=True, rename="camel"):
+class SearchQuery(msgspec.Struct, frozen=True, rename="camel"):
     """What to look for in the text of notes."""
 
     words: str
@@ -122,14 +116,14 @@ class TaggedNote(msgspec.Struct, frozen=True, rename="camel"):
     """Sum over the shared tags of ln(notes / notes with the tag)."""
 
 
-class Members(msgspec.Struct, frozen=True, rename="camel"):
+class MemberNotes(msgspec.Struct, frozen=True, rename="camel"):
     """Notes of a folder, or with a tag: the first by path, and how many there are in all."""
 
     notes: tuple[NoteRef, ...]
     total: int
 
 
-class Overview(msgspec.Struct, frozen=True, rename="camel"):
+class VaultOverview(msgspec.Struct, frozen=True, rename="camel"):
     """A vault in numbers."""
 
     notes: int
@@ -138,66 +132,3 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """The most used tags with the number of notes that have them, most used first."""
     changed: tuple[tuple[NoteRef, int], ...]
     """The notes changed last with their mtime in ns, newest first."""
-
-
-class VaultPort(Protocol):
-    """One vault as tools see it. Every method is safe from any thread.
-
-    What needs the index waits for it to be built, at most INDEX_WAIT_S, and then answers from what is there;
-    `index_state` tells. A path that names an existing file never waits. Notes that the share policy withholds do
-    not exist here.
-    """
-
-    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        """Each note's present version, in the order asked, each distinct note read once, concurrently."""
-        ...
-
-    def resolve(self, reference: str, state: VaultState) -> Resolution:
-        """What an agent's reference means: the one resolver's general order (vault/resolver.py).
-
-        Raises:
-            ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
-            ArgumentInvalid: names nothing after trimming, or is no text.
-        """
-        ...
-
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        """Where links written in `source` lead, by Obsidian's rule first, in the order given."""
-        ...
-
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        """Links from other notes to `note`, ordered by source path and line."""
-        ...
-
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
-        """What the notes are called now, in the order asked; None where there is no such note. Cheaper than
-        reading them."""
-        ...
-
-    def search(self, search: Search) -> Found:
-        """The notes that hold all the words, ranked by BM25; names count more than text."""
-        ...
-
-    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        """The notes below `folder` that have `tag`, sorted by path; both as in a `Search`, None: any."""
-        ...
-
-    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        """Notes with text like that of `note`, best first, itself left out."""
-        ...
-
-    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        """Notes with tags of `note`, greatest weight first, itself left out."""
-        ...
-
-    def overview(self, limit: int) -> Overview:
-        """The vault in numbers, with at most `limit` tags and notes."""
-        ...
-
-    def note_count(self) -> int | None:
-        """How many notes the vault holds, as far as known; never waits. None: of a moment where nobody asked."""
-        ...
-
-    def index_state(self) -> str:
-        """`building` or `ready`."""
-        ...

@@ -1,36 +1,18 @@
 """`View`: a tool's only door to the world.
 
 A tool is a function `(View, arguments) -> Result`. All it learns comes through here: the folded state at one
-sequence, a clock, and the vault behind a port. The same function therefore answers a live call and a replayed
-one, and what passed through the port is what an agent's answer was made from.
+sequence, a clock, and the answers to its questions (questions.py). The same function therefore answers a live call
+and a replayed one, and the questions with their answers are what an agent's answer was made from.
 
-Everything the port returns is a plain value, so that it can be recorded and given again.
+Questions and answers are plain values, so that they can be recorded and given again.
 """
 
 import msgspec
 
-from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import Vault, VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
-from .history import HistoryPort, NoHistory, NoPast, PastPort, VersionAt
-from .prompts import NoPrompts, PromptsPort, ShownManifest
-from .vault import (
-    Found,
-    Incoming,
-    IncomingLink,
-    LinkName,
-    LinkTarget,
-    Members,
-    NoteRef,
-    Overview,
-    Resolution,
-    Search,
-    SearchHit,
-    SimilarNote,
-    TaggedNote,
-    VaultPort,
-)
+from .asking import VaultPort
 
 
 class View(msgspec.Struct, frozen=True):
@@ -40,11 +22,10 @@ class View(msgspec.Struct, frozen=True):
     """Without what the share policy withholds."""
     now: str
     """UTC, six fractional digits, `Z`: the form of an event's time."""
-    vault: VaultPort | None
-    """The current vault; None when there is none or its folder is not served."""
-    history: HistoryPort = NoHistory()
-    past: PastPort = NoPast()
-    prompts: PromptsPort = NoPrompts()
+    vault: VaultPort
+    """Answers every question of a tool. Where no vault is served, only `ManifestOf` may be asked."""
+    served: bool = True
+    """Whether there is a current vault and its folder is served."""
     sharing: Sharing = "all"
     """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
     withheld: int = 0
@@ -66,28 +47,3 @@ class View(msgspec.Struct, frozen=True):
     def as_of_seq(self) -> int:
         """The last sequence that could have changed the state."""
         return self.state.seq
-
-
-__all__ = [
-    "Found",
-    "HistoryPort",
-    "Incoming",
-    "IncomingLink",
-    "LinkName",
-    "LinkTarget",
-    "Members",
-    "NoteRef",
-    "Overview",
-    "PastPort",
-    "PromptsPort",
-    "Resolution",
-    "Search",
-    "SearchHit",
-    "ShownManifest",
-    "SimilarNote",
-    "TaggedNote",
-    "VaultId",
-    "VaultPort",
-    "VersionAt",
-    "View",
-]

@@ -51,9 +51,9 @@ from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCall
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..ports.manifest import ManifestEntry, ManifestLayer
+from ..ports.questions import VersionOf
 from ..ports.vault import Resolution
 from ..recording.format import (
-    VERSION_AT,
     Exchange,
     Kept,
     Raised,
@@ -218,7 +218,7 @@ class _Redaction:
 
     def _question(self, exchange: Exchange) -> Any:
         question = msgspec.json.decode(exchange.question)
-        if exchange.ask == VERSION_AT:
+        if exchange.ask == VersionOf.name:
             note, since, current = question
             return [
                 self._text(note),

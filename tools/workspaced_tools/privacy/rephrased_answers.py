@@ -1,4 +1,4 @@
-"""Answers for a tool that asks a little otherwise than it did, and what it asked then."""
+"""Maps recorded answers onto the questions a tool asks under pseudonyms."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -7,21 +7,22 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import NotRecorded
+from ..ports.questions import LinkTargets, Names, Question, Read
 from ..ports.vault import LinkTarget
-from ..recording.format import Exchange, question_json
-from ..replay.call_replay import Answers, Notes, answer_of, raise_or_give
+from ..recording.format import Exchange
+from ..replay.call_replay import Answers, Key, Notes, answer_of, key_of, raise_or_give
 
-_ITEMWISE: Final = frozenset({"read", "names", "link_targets"})
+_ITEMWISE: Final = frozenset({Read.name, Names.name, LinkTargets.name})
 """Questions whose last part is a list, answered by one of equal length."""
 _NO_TARGET: Final = msgspec.json.encode(LinkTarget(None))
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Rephrased(Answers):
-    """As `Answers`; but a question that nobody asked gets the answer of the one like it.
+    """As `Answers`; but a question that the call did not ask gets the answer of the one like it.
 
-    That is, for lists, each item's own answer, whatever the order; else that of the question to the same method
-    which was asked as many times before.
+    For a list the answer holds each item's own answer, whatever the order; else it is that of the question of the
+    same name that as many others were asked before.
     """
 
     def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
@@ -29,7 +30,7 @@ class Rephrased(Answers):
         self.asked: list[Exchange] = []
         """What was asked of this, and answered: from here on a recording of the call."""
         self._notes = notes
-        self._same: dict[tuple[str, bytes], list[Exchange]] = {}
+        self._same: dict[Key, list[Exchange]] = {}
         self._alike: dict[str, list[Exchange]] = {}
         self._items: dict[tuple[str, bytes, bytes], bytes] = {}
         for exchange in asked:
@@ -38,8 +39,8 @@ class Rephrased(Answers):
             if exchange.ask in _ITEMWISE and exchange.raised is None:
                 self._take_items(exchange)
 
-    def to(self, name: str, *question: Any) -> Any:
-        exchange = self._found(name, question_json(question))
+    def to(self, question: Question[Any]) -> Any:
+        exchange = self._found(*key_of(question))
         self.asked.append(exchange)
         return raise_or_give(answer_of(exchange, self._notes))
 
@@ -63,7 +64,7 @@ class Rephrased(Answers):
     def _item_answers(self, name: str, question: bytes) -> msgspec.Raw:
         about, items = _about_and_items(question)
         answers = [self._items.get((name, about, item)) for item in items]
-        if name == "link_targets":
+        if name == LinkTargets.name:
             answers = [answer or _NO_TARGET for answer in answers]
         if None in answers:
             raise NotRecorded(f"The call asked for no such {name}", hint="The tool reads something else.")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ..ports.questions import Read
 from .format import Kept, RecordedNote, Recording
 from .recorded_calls import KeptCall, brief, notes_of
 
@@ -100,7 +101,7 @@ def _differing(
 
 
 def _notes_read(recording: Recording) -> dict[str, Kept]:
-    read = (each for each in recording.asked if each.ask == "read" and each.raised is None)
+    read = (each for each in recording.asked if each.ask == Read.name and each.raised is None)
     return {f"note {kept.id}": kept for exchange in read for kept in notes_of(exchange.answer)}
 
 
@@ -114,7 +115,7 @@ def _asked(recording: Recording) -> dict[str, list[Any]]:
     """What every question but those for notes was answered, in order."""
     answers: dict[str, list[Any]] = {}
     for each in recording.asked:
-        if each.ask != "read" or each.raised is not None:
+        if each.ask != Read.name or each.raised is not None:
             name = f"{each.ask}{bytes(each.question).decode()}"
             answers.setdefault(name, []).append((bytes(each.answer), each.raised))
     return answers

@@ -1,6 +1,6 @@
 """The form in which a recording is kept: what a call read, question by question."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
@@ -12,16 +12,9 @@ from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema.catalogue import Sharing
 
 from ..notes.note import StatKey
+from ..ports.questions import Question
 
 VERSION: Final = 1
-
-
-VERSION_AT: Final = "version"
-"""The question to the past."""
-
-
-VISITS: Final = "visits"
-"""The question to the history: answered with the positions of the notes whose visits were withheld."""
 
 
 class RecordedNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
@@ -77,10 +70,11 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One question and its answer, both JSON."""
 
     ask: str
-    """The port's method, or VISITS."""
+    """The question's `name`."""
     question: msgspec.Raw
-    """Its arguments as an array; without the state, which the log tells."""
+    """The question's fields as an array."""
     answer: msgspec.Raw = msgspec.Raw(b"null")
+    """Of `Visits` the positions of the notes whose visits were withheld; of notes their `Kept`."""
     raised: Raised | None = None
 
 
@@ -105,25 +99,27 @@ def refused(error: Raised) -> bytes:
     return msgspec.json.encode(Recording(version=VERSION, refused=error))
 
 
-def question_json(question: Sequence[Any]) -> bytes:
-    """A question as it stands in a recording: two are the same if and only if this is."""
+def question_json(question: Question[Any]) -> bytes:
+    """A question's fields as they stand in a recording: two questions are the same if and only if their names and
+    these bytes are."""
     return msgspec.json.encode(question)
 
 
-_LISTS: Final = ("pins", "tabs", "recents", "archived", "former")
+VAULT_LISTS: Final = ("pins", "tabs", "recents", "archived", "former")
+"""The fields of a `VaultState` that list notes,"""
+VAULT_SINGLES: Final = ("active", "selection")
+"""and those that name one."""
 
 
-_ONES: Final = ("active", "selection")
-
-
-def _positions(full: dict[NoteId, Any], shown: Container[NoteId]) -> tuple[int, ...]:
+def positions_left_out(full: dict[NoteId, Any], shown: Container[NoteId]) -> tuple[int, ...]:
+    """The positions in `full` of the notes that are not among `shown`."""
     return tuple(position for position, note in enumerate(full) if note not in shown)
 
 
 def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultState:
     """`state` as the gate left it: what `Recording.left_out` says is gone."""
-    changed: dict[str, Any] = dict.fromkeys(_ONES & left_out.keys())
-    for name in _LISTS:
+    changed: dict[str, Any] = dict.fromkeys(VAULT_SINGLES & left_out.keys())
+    for name in VAULT_LISTS:
         if gone := set(left_out.get(name, ())):
             items = getattr(state, name).items()
             changed[name] = {note: value for at, (note, value) in enumerate(items) if at not in gone}

@@ -18,8 +18,9 @@ from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..errors import NotRecorded
+from ..ports.questions import Read, VersionOf
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from .format import VERSION_AT, Kept, RecordedFailure, RecordedName, RecordedNote, RecordedVersion, Recording
+from .format import Kept, RecordedFailure, RecordedName, RecordedNote, RecordedVersion, Recording
 from .reading import SWEPT, Blob, arguments_of, read_recording
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
@@ -222,9 +223,9 @@ def made_from(recording: Recording) -> list[str]:
     for exchange in recording.asked:
         if exchange.raised is not None:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {exchange.raised.message}")
-        elif exchange.ask == "read":
+        elif exchange.ask == Read.name:
             lines += map(_version, notes_of(exchange.answer))
-        elif exchange.ask == VERSION_AT:
+        elif exchange.ask == VersionOf.name:
             then = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=Kept))}")
         else:

@@ -19,8 +19,9 @@ from workspaced_events.schema.catalogue import (
     ToolCalled,
 )
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.questions import Read, VersionOf
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import VERSION_AT, Kept, RecordedNote, RecordedVersion, Recording
+from workspaced_tools.recording.format import Kept, RecordedNote, RecordedVersion, Recording
 from workspaced_tools.recording.reading import read_recording
 
 _READ: Final = msgspec.json.Decoder(list[Kept])
@@ -115,8 +116,8 @@ def _notes_of(recording: Recording) -> Iterator[Kept]:
     for exchange in recording.asked:
         if exchange.raised is not None:
             continue
-        if exchange.ask == "read":
+        if exchange.ask == Read.name:
             yield from _READ.decode(exchange.answer)
-        elif exchange.ask == VERSION_AT:
+        elif exchange.ask == VersionOf.name:
             version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             yield msgspec.json.decode(version.note, type=Kept)

@@ -5,8 +5,7 @@ did gets `NOT_RECORDED`, and its answer will differ: that is what verifying a lo
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Any, Final
 
@@ -15,33 +14,49 @@ from msgspec.structs import replace
 
 import workspaced_events.errors
 from workspaced_events.errors import LogDamaged, WorkspacedError
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import VaultId
 from workspaced_events.projections.visits import Visit
-from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ToolCalled
 
 from .. import errors
 from ..errors import NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
-from ..ports.history import HistoryPort, NoHistory, VersionAt
+from ..ports.history import VersionAt
 from ..ports.prompts import ShownManifest
+from ..ports.questions import (
+    Incoming,
+    IndexState,
+    LinkTargets,
+    ManifestOf,
+    Members,
+    Names,
+    NoteCount,
+    Overview,
+    Question,
+    R,
+    Read,
+    Resolve,
+    Search,
+    SharingTags,
+    Similar,
+    VersionOf,
+    Visits,
+)
 from ..ports.vault import (
     Found,
-    Incoming,
-    LinkName,
+    IncomingLinks,
     LinkTarget,
-    Members,
+    MemberNotes,
     NoteRef,
-    Overview,
     Resolution,
     SimilarNote,
     TaggedNote,
+    VaultOverview,
 )
 from ..ports.view import View
 from ..recording.format import (
-    VERSION_AT,
-    VISITS,
     Exchange,
     Kept,
     Raised,
@@ -57,7 +72,7 @@ from ..sharing.gate import refusal
 from ..tools.registry import TOOLS
 from ..tools.tool import payload_of, run
 
-Visits = Callable[[VaultId], Sequence[Visit]]
+VisitsOf = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
 _NOTES_BYTES_MAX: Final = 4 * 1024 * 1024
 _NOTE_OVERHEAD_BYTES: Final = 2_048
@@ -100,7 +115,7 @@ class Notes:
 
 
 def answer_again(
-    called: ToolCalled, recording: Recording, state: WorkspaceState, visits: Visits, notes: Notes
+    called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf, notes: Notes
 ) -> bytes:
     """The JSON that the tool of a recorded call answers now.
 
@@ -116,7 +131,7 @@ def answer_again(
 
 
 def answer_from(
-    answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: Visits
+    answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf
 ) -> bytes:
     """As `answer_again`, where the View answers what `answers` has."""
     if recording.refused is not None:
@@ -132,10 +147,8 @@ def answer_from(
     view = View(
         state=_shared(state, recording),
         now=called.now,
-        vault=RecordedVault(answers) if recording.served else None,
-        history=_history(recording, answers, state, visits),
-        past=RecordedPast(answers),
-        prompts=RecordedPrompts(answers),
+        vault=RecordedVault(answers, _visits(recording, state, visits)),
+        served=recording.served,
         sharing=recording.level,
         withheld=recording.withheld,
         also_at=recording.also_at,
@@ -150,11 +163,19 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
     return replace(state, by_vault={current: without(state.of(current), recording.left_out)}, sharing={})
 
 
-def _history(recording: Recording, answers: "Answers", state: WorkspaceState, visits: Visits) -> HistoryPort:
-    if state.current is None or not recording.served:
-        return NoHistory()
-    asked = any(each.ask == VISITS for each in recording.asked)
-    return RecordedHistory(answers, visits(state.current) if asked else ())
+def _visits(recording: Recording, state: WorkspaceState, visits: VisitsOf) -> Sequence[Visit]:
+    """All visits, where the call asked for any."""
+    asked = any(each.ask == Visits.name for each in recording.asked)
+    return visits(state.current) if asked and state.current is not None else ()
+
+
+Key = tuple[str, bytes]
+"""A question as recordings name it: its name and its fields."""
+
+
+def key_of(question: Question[Any]) -> Key:
+    """Equal questions have equal keys."""
+    return question.name, question_json(question)
 
 
 class Answers:
@@ -165,26 +186,27 @@ class Answers:
         Raises:
             NotRecorded: a text is not kept.
         """
-        self._left: dict[tuple[str, bytes], list[Any]] = {}
+        self._left: dict[Key, list[Any]] = {}
         for exchange in asked:
             answer = answer_of(exchange, notes)
             self._left.setdefault((exchange.ask, bytes(exchange.question)), []).append(answer)
 
-    def has(self, name: str, *question: Any) -> bool:
-        """Whether that was asked."""
-        return (name, question_json(question)) in self._left
+    def has(self, question: Question[Any]) -> bool:
+        """Whether the call asked it."""
+        return key_of(question) in self._left
 
-    def to(self, name: str, *question: Any) -> Any:
-        """The answer.
+    def to(self, question: Question[Any]) -> Any:
+        """The answer: as `answer_of`.
 
         Raises:
-            NotRecorded: nobody asked that.
+            NotRecorded: the call did not ask it.
             Exception: what was raised then.
         """
-        left = self._left.get((name, question_json(question)))
+        name, asked = key_of(question)
+        left = self._left.get((name, asked))
         if left is None:
             raise NotRecorded(
-                f"The call did not ask for {name} {question_json(question).decode()[:200]}",
+                f"The call did not ask for {name} {asked.decode()[:200]}",
                 hint="The tool reads something else now than when the call was recorded.",
             )
         return raise_or_give(left.pop(0) if len(left) > 1 else left[0])
@@ -198,26 +220,28 @@ def raise_or_give(answer: Any) -> Any:
 
 
 ANSWER_TYPES: Final[dict[str, Any]] = {
-    "read": list[Kept],
-    "resolve": Resolution,
-    "link_targets": list[LinkTarget],
-    "incoming": Incoming,
-    "names": list[NoteRef | None],
-    "search": Found,
-    "members": Members,
-    "similar": list[SimilarNote],
-    "sharing_tags": list[TaggedNote],
-    "overview": Overview,
-    "note_count": int | None,
-    "index_state": str,
-    "manifest": ShownManifest,
-    VISITS: tuple[int, ...],
-    VERSION_AT: RecordedVersion,
+    Read.name: list[Kept],
+    Resolve.name: Resolution,
+    LinkTargets.name: list[LinkTarget],
+    Incoming.name: IncomingLinks,
+    Names.name: list[NoteRef | None],
+    Search.name: Found,
+    Members.name: MemberNotes,
+    Similar.name: list[SimilarNote],
+    SharingTags.name: list[TaggedNote],
+    Overview.name: VaultOverview,
+    NoteCount.name: int | None,
+    IndexState.name: str,
+    ManifestOf.name: ShownManifest,
+    Visits.name: tuple[int, ...],
+    VersionOf.name: RecordedVersion,
 }
+"""The form in which a recording holds the answers to each question."""
 
 
 def answer_of(exchange: Exchange, notes: Notes) -> Any:
-    """What was answered, as the port gives it; what was raised, as an exception.
+    """What was answered, as the port gives it, but of visits the positions left out; what was raised, as an
+    exception.
 
     Raises:
         NotRecorded: a text is not kept, or only a newer version knows the question.
@@ -229,10 +253,10 @@ def answer_of(exchange: Exchange, notes: Notes) -> Any:
         raise NotRecorded(f"This version does not know {exchange.ask!r}", hint="Use a newer workspaced.")
     try:
         answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
-        version = msgspec.json.decode(answer.note, type=Kept) if exchange.ask == VERSION_AT else None
+        version = msgspec.json.decode(answer.note, type=Kept) if exchange.ask == VersionOf.name else None
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"A recording holds no answer of {exchange.ask!r}: {error}.") from None
-    if exchange.ask == "read":
+    if exchange.ask == Read.name:
         return [read_of(each, notes) for each in answer]
     if version is not None:
         return VersionAt(answer.seq, answer.at, read_of(version, notes))
@@ -266,62 +290,20 @@ def error_of(raised: Raised) -> WorkspacedError | Exception:
 class RecordedVault:
     """Implements `VaultPort`: answers what was answered."""
 
-    def __init__(self, answers: Answers) -> None:
-        self._to = answers.to
-        self.read = partial(self._to, "read")
-        self.names = partial(self._to, "names")
-        self.search = partial(self._to, "search")
-        self.members = partial(self._to, "members")
-        self.similar = partial(self._to, "similar")
-        self.sharing_tags = partial(self._to, "sharing_tags")
-        self.overview = partial(self._to, "overview")
-        self.note_count = partial(self._to, "note_count")
-        self.index_state = partial(self._to, "index_state")
-
-    def resolve(self, reference: str, state: VaultState) -> Resolution:  # noqa: ARG002
-        found: Resolution = self._to("resolve", reference)
-        return found
-
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:  # noqa: ARG002
-        found: Incoming = self._to("incoming", note, limit)
-        return found
-
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:  # noqa: ARG002
-        found: list[LinkTarget] = self._to("link_targets", source, links)
-        return found
-
-
-class RecordedPast:
-    """Implements `PastPort`: answers what was answered."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._to = answers.to
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        found: VersionAt = self._to(VERSION_AT, note, since, current)
-        return found
-
-
-class RecordedPrompts:
-    """Implements `PromptsPort`: answers what was answered."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._to = answers.to
-
-    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
-        found: ShownManifest = self._to("manifest", conversation, message)
-        return found
-
-
-class RecordedHistory:
-    """Implements `HistoryPort`: the log's visits without those that were withheld."""
-
-    def __init__(self, answers: Answers, visits: Sequence[Visit]) -> None:
+    def __init__(self, answers: Answers, visits: Sequence[Visit] = ()) -> None:
+        """`visits`: all visits at the moment of the call, withheld ones too."""
         self._answers = answers
         self._visits = visits
 
-    def visits(self) -> Sequence[Visit]:
-        left_out = set(self._answers.to(VISITS))
-        notes = dict.fromkeys(visit.note for visit in self._visits)
-        gone = {note for at, note in enumerate(notes) if at in left_out}
-        return [visit for visit in self._visits if visit.note not in gone] if gone else self._visits
+    def ask(self, question: Question[R]) -> R:
+        answer = self._answers.to(question)
+        given: R = _visits_without(self._visits, answer) if type(question) is Visits else answer
+        return given
+
+
+def _visits_without(visits: Sequence[Visit], left_out: Iterable[int]) -> Any:
+    """The visits without those of the notes at the positions `left_out` among all visited notes."""
+    positions = set(left_out)
+    notes = dict.fromkeys(visit.note for visit in visits)
+    gone = {note for at, note in enumerate(notes) if at in positions}
+    return [visit for visit in visits if visit.note not in gone] if gone else visits

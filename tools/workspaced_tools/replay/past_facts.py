@@ -27,10 +27,11 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 from ..errors import NoteNotFound, NotRecorded, ReadFailed
 from ..notes.note import Note, NoteFailure, StatKey
 from ..ports.history import SWITCHED_ON, VersionAt
+from ..ports.questions import IndexState, NoteCount, Question, Resolve
 from ..ports.vault import NoteRef
-from ..recording.format import Exchange, Kept, RecordedFailure, RecordedNote, question_json
-from .call_replay import Answers, answer_of, raise_or_give
-from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Key, Reach, Recalled, Recordings
+from ..recording.format import Exchange, Kept, RecordedFailure, RecordedNote
+from .call_replay import Answers, Key, answer_of, key_of, raise_or_give
+from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Reach, Recalled, Recordings
 
 SCAN_AHEAD_EVENTS_MAX: Final = 20_000
 """How far ahead the bytes of a version are looked for that was only reported."""
@@ -103,16 +104,16 @@ class Past:
         self._written_ns = 0
         """When the file was last written that was written last of those read."""
 
-    def own(self, ask: str, *question: Any) -> Any:
+    def own(self, question: Question[Any]) -> Any:
         """What the call whose moment this is was answered.
 
         Raises:
             NotAsked.
             WorkspacedError: what it was refused with.
         """
-        if self._own is None or not self._own.has(ask, *question):
+        if self._own is None or not self._own.has(question):
             raise NotAsked
-        return self._own.to(ask, *question)
+        return self._own.to(question)
 
     def version(self, note: NoteId) -> Note | NoteFailure:
         """The version that the note had.
@@ -160,27 +161,27 @@ class Past:
             if not self._look_back():
                 raise self._not_recorded(f"No other version of {note} is recorded")
 
-    def answer(self, ask: str, *question: Any) -> Any:
-        """What the same question was answered last.
+    def answer(self, question: Question[Any]) -> Any:
+        """The last answer to the same question.
 
         Raises:
             NotRecorded: nobody asked it, or not since notes changed.
         """
-        key = (ask, question_json(question))
+        key = key_of(question)
         while key not in self._asked and not self._moved and self._look_back():
             pass
         if key not in self._fresh:
-            raise self.nobody_asked(ask)
+            raise self.nobody_asked(question)
         answer = answer_of(self._asked[key], self._recordings.notes)
         if self._names_missing(answer, self._fresh[key]):
-            raise self.nobody_asked(ask)
+            raise self.nobody_asked(question)
         return raise_or_give(answer)
 
-    def nobody_asked(self, ask: str) -> NotRecorded:
+    def nobody_asked(self, question: Question[Any]) -> NotRecorded:
         """The failure of a question that no call asked; the same where one did and its answer may not be shown."""
         while not self._moved and self._look_back():
             pass
-        what = "that reference meant" if ask == "resolve" else f"{ask} answered"
+        what = "that reference meant" if isinstance(question, Resolve) else f"{question.name} answered"
         return self._not_recorded(f"What {what} at that moment is not recorded")
 
     def _not_recorded(self, message: str) -> NotRecorded:
@@ -190,14 +191,14 @@ class Past:
 
     def note_count(self) -> int | None:
         """How many notes there were; None where that is not known."""
-        key = ("note_count", question_json(()))
+        key = key_of(NoteCount())
         while key not in self._asked and not self._recounted and self._look_back():
             pass
         return answer_of(self._asked[key], self._recordings.notes) if key in self._asked else None
 
     def index_state(self) -> str:
         """What was said last of the index; `ready` where nothing was, since nothing of the past waits for it."""
-        key = ("index_state", question_json(()))
+        key = key_of(IndexState())
         while key not in self._asked and not self._moved and self._look_back():
             pass
         return str(answer_of(self._asked[key], self._recordings.notes)) if key in self._asked else "ready"
@@ -272,7 +273,7 @@ class Past:
         for key, exchange in recalled.answers:
             if key in self._asked:
                 continue
-            if exchange.ask != "note_count" or not self._recounted:
+            if exchange.ask != NoteCount.name or not self._recounted:
                 self._asked[key] = exchange
             if fresh:
                 self._fresh[key] = len(self._missing)

@@ -4,8 +4,8 @@ What is shared is decided by the present. A note that is withheld by now does no
 or may have counted one, is not recorded.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
@@ -16,44 +16,48 @@ from workspaced_events.replay.log_cursor import Moment
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.vault import (
-    Found,
-    Incoming,
-    LinkName,
-    LinkTarget,
-    Members,
-    NoteRef,
-    Overview,
-    Resolution,
-    Search,
-    SimilarNote,
-    TaggedNote,
-)
-from ..recording.format import VERSION_AT
+from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, VersionOf
+from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
 
-T = TypeVar("T")
-
 
 class PastVault:
-    """Implements `VaultPort` for a past moment."""
+    """Implements `VaultSource` for a past moment."""
 
     def __init__(self, past: Past, withheld: Callable[[NoteId], bool], *, some_withheld: bool = False) -> None:
         """
         Args:
-            withheld: whether a note is by now.
+            withheld: whether a note is withheld at present.
             some_withheld: whether any note of the vault may be.
         """
         self._past = past
         self._withheld = withheld
         self._some_withheld = some_withheld
 
-    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+    def ask(self, question: Question[R], state: VaultState) -> R:  # noqa: ARG002 (answers are those of then)
+        answer: Any
+        match question:
+            case Read():
+                answer = self._read_all(question)
+            case Names():
+                answer = self._names(question)
+            case Resolve():
+                answer = self._resolve(question)
+            case NoteCount():
+                answer = self._note_count(question)
+            case IndexState():
+                answer = self._index_state(question)
+            case _:
+                answer = self._answer(question)
+        given: R = answer
+        return given
+
+    def _read_all(self, question: Read) -> list[Note | NoteFailure]:
         try:
-            found = self._past.own("read", notes)
+            found: list[Note | NoteFailure] = self._past.own(question)
         except NotAsked:
-            return [self._read(note) for note in notes]
+            return [self._read(note) for note in question.notes]
         return [_missing(each.id) if self._withheld(each.id) else each for each in found]
 
     def _read(self, note: NoteId) -> Note | NoteFailure:
@@ -64,100 +68,82 @@ class PastVault:
         except NotRecorded as error:
             return NoteFailure(note, NotRecorded.code, f"{error.message}.")
 
-    def resolve(self, reference: str, state: VaultState) -> Resolution:  # noqa: ARG002
+    def _names(self, question: Names) -> list[NoteRef | None]:
         try:
-            found: Resolution = self._shown("resolve", self._past.own("resolve", reference))
-            return found
+            found: list[NoteRef | None] = self._past.own(question)
         except NotAsked:
-            pass
-        try:
-            found = self._shown("resolve", self._past.answer("resolve", reference))
-            if not found.candidates:  # their order goes by the state
-                return found
-        except NotRecorded:
-            ref = self._name(NoteId(reference)) if reference.lower().endswith(".md") else None
-            if ref is not None:
-                return Resolution(ref, "path")
-        raise self._past.nobody_asked("resolve")
-
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:  # noqa: ARG002
-        found: list[LinkTarget] = self._answer("link_targets", source, links)
-        return self._whole("link_targets", found, all_named=not any(each.ambiguous for each in found))
-
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:  # noqa: ARG002
-        found: Incoming = self._answer("incoming", note, limit)
-        return self._whole("incoming", found, all_named=found.total == len(found.links))
-
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
-        try:
-            found: list[NoteRef | None] = self._past.own("names", notes)
-        except NotAsked:
-            return [self._name(note) for note in notes]
-        return [None if self._withheld(note) else ref for note, ref in zip(notes, found, strict=True)]
+            return [self._name(note) for note in question.notes]
+        return [None if self._withheld(note) else ref for note, ref in zip(question.notes, found, strict=True)]
 
     def _name(self, note: NoteId) -> NoteRef | None:
         title = self._past.title(note) if not self._withheld(note) else None
         return NoteRef(note, title, note) if title is not None else None
 
-    def search(self, search: Search) -> Found:
-        found: Found = self._answer("search", search)
-        return self._whole("search", found, all_named=found.total == len(found.hits))
+    def _resolve(self, question: Resolve) -> Resolution:
+        try:
+            found: Resolution = self._shown(question, self._past.own(question))
+            return found
+        except NotAsked:
+            pass
+        try:
+            found = self._shown(question, self._past.answer(question))
+            if not found.candidates:  # their order goes by the state
+                return found
+        except NotRecorded:
+            reference = question.reference
+            ref = self._name(NoteId(reference)) if reference.lower().endswith(".md") else None
+            if ref is not None:
+                return Resolution(ref, "path")
+        raise self._past.nobody_asked(question)
 
-    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        found: Members = self._answer("members", folder, tag, limit)
-        return self._whole("members", found, all_named=found.total == len(found.notes))
-
-    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        found: list[SimilarNote] = self._answer("similar", note, limit)
-        return found
-
-    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        found: list[TaggedNote] = self._answer("sharing_tags", note, limit)
-        return found
-
-    def overview(self, limit: int) -> Overview:
-        found: Overview = self._answer("overview", limit)
-        return self._whole("overview", found, all_named=False)
-
-    def note_count(self) -> int | None:
+    def _note_count(self, question: NoteCount) -> int | None:
         if self._some_withheld:
             return None
         try:
-            count: int | None = self._past.own("note_count")
+            count: int | None = self._past.own(question)
         except NotAsked:
             count = self._past.note_count()
         return count
 
-    def index_state(self) -> str:
+    def _index_state(self, question: IndexState) -> str:
         try:
-            return str(self._past.own("index_state"))
+            return str(self._past.own(question))
         except NotAsked:
             return self._past.index_state()
 
-    def _answer(self, ask: str, *question: Any) -> Any:
+    def _answer(self, question: Question[Any]) -> Any:
         """
         Raises:
-            NotRecorded: nobody asked, or what is withheld by now was named.
+            NotRecorded: no call asked, or the answer names, or may have counted, what is withheld at present.
         """
         try:
-            return self._shown(ask, self._past.own(ask, *question))
+            answer = self._shown(question, self._past.own(question))
         except NotAsked:
-            return self._shown(ask, self._past.answer(ask, *question))
+            answer = self._shown(question, self._past.answer(question))
+        if self._some_withheld and _may_count_others(answer):
+            raise self._past.nobody_asked(question)
+        return answer
 
-    def _shown(self, ask: str, answer: Any) -> Any:
+    def _shown(self, question: Question[Any], answer: Any) -> Any:
         """
         Raises:
-            NotRecorded: it names what is withheld by now; in the words of an answer that was never recorded.
+            NotRecorded: it names what is withheld at present; in the words of an answer that was never recorded.
         """
         if any(self._withheld(note) for note in named_in(answer)):
-            raise self._past.nobody_asked(ask)
+            raise self._past.nobody_asked(question)
         return answer
 
-    def _whole(self, ask: str, answer: T, *, all_named: bool) -> T:
-        """`answer`, unless it may have counted a note that it does not name and that is withheld by now."""
-        if self._some_withheld and not all_named:
-            raise self._past.nobody_asked(ask)
-        return answer
+
+def _may_count_others(answer: Any) -> bool:
+    """Whether the answer may have counted notes that it does not name."""
+    match answer:
+        case [*targets] if any(isinstance(each, LinkTarget) and each.ambiguous for each in targets):
+            return True
+        case IncomingLinks(links, total) | Found(links, total) | MemberNotes(links, total):
+            return total != len(links)
+        case VaultOverview():
+            return True
+    return False
 
 
 def _missing(note: NoteId) -> NoteFailure:
@@ -186,7 +172,7 @@ class PastVersions:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         present = Past(self._events, self._recordings, self._vault, self._moment)
         try:
-            found: VersionAt = present.own(VERSION_AT, note, since, current)
+            found: VersionAt = present.own(VersionOf(note, since, current))
         except NotAsked:
             return self._version(present, note, since, current)
         return found

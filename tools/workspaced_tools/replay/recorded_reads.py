@@ -17,10 +17,11 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
+from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution
 from ..recording.format import Exchange, Kept, RecordedFailure, RecordedName, RecordedNote, Recording
 from ..recording.reading import Blob, read_recording
-from .call_replay import Notes
+from .call_replay import Key, Notes
 
 RECORDINGS_READ_MAX: Final = 5_000
 """So many recordings are read for one question about the past,"""
@@ -32,13 +33,10 @@ _OVERHEAD: Final = 3
 _OVERHEAD_BYTES: Final = 1_500
 """and so many more."""
 
-Key = tuple[str, bytes]
-"""A question: the port's method and its arguments."""
-
 _READ_LIST: Final = msgspec.json.Decoder(list[Kept])
 _NAMES: Final = msgspec.json.Decoder(list[NoteRef | None])
-_ASKED_NAMES: Final = msgspec.json.Decoder(tuple[list[NoteId]])
-_ASKED_REFERENCE: Final = msgspec.json.Decoder(tuple[str])
+_ASKED_NAMES: Final = msgspec.json.Decoder(Names)
+_ASKED_REFERENCE: Final = msgspec.json.Decoder(Resolve)
 _RESOLUTION: Final = msgspec.json.Decoder(Resolution)
 
 
@@ -136,7 +134,7 @@ def taken_apart(recording: Recording) -> Recalled:
     kept: list[RecordedNote | RecordedFailure] = []
     answers: list[tuple[Key, Exchange]] = []
     for exchange in reversed(recording.asked):
-        if exchange.ask != "read":
+        if exchange.ask != Read.name:
             if not _is_accident(exchange):
                 answers.append(((exchange.ask, bytes(exchange.question)), exchange))
         elif exchange.raised is None:
@@ -146,13 +144,13 @@ def taken_apart(recording: Recording) -> Recalled:
 
 
 def _names_in(exchange: Exchange) -> list[tuple[NoteId, NoteRef | None]]:
-    if exchange.ask == "names":
-        [asked] = _ASKED_NAMES.decode(exchange.question)
+    if exchange.ask == Names.name:
+        asked = _ASKED_NAMES.decode(exchange.question).notes
         return list(zip(asked, _NAMES.decode(exchange.answer), strict=True))
-    if exchange.ask == "resolve":
+    if exchange.ask == Resolve.name:
         found = _RESOLUTION.decode(exchange.answer)
         if found.note is None and not found.candidates:
-            [reference] = _ASKED_REFERENCE.decode(exchange.question)
+            reference = _ASKED_REFERENCE.decode(exchange.question).reference
             return [(NoteId(reference), None)]
     return []
 

@@ -1,9 +1,9 @@
 """The gate: what of a workspace one client of the tools is shown.
 
 Every `View` is made here. Two things are decided elsewhere and applied here: which notes are withheld from
-everybody (`vault/policy.py`; the vault itself gives no such note), and how much this client is shown (`all`,
-`names`, `none`). A withheld note is taken out of the state and of the history, so that no tool learns of it; how
-many were taken out of the lists is all that is told. A client with `names` gets a vault that knows paths and
+everybody (`vault/files/ignore_rules.py`; the vault itself gives no such note), and how much this client is shown
+(`all`, `names`, `none`). A withheld note is taken out of the state and of the visits, so that no tool learns of
+it; how many were taken out of the lists is all that is told. A client with `names` gets answers of paths and
 titles and nothing else.
 """
 
@@ -18,26 +18,33 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
-from ..errors import ReadFailed, SharingOff, ToolError
+from ..errors import NotRecorded, ReadFailed, SharingOff, ToolError
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
-from ..notes.note import Note, NoteFailure
-from ..ports.history import HistoryPort, NoHistory, NoPast, PastPort
-from ..ports.prompts import NoPrompts, PromptSource
-from ..ports.vault import (
-    Found,
+from ..notes.note import Note
+from ..ports.asking import VaultSource
+from ..ports.history import SWITCHED_ON, HistoryPort, PastPort, VersionAt
+from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
+from ..ports.questions import (
     Incoming,
-    LinkName,
-    LinkTarget,
+    IndexState,
+    LinkTargets,
+    ManifestOf,
     Members,
-    NoteRef,
+    Names,
+    NoteCount,
     Overview,
-    Resolution,
+    Question,
+    R,
+    Read,
+    Resolve,
     Search,
-    SimilarNote,
-    TaggedNote,
-    VaultPort,
+    SharingTags,
+    Similar,
+    VersionOf,
+    Visits,
 )
+from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
 from ..ports.view import View
 from .manifests import SharedPrompts
 
@@ -100,7 +107,7 @@ class KnownLists:
 def shared_view(
     state: WorkspaceState,
     now: str,
-    vault: VaultPort | None,
+    vault: VaultSource | None,
     history: HistoryPort | None = None,
     past: PastPort | None = None,
     prompts: PromptSource | None = None,
@@ -113,7 +120,7 @@ def shared_view(
     """The view of a client that is shown `level`.
 
     Args:
-        vault: gives no withheld note itself.
+        vault: gives no withheld note itself; None: no folder is served.
         history: of the current vault; None: nothing is remembered.
         past, prompts: likewise.
         withheld: whether a note of the current vault is withheld.
@@ -130,12 +137,17 @@ def shared_view(
     return View(
         state=shared,
         now=now,
-        vault=NamesOnly(vault) if vault is not None and level == "names" else vault,
-        history=NoHistory() if history is None else SharedHistory(history, withheld),
-        past=past if past is not None and level == "all" else NoPast(),
-        prompts=NoPrompts()
-        if prompts is None
-        else SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld),
+        vault=SharedVault(
+            vault,
+            shared.of(shared.current),
+            level,
+            SharedHistory(history, withheld) if history is not None else None,
+            past if level == "all" else None,
+            SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld)
+            if prompts is not None
+            else None,
+        ),
+        served=vault is not None,
         sharing=level,
         withheld=count,
     )
@@ -143,10 +155,7 @@ def shared_view(
 
 def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
     """Whether `view`, made of `state`, would be made the same way now: no note was found to be private since."""
-    history = view.history
-    if isinstance(history, SharedHistory) and not history.is_current():
-        return False
-    if isinstance(view.prompts, SharedPrompts) and not view.prompts.is_current():
+    if isinstance(view.vault, SharedVault) and not view.vault.is_current():
         return False
     shared, count = _shared_state(state, view.sharing, withheld, KnownLists())
     return count == view.withheld and (shared is view.state or shared == view.state)
@@ -226,11 +235,72 @@ def _kept(items: dict[NoteId, Any], gone: Iterable[NoteId]) -> dict[NoteId, Any]
     return {note: value for note, value in items.items() if note not in gone} if gone else items
 
 
-# -- the history --
+# -- the answers --
+
+
+class SharedVault:
+    """Implements `VaultPort`: what one client may know of the current vault, from all that answers questions."""
+
+    def __init__(
+        self,
+        vault: VaultSource | None,
+        state: VaultState,
+        level: Sharing,
+        history: "SharedHistory | None",
+        past: PastPort | None,
+        prompts: SharedPrompts | None,
+    ) -> None:
+        """
+        Args:
+            state: as it is shared: references and links mean nothing that is withheld.
+            history: None: there are no visits; `past`, `prompts`: None: nothing was recorded.
+        """
+        self._vault = vault
+        self._state = state
+        self._names_only = level != "all"
+        self.history: Final = history
+        self._past = past
+        self._prompts = prompts
+
+    def ask(self, question: Question[R]) -> R:
+        answer: Any
+        match question:
+            case Visits():
+                answer = self.history.visits() if self.history is not None else ()
+            case VersionOf():
+                answer = self._version(question)
+            case ManifestOf():
+                answer = self._manifest(question)
+            case _ if self._names_only:
+                answer = names_only(question, self._ask_vault)
+            case _:
+                return self._ask_vault(question)
+        found: R = answer
+        return found
+
+    def is_current(self) -> bool:
+        """Whether visits and manifests would be answered the same again."""
+        if self.history is not None and not self.history.is_current():
+            return False
+        return self._prompts is None or self._prompts.is_current()
+
+    def _ask_vault(self, question: Question[R]) -> R:
+        assert self._vault is not None, "A tool looks first whether the vault is served."
+        return self._vault.ask(question, self._state)
+
+    def _version(self, question: VersionOf) -> VersionAt:
+        if self._past is None:
+            raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
+        return self._past.version(question.note, question.since, question.current)
+
+    def _manifest(self, question: ManifestOf) -> ShownManifest:
+        if self._prompts is None:
+            raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
+        return self._prompts.manifest(question.conversation, question.message)
 
 
 class SharedHistory:
-    """Implements `HistoryPort`: visits without those of withheld notes."""
+    """Visits without those of withheld notes."""
 
     def __init__(self, history: HistoryPort, withheld: IsWithheld) -> None:
         self._history = history
@@ -262,62 +332,53 @@ class SharedHistory:
 _BY_NAME: Final = frozenset({"path", "title", "foldedTitle", "filename", "pathSuffix", "formerPath"})
 
 
-class NamesOnly:
-    """Implements `VaultPort` over another one: paths and titles, and nothing found by anything else."""
+class _Ask(Protocol):
+    def __call__(self, question: Question[R], /) -> R: ...
 
-    def __init__(self, vault: VaultPort) -> None:
-        self._vault = vault
 
-    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        return [name_only(each) if isinstance(each, Note) else each for each in self._vault.read(notes)]
+def names_only(question: Question[Any], ask: _Ask) -> Any:
+    """The answer of paths and titles: nothing that is found by anything else."""
+    match question:
+        case Read():
+            return [name_only(each) if isinstance(each, Note) else each for each in ask(question)]
+        case Resolve():
+            return _resolved_by_name(question.reference, ask(question))
+        case LinkTargets():
+            return [LinkTarget(None) for _ in question.links]
+        case Incoming():
+            return IncomingLinks((), 0)
+        case Search():
+            return _searched_by_name(question, ask)
+        case Members():
+            return ask(question) if question.tag is None else MemberNotes((), 0)
+        case Similar() | SharingTags():
+            return []
+        case Overview():
+            return VaultOverview(ask(question).notes, 0, (), ())
+        case Names() | NoteCount() | IndexState():
+            return ask(question)
+    raise AssertionError(f"Nothing says what of {question.name!r} a client with `names` is shown.")
 
-    def resolve(self, reference: str, state: VaultState) -> Resolution:
-        """As the vault; but what only front matter or an alias tells is not found, and nothing near is named: who
-        gets near names for one reference and none for another has found an alias."""
-        found = self._vault.resolve(reference, state)
-        if found.note is not None:
-            by_name = found.resolved_by in _BY_NAME or (
-                found.resolved_by == "slug" and _named_like(found.note, reference)
-            )
-            return Resolution(found.note, found.resolved_by) if by_name else Resolution()
-        by_name = all(_named_like(each, reference) for each in found.candidates)
-        return Resolution(candidates=found.candidates if by_name else ())
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        return [LinkTarget(None) for _ in links]
+def _resolved_by_name(reference: str, found: Resolution) -> Resolution:
+    """`found` without what only front matter or an alias tells, and without near names: a client that got near
+    names for one reference and none for another would have found an alias."""
+    if found.note is not None:
+        by_name = found.resolved_by in _BY_NAME or (
+            found.resolved_by == "slug" and _named_like(found.note, reference)
+        )
+        return Resolution(found.note, found.resolved_by) if by_name else Resolution()
+    by_name = all(_named_like(each, reference) for each in found.candidates)
+    return Resolution(candidates=found.candidates if by_name else ())
 
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        return Incoming((), 0)
 
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
-        return self._vault.names(notes)
-
-    def search(self, search: Search) -> Found:
-        """In titles and paths only; nothing where tags are asked for."""
-        if search.tags:
-            return Found((), 0, True)
-        found = self._vault.search(msgspec.structs.replace(search, names_only=True))
-        hits = tuple(msgspec.structs.replace(hit, line=1, snippet="") for hit in found.hits)
-        return Found(hits, found.total, found.complete)
-
-    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        """Of a folder only."""
-        return self._vault.members(folder, None, limit) if tag is None else Members((), 0)
-
-    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        return []
-
-    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        return []
-
-    def overview(self, limit: int) -> Overview:
-        return Overview(self._vault.overview(limit).notes, 0, (), ())
-
-    def note_count(self) -> int | None:
-        return self._vault.note_count()
-
-    def index_state(self) -> str:
-        return self._vault.index_state()
+def _searched_by_name(question: Search, ask: _Ask) -> Found:
+    """The hits in titles and paths; none where the query asks for tags."""
+    if question.query.tags:
+        return Found((), 0, True)
+    found = ask(Search(msgspec.structs.replace(question.query, names_only=True)))
+    hits = tuple(msgspec.structs.replace(hit, line=1, snippet="") for hit in found.hits)
+    return Found(hits, found.total, found.complete)
 
 
 def _named_like(note: NoteRef, reference: str) -> bool:

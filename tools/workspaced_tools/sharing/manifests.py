@@ -16,7 +16,7 @@ _PINNED: Final = "pinned"
 
 
 class SharedPrompts:
-    """Implements `PromptsPort`: what the share policy leaves of manifests."""
+    """What the share policy leaves of manifests."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from pydantic import Field
 from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
 from ..ports.manifest import Manifest, ManifestEntry
 from ..ports.prompts import ShownManifest
+from ..ports.questions import ManifestOf
 from ..ports.view import View
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room
@@ -55,7 +56,7 @@ def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
         ArgumentInvalid: there is no such conversation, or no prompt for that message.
         NotRecorded: no prompt was assembled, or its manifest is not kept.
     """
-    shown = view.prompts.manifest(arguments.conversation, arguments.message)
+    shown = view.vault.ask(ManifestOf(arguments.conversation, arguments.message))
     manifest = shown.manifest
     by_need = sorted(manifest.entries, key=lambda entry: entry.state not in _NOT_WHOLE)
     entries = Room(MANIFEST_CHARS_MAX).fitting(_entry(entry, shown) for entry in by_need)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from ..errors import NoActiveNote, NoteNotFound
 from ..limits import CONTENT_CHARS_MAX
+from ..ports.questions import Read
 from ..ports.view import View
 from .note_answers import served_vault
 from .read_note import Asked, LinkedNote, note_answer
@@ -41,7 +42,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer:
         limit=arguments.max_content_length or CONTENT_CHARS_MAX,
         offset=arguments.offset,
     )
-    [found] = vault.read([state.active.id])
+    [found] = vault.ask(Read([state.active.id]))
     answer = note_answer(found, missing, asked, vault, state)
     answer.message = "The active note."
     return answer

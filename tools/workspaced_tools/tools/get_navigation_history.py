@@ -10,10 +10,11 @@ from workspaced_events.projections.visits import Visit
 
 from ..errors import ArgumentInvalid
 from ..limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX
+from ..ports.questions import Visits
 from ..ports.view import View
 from .note_answers import served_vault
 from .tool import Answer, Arguments, Model, Tool
-from .visit_answers import Names, Room, dwell_s
+from .visit_answers import NoteTitles, Room, dwell_s
 
 
 class GetNavigationHistory(Arguments):
@@ -46,11 +47,11 @@ def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answe
         ArgumentInvalid: `sinceTime` is no time.
     """
     vault, _ = served_vault(view)
-    visits = view.history.visits()
+    visits = vault.ask(Visits())
     if arguments.since_time is not None:
         visits = list(_since(visits, _moment(arguments.since_time)))
     shown = visits[: -arguments.limit - 1 : -1]
-    names = Names(vault, (visit.note for visit in shown))
+    names = NoteTitles(vault, (visit.note for visit in shown))
     entries = Room(HISTORY_CHARS_MAX).fitting(
         {
             **names.entry(visit.note),

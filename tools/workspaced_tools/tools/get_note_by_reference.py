@@ -10,6 +10,7 @@ from ..errors import NoteNotFound
 from ..limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX
 from ..notes.name_keys import fold, slug
 from ..notes.note import Note
+from ..ports.questions import IndexState, Read, Resolve
 from ..ports.vault import Resolution
 from ..ports.view import View
 from .note_answers import OutlineHeading, ShownNote, served_vault
@@ -57,7 +58,7 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
         ReadFailed: it is there and cannot be read.
     """
     vault, state = served_vault(view)
-    resolution = vault.resolve(arguments.reference, state)
+    resolution = vault.ask(Resolve(arguments.reference))
     note = only_note(resolution, arguments.reference, vault)
     asked = Asked(
         metadata=arguments.include_metadata,
@@ -67,12 +68,12 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
         limit=arguments.max_content_length,
         offset=arguments.offset,
     )
-    [found] = vault.read([note.id])
+    [found] = vault.ask(Read([note.id]))
     missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
     answer = note_answer(found, missing, asked, vault, state)
     answer.data["resolvedBy"] = resolution.resolved_by
     answer.message = f"Resolved by {resolution.resolved_by}."
-    if resolution.resolved_by != "path" and vault.index_state() != "ready":
+    if resolution.resolved_by != "path" and vault.ask(IndexState()) != "ready":
         answer.warnings.append("The index is still being built: another note may bear this name too.")
     assert isinstance(found, Note)
     _add_place(answer, found, resolution)

@@ -12,6 +12,7 @@ from ..limits import REFERENCE_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note
 from ..ports.history import VersionAt
+from ..ports.questions import Read, Resolve, VersionOf
 from ..ports.vault import NoteRef
 from ..ports.view import View
 from .note_answers import NoteName, note_or_error, served_vault
@@ -63,15 +64,15 @@ def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
     """
     if arguments.since_seq is not None and arguments.since_time is not None:
         raise ArgumentInvalid("Expected sinceSeq or sinceTime, got both.", hint="Leave one of them out.")
-    vault, state = served_vault(view)
-    ref = only_note(vault.resolve(arguments.reference, state), arguments.reference, vault)
-    [found] = vault.read([ref.id])
+    vault, _ = served_vault(view)
+    ref = only_note(vault.ask(Resolve(arguments.reference)), arguments.reference, vault)
+    [found] = vault.ask(Read([ref.id]))
     missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):
         raise NotRecorded("No earlier version is shown", hint=NAMES_ONLY)
     since = arguments.since_seq if arguments.since_seq is not None else arguments.since_time
-    return _answer(ref, note, view.past.version(ref.id, since, note.sha256), arguments)
+    return _answer(ref, note, vault.ask(VersionOf(ref.id, since, note.sha256)), arguments)
 
 
 def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -> Answer:

@@ -41,7 +41,9 @@ from ..limits import (
 )
 from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
-from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote, VaultPort
+from ..ports.asking import VaultPort
+from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, Resolve, SharingTags, Similar, Visits
+from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
@@ -113,9 +115,9 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
     vault, state = served_vault(view)
     note = _note(vault, state, arguments.reference)
     warnings = [NAMES_ONLY] if view.sharing == "names" else []
-    if vault.index_state() != "ready":
+    if vault.ask(IndexState()) != "ready":
         warnings.append("The index is still being built: links, tags and words may be incomplete.")
-    ranked = _ranked(_all_ties(view, vault, note, warnings), state)
+    ranked = _ranked(_all_ties(vault, note, warnings), state)
     shown = [_entry(tied, state, names_only=view.sharing == "names") for tied in ranked[: arguments.limit]]
     room = Room(RESULTS_CHARS_MAX)
     [name] = room.fitting([name_of(NoteRef(note.id, note.title, note.id))])
@@ -133,7 +135,7 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
 def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
     """The note that is asked about."""
     if reference is not None:
-        wanted = only_note(vault.resolve(reference, state), reference, vault).id
+        wanted = only_note(vault.ask(Resolve(reference)), reference, vault).id
         missing = partial(
             NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference."
         )
@@ -142,7 +144,7 @@ def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
         missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     else:
         raise NoActiveNote("No note currently active", hint="Open a note, or give a reference.")
-    [found] = vault.read([wanted])
+    [found] = vault.ask(Read([wanted]))
     return note_or_error(found, missing=missing)
 
 
@@ -167,33 +169,33 @@ class Tied(msgspec.Struct):
     ties: list[Tie] = []
 
 
-def _all_ties(view: View, vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
-    outgoing = _outgoing(vault, view.vault_state, note)
-    incoming = vault.incoming(note.id, RELATED_INCOMING_MAX, view.vault_state)
+def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
+    outgoing = _outgoing(vault, note)
+    incoming = vault.ask(Incoming(note.id, RELATED_INCOMING_MAX))
     if incoming.total > len(incoming.links):
         warnings.append(f"Of {incoming.total} links to the note {len(incoming.links)} were counted.")
     linking = Counter(link.source for link in incoming.links)
-    together = visited_together(view.history.visits(), note.id)
+    together = visited_together(vault.ask(Visits()), note.id)
     return [
         *_counted("linksTo", outgoing, _LINKS_HALF),
         *_counted("linkedFrom", linking, _LINKS_HALF),
-        *_tagged(vault.sharing_tags(note.id, RELATED_LOOKED_AT_MAX)),
+        *_tagged(vault.ask(SharingTags(note.id, RELATED_LOOKED_AT_MAX))),
         *_counted("visitedTogether", _named(vault, together), _VISITS_HALF),
-        *_similar(vault.similar(note.id, RELATED_LOOKED_AT_MAX)),
+        *_similar(vault.ask(Similar(note.id, RELATED_LOOKED_AT_MAX))),
     ]
 
 
-def _outgoing(vault: VaultPort, state: VaultState, note: Note) -> Counter[NoteRef]:
+def _outgoing(vault: VaultPort, note: Note) -> Counter[NoteRef]:
     """How many links lead from the note to each other note."""
     names = [LinkName(link.target, link.wiki) for link in note.markdown.links if link.target]
-    targets = vault.link_targets(note.id, names, state) if names else []
+    targets = vault.ask(LinkTargets(note.id, names)) if names else []
     return Counter(each.note for each in targets if each.note is not None and each.note.id != note.id)
 
 
 def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
     """The notes with the greatest counts that still exist, by their names."""
     most = sorted(counts, key=lambda note: (-counts[note], note))[:RELATED_LOOKED_AT_MAX]
-    names = vault.names(most) if most else []
+    names = vault.ask(Names(most)) if most else []
     return Counter({ref: counts[ref.id] for ref in names if ref is not None})
 
 

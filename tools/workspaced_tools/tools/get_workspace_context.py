@@ -13,6 +13,7 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
+from ..ports.questions import IndexState, NoteCount, Read
 from ..ports.view import View
 from .note_answers import Facts, ShownNote, content_of, facts, note_entry, served_vault
 from .tool import Answer, Arguments, Json, Model, Tool, Truncation
@@ -112,7 +113,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
     listed = [*members, *(note for note, _ in recents)]
     distinct = list(dict.fromkeys(listed))
-    found = dict(zip(distinct, vault.read(distinct), strict=True))
+    found = dict(zip(distinct, vault.ask(Read(distinct)), strict=True))
     frame = _Frame(arguments, state, found, listed)
     if view.sharing == "names":
         frame.warnings.append(NAMES_ONLY)
@@ -273,12 +274,12 @@ def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) ->
 
 def _vault_info(view: View) -> Json:
     vault, current = view.vault, view.current
-    assert vault is not None and current is not None
+    assert current is not None
     return {
         "id": current.id,
         "name": current.name,
-        "noteCount": vault.note_count(),
-        "indexState": vault.index_state(),
+        "noteCount": vault.ask(NoteCount()),
+        "indexState": vault.ask(IndexState()),
     }
 
 

@@ -8,7 +8,6 @@ from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_fold import visible_tabs
-from workspaced_events.projections.workspace_state import VaultState
 
 from ..limits import (
     MOST_VISITED_DAYS,
@@ -21,11 +20,13 @@ from ..limits import (
 )
 from ..notes.name_keys import fold
 from ..notes.note import Note
-from ..ports.vault import LinkName, Overview, VaultPort
+from ..ports.asking import VaultPort
+from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
+from ..ports.vault import LinkName, VaultOverview
 from ..ports.view import View
 from .note_answers import served_vault
 from .tool import Answer, Arguments, Json, Model, Tool
-from .visit_answers import Names, Room, latest, tallies
+from .visit_answers import NoteTitles, Room, latest, tallies
 
 
 class GetWorkspaceSummary(Arguments):
@@ -83,14 +84,14 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
         NoActiveVault.
     """
     vault, state = served_vault(view)
-    visits = view.history.visits()
-    overview = vault.overview(SUMMARY_LISTED_MAX)
+    visits = vault.ask(Visits())
+    overview = vault.ask(Overview(SUMMARY_LISTED_MAX))
     listed = _listed(view)
     recent = latest(visits)
     visited = list(recent.values())[:SUMMARY_LISTED_MAX]
     since = _before(view, MOST_VISITED_DAYS)
     busiest = tallies((visit for visit in visits if visit.at >= since), view.now)[:SUMMARY_LISTED_MAX]
-    names = Names(vault, [*listed, *(visit.note for visit in visited), *(tally.note for tally in busiest)])
+    names = NoteTitles(vault, [*listed, *(visit.note for visit in visited), *(tally.note for tally in busiest)])
 
     warnings: list[str] = []
     questions = _questions(view, vault, listed, names, recent, warnings)
@@ -107,7 +108,7 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     lists = Room(SUMMARY_CHARS_MAX)
     data: Json = {
         "counts": counts,
-        "indexState": vault.index_state(),
+        "indexState": vault.ask(IndexState()),
         "activity": {
             "recentlyVisited": lists.fitting({**names.entry(visit.note), "at": visit.at} for visit in visited),
             "recentlyChanged": lists.fitting(_changed(view, overview)),
@@ -143,7 +144,7 @@ def _listed(view: View) -> dict[NoteId, list[str]]:
     return found
 
 
-def _changed(view: View, overview: Overview) -> list[Json]:
+def _changed(view: View, overview: VaultOverview) -> list[Json]:
     entries = []
     for note, mtime_ns in overview.changed:
         entry: Json = {"id": note.id, "title": note.title, "exists": True}
@@ -173,7 +174,7 @@ def _questions(
     view: View,
     vault: VaultPort,
     listed: dict[NoteId, list[str]],
-    names: Names,
+    names: NoteTitles,
     recent: dict[NoteId, Visit],
     warnings: list[str],
 ) -> dict[str, list[Json]]:
@@ -191,24 +192,22 @@ def _questions(
     questions = {"missingNotes": missing, "untouchedPins": untouched}
     if view.sharing != "all":
         return questions
-    if vault.index_state() != "ready":
+    if vault.ask(IndexState()) != "ready":
         warnings.append("The index is still being built: links were not looked at.")
         return questions
     sources = [note for note, lists in listed.items() if lists != ["temporaryTabs"] and names.exists(note)]
     if len(sources) > SUMMARY_SOURCES_MAX:
         warnings.append(f"Links were looked at in {SUMMARY_SOURCES_MAX} of {len(sources)} notes.")
-    broken, ambiguous = _open_links(vault, view.vault_state, sources[:SUMMARY_SOURCES_MAX], warnings)
+    broken, ambiguous = _open_links(vault, sources[:SUMMARY_SOURCES_MAX], warnings)
     return {"brokenLinks": broken, "ambiguousLinks": ambiguous, **questions}
 
 
-def _open_links(
-    vault: VaultPort, state: VaultState, sources: Sequence[NoteId], warnings: list[str]
-) -> tuple[list[Json], list[Json]]:
+def _open_links(vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]) -> tuple[list[Json], list[Json]]:
     """Links in `sources` that lead nowhere, and those that lead to several notes; each distinct target of a note
     once, with the line where it is first used."""
     broken: list[Json] = []
     ambiguous: list[Json] = []
-    for note in vault.read(sources):
+    for note in vault.ask(Read(sources)):
         if not isinstance(note, Note):
             continue  # it cannot be read, or went in this moment
         links = [link for link in note.markdown.links if link.target]
@@ -218,7 +217,7 @@ def _open_links(
             )
         first = {(link.wiki, fold(link.target)): link for link in reversed(links[:SUMMARY_LINKS_PER_NOTE_MAX])}
         distinct = sorted(first.values(), key=lambda link: link.start)
-        targets = vault.link_targets(note.id, [LinkName(link.target, link.wiki) for link in distinct], state)
+        targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):
             if target.note is None:
                 entry = {"note": note.id, "title": note.title, "target": link.target, "line": link.line}

@@ -22,8 +22,10 @@ from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..notes.properties import tags_of
 from ..notes.truncation import truncate
+from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
-from ..ports.vault import LinkName, LinkTarget, VaultPort
+from ..ports.questions import Incoming, IndexState, LinkTargets
+from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
 from .tool import Json, Model
 
@@ -119,7 +121,7 @@ def served_vault(view: View) -> tuple[VaultPort, VaultState]:
         raise NoActiveVault(
             "No vault is open", hint="Open a vault in the editor, or start workspaced with --vault."
         )
-    if view.vault is None:
+    if not view.served:
         raise NoActiveVault(
             f"The vault '{view.current.id}' is not served",
             hint="Start workspaced with this vault's folder, or switch to another vault.",
@@ -218,17 +220,17 @@ def outline_of(note: Note, warnings: list[str]) -> list[Json]:
     return [{"level": each.level, "text": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
 
 
-def links_of(note: Note, vault: VaultPort, state: VaultState, warnings: list[str]) -> Json:
+def links_of(note: Note, vault: VaultPort, warnings: list[str]) -> Json:
     """Links both ways. Targets are distinct, in the order of first use."""
     links = [link for link in note.markdown.links if link.target]
-    targets = vault.link_targets(note.id, [LinkName(link.target, link.wiki) for link in links], state)
+    targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
     outgoing: dict[tuple[bool, str], Json] = {}
     for link, target in zip(links, targets, strict=True):
         identity = (True, target.note.id) if target.note is not None else (False, fold(link.target))
         if identity not in outgoing:
             outgoing[identity] = _outgoing(link, target)
-    incoming = vault.incoming(note.id, INCOMING_LINKS_MAX, state)
-    if vault.index_state() != "ready":
+    incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
+    if vault.ask(IndexState()) != "ready":
         warnings.append("The index is still being built: links may be incomplete.")
     return {
         "outgoing": list(outgoing.values())[:LISTED_MAX],

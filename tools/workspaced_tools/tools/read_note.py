@@ -10,7 +10,9 @@ from ..errors import AmbiguousReference, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
-from ..ports.vault import NoteRef, Resolution, VaultPort
+from ..ports.asking import VaultPort
+from ..ports.questions import IndexState
+from ..ports.vault import NoteRef, Resolution
 from .note_answers import (
     Links,
     NoteName,
@@ -73,7 +75,7 @@ def note_answer(
                 f"offset {asked.offset} lies beyond the end; the text has {len(note.body)} characters."
             )
     if asked.links:
-        data["links"] = links_of(note, vault, state, warnings)
+        data["links"] = links_of(note, vault, warnings)
     if asked.outline:
         data["outline"] = outline_of(note, warnings)
     return Answer(data, "", warnings, truncation)
@@ -96,7 +98,7 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
             **_suggestions(resolution),
         )
     hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
-    if vault.index_state() != "ready":
+    if vault.ask(IndexState()) != "ready":
         hint = "The vault is still being indexed: try again shortly, or give the note's exact path."
     raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
 

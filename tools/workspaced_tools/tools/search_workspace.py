@@ -20,7 +20,8 @@ from ..limits import (
     TAG_CHARS_MAX,
 )
 from ..notes.name_only import NAMES_ONLY
-from ..ports.vault import Found, Search
+from ..ports.questions import Search
+from ..ports.vault import Found, SearchQuery
 from ..ports.view import View
 from .note_answers import served_vault
 from .read_note import name_of
@@ -77,14 +78,16 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
     if tags and names_only:
         raise SharingOff("The user shares no tags with this client", hint="Search again without tags.")
     folder = _folder(arguments.folder) if arguments.folder is not None else None
-    found = vault.search(
+    found = vault.ask(
         Search(
-            words=arguments.query,
-            limit=arguments.limit,
-            among=_workspace(view) if arguments.scope == "workspace" else None,
-            tags=tags,
-            folder=folder,
-            names_only=names_only,
+            SearchQuery(
+                words=arguments.query,
+                limit=arguments.limit,
+                among=_workspace(view) if arguments.scope == "workspace" else None,
+                tags=tags,
+                folder=folder,
+                names_only=names_only,
+            )
         )
     )
     # `/work` may be meant from the vault's root, or from the host's: the notes found tell.

@@ -9,7 +9,9 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
 from ..notes.name_keys import stem
-from ..ports.vault import NoteRef, VaultPort
+from ..ports.asking import VaultPort
+from ..ports.questions import Names
+from ..ports.vault import NoteRef
 from .tool import Json
 
 
@@ -46,12 +48,12 @@ def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
     return sorted(by_note.values(), key=lambda each: (-each.visits, -each.dwell_s, each.note))
 
 
-class Names:
+class NoteTitles:
     """What the notes of one answer are called; asked for all at once."""
 
     def __init__(self, vault: VaultPort, notes: Iterable[NoteId]) -> None:
         distinct = list(dict.fromkeys(notes))
-        self._names: dict[NoteId, NoteRef | None] = dict(zip(distinct, vault.names(distinct), strict=True))
+        self._names: dict[NoteId, NoteRef | None] = dict(zip(distinct, vault.ask(Names(distinct)), strict=True))
 
     def exists(self, note: NoteId) -> bool:
         return self._names[note] is not None

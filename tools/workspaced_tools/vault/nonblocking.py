@@ -7,6 +7,7 @@ handing it to a thread and back costs more than the call. Whatever would read a 
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
@@ -14,19 +15,8 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
 from ..ports.prompts import StoredManifest
-from ..ports.vault import (
-    Found,
-    Incoming,
-    LinkName,
-    LinkTarget,
-    Members,
-    NoteRef,
-    Overview,
-    Resolution,
-    Search,
-    SimilarNote,
-    TaggedNote,
-)
+from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve
+from ..ports.vault import NoteRef, Resolution
 from .index.database import IndexLost
 from .index.entries import NamedNote
 from .links.resolver import IndexLookup, resolve
@@ -38,12 +28,35 @@ class WouldBlock(BaseException):
 
 
 class NonBlockingVault:
-    """Implements `VaultPort` over `vault`."""
+    """Implements `VaultSource` over `vault`."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+    def ask(self, question: Question[R], state: VaultState) -> R:
+        """As `VaultSource.ask`.
+
+        Raises:
+            WouldBlock: the answer needs a file or a look-up in the index that takes long.
+        """
+        answer: Any
+        match question:
+            case Read(notes):
+                answer = self._read(notes)
+            case Resolve(reference):
+                answer = self._resolve(reference, state)
+            case Names(notes):
+                answer = self._names(notes)
+            case NoteCount():
+                answer = self._vault.note_count()
+            case IndexState():
+                answer = self._vault.index_state()
+            case _:
+                raise WouldBlock
+        found: R = answer
+        return found
+
+    def _read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         found = self._vault.read_nonblocking(notes)
         if found is None:
             raise WouldBlock
@@ -58,7 +71,7 @@ class NonBlockingVault:
             return True
         return known
 
-    def resolve(self, reference: str, state: VaultState) -> Resolution:
+    def _resolve(self, reference: str, state: VaultState) -> Resolution:
         try:
             found = resolve(reference, self, state)
         except IndexLost:
@@ -66,16 +79,10 @@ class NonBlockingVault:
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
             # Raises where the index is behind a file: the vault itself mends it and asks again.
-            self.names([ref.id for ref in refs])
+            self._names([ref.id for ref in refs])
         return found
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
-        raise WouldBlock
-
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
-        raise WouldBlock
-
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+    def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
             found = self._vault.names_nonblocking(notes)
         except IndexLost:
@@ -83,21 +90,6 @@ class NonBlockingVault:
         if found is None:
             raise WouldBlock
         return found
-
-    def search(self, search: Search) -> Found:
-        raise WouldBlock
-
-    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        raise WouldBlock
-
-    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        raise WouldBlock
-
-    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        raise WouldBlock
-
-    def overview(self, limit: int) -> Overview:
-        raise WouldBlock
 
     # -- the resolver's look-up --
 
@@ -120,17 +112,9 @@ class NonBlockingVault:
             raise WouldBlock
         return IndexLookup(self._vault.index, self._vault.is_withheld)
 
-    # -- counts --
-
-    def note_count(self) -> int:
-        return self._vault.note_count()
-
-    def index_state(self) -> str:
-        return self._vault.index_state()
-
 
 class NonBlockingPast:
-    """Implements `PastPort`: whoever asks for the past has to wait for it."""
+    """Implements `PastPort`: the past is read from files."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         raise WouldBlock

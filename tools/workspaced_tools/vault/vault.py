@@ -1,4 +1,4 @@
-"""`Vault`: one vault as tools see it, over its folder, content cache, index and share policy; a `VaultPort`.
+"""`Vault`: one vault as tools see it, over its folder, content cache, index and share policy; a `VaultSource`.
 
 The index answers quickly but may lag behind the files; so whatever note it names is looked at on disk before it is
 named to an agent, and where the index was wrong it is mended and asked again. An answer never names a note that is
@@ -11,7 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -23,21 +23,37 @@ from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
 from ..notes.note import Note, NoteFailure, PrivateNote
+from ..ports.questions import (
+    Incoming,
+    IndexState,
+    LinkTargets,
+    Members,
+    Names,
+    NoteCount,
+    Overview,
+    Question,
+    R,
+    Read,
+    Resolve,
+    Search,
+    SharingTags,
+    Similar,
+)
 from ..ports.vault import (
     Found,
-    Incoming,
+    IncomingLinks,
     LinkName,
     LinkTarget,
-    Members,
+    MemberNotes,
     NoteRef,
-    Overview,
     Resolution,
-    Search,
     SearchHit,
+    SearchQuery,
     SimilarNote,
     TaggedNote,
+    VaultOverview,
 )
-from .files.content_cache import CacheStatistics, ContentCache, Read, stat_key
+from .files.content_cache import CacheStatistics, ContentCache, NoteRead, stat_key
 from .files.ignore_rules import Policy
 from .files.kept_rules import RulesKeeper
 from .files.note_visibility import NoteVisibility
@@ -79,7 +95,7 @@ class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Vault:
-    """See `VaultPort`. Works before `start` and while the index is being built; after `close` reads fail."""
+    """Implements `VaultSource`. Works before `start` and while the index is built; after `close` reads fail."""
 
     def __init__(
         self,
@@ -292,7 +308,7 @@ class Vault:
         """Another value whenever another note may be withheld."""
         return self.visibility.version
 
-    def _shared(self, found: Read) -> Note | NoteFailure:
+    def _shared(self, found: NoteRead) -> Note | NoteFailure:
         """What was read, as it may leave here: of a withheld note just what a missing one gives."""
         note = found.id
         if isinstance(found, NoteFailure):
@@ -312,6 +328,44 @@ class Vault:
 
     def _was_indexed(self, note: NoteId) -> bool:
         return was_shown(self.index, note)
+
+    # -- questions --
+
+    def ask(self, question: Question[R], state: VaultState) -> R:
+        answer: Any
+        match question:
+            case Read(notes):
+                answer = self.read(notes)
+            case Resolve(reference):
+                answer = self.resolve(reference, state)
+            case Names(notes):
+                answer = self.names(notes)
+            case NoteCount():
+                answer = self.note_count()
+            case IndexState():
+                answer = self.index_state()
+            case _:
+                answer = self._ask_index(question, state)
+        found: R = answer
+        return found
+
+    def _ask_index(self, question: Question[Any], state: VaultState) -> Any:
+        match question:
+            case LinkTargets(source, links):
+                return self.link_targets(source, links, state)
+            case Incoming(note, limit):
+                return self.incoming(note, limit, state)
+            case Search(query):
+                return self.search(query)
+            case Members(folder, tag, limit):
+                return self.members(folder, tag, limit)
+            case Similar(note, limit):
+                return self.similar(note, limit)
+            case SharingTags(note, limit):
+                return self.sharing_tags(note, limit)
+            case Overview(limit):
+                return self.overview(limit)
+        raise AssertionError(f"No vault answers {question.name!r}.")
 
     # -- reading --
 
@@ -337,7 +391,7 @@ class Vault:
                 self.visibility.let_go(note)
         return allowed
 
-    def _is_news(self, found: Read) -> bool:
+    def _is_news(self, found: NoteRead) -> bool:
         """Whether the note turned private, or ceased to be: the index must hear of it, which takes a file."""
         if isinstance(found, NoteFailure):
             return False
@@ -395,14 +449,14 @@ class Vault:
                 break
         return targets
 
-    def incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+    def incoming(self, note: NoteId, limit: int, state: VaultState) -> IncomingLinks:
         return self._asking(lambda: self._incoming(note, limit, state))
 
-    def _incoming(self, note: NoteId, limit: int, state: VaultState) -> Incoming:
+    def _incoming(self, note: NoteId, limit: int, state: VaultState) -> IncomingLinks:
         self.await_names()
         entry = self._entry(note)
         if entry is None:
-            return Incoming((), 0)
+            return IncomingLinks((), 0)
         for _ in range(_MEND_ATTEMPTS):
             found = incoming(entry, limit, state, self.index, IndexLookup(self.index, self.is_withheld))
             if self._mended({link.source.id for link in found.links}):
@@ -411,10 +465,10 @@ class Vault:
 
     # -- search --
 
-    def search(self, search: Search) -> Found:
+    def search(self, search: SearchQuery) -> Found:
         return self._asking(lambda: self._search(search))
 
-    def _search(self, search: Search) -> Found:
+    def _search(self, search: SearchQuery) -> Found:
         self.await_names()
         complete = self._upkeep.text_ready.is_set()
         for attempt in range(_MEND_ATTEMPTS):
@@ -437,11 +491,11 @@ class Vault:
         ]
         return Found(tuple(found), total - (len(shown) - len(found)), complete)
 
-    def _snippet(self, note: Note, words: Sequence[str], search: Search) -> tuple[int, str]:
+    def _snippet(self, note: Note, words: Sequence[str], search: SearchQuery) -> tuple[int, str]:
         return (1, "") if search.names_only else snippet_of(note, words)
 
-    def members(self, folder: str | None, tag: str | None, limit: int) -> Members:
-        def ask() -> Members:
+    def members(self, folder: str | None, tag: str | None, limit: int) -> MemberNotes:
+        def ask() -> MemberNotes:
             self.await_names()
             for _ in range(_MEND_ATTEMPTS):
                 found, total = searching.members(self.index, folder, tag, limit)
@@ -449,7 +503,9 @@ class Vault:
                 if self._mended(shown):
                     break
             refs = self._refs(shown)
-            return Members(tuple(refs[note] for note in shown if note in refs), total - (len(found) - len(refs)))
+            return MemberNotes(
+                tuple(refs[note] for note in shown if note in refs), total - (len(found) - len(refs))
+            )
 
         return self._asking(ask)
 
@@ -476,12 +532,12 @@ class Vault:
 
         return self._asking(ask)
 
-    def overview(self, limit: int) -> Overview:
-        def ask() -> Overview:
+    def overview(self, limit: int) -> VaultOverview:
+        def ask() -> VaultOverview:
             self.await_names()
             changed = searching.last_changed(self.index, limit)
             refs = self._refs([note for note, _ in changed])
-            return Overview(
+            return VaultOverview(
                 self.index.count(),
                 self.index.link_count(),
                 tuple(searching.top_tags(self.index, limit)),

@@ -15,7 +15,7 @@ from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.tape import Tape
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import (
     AllWithheld,
     KnownLists,
@@ -96,13 +96,13 @@ class Answers:
             version = policy_version(served) if served is not None else None
             withheld = _withheld(present, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, nonblocking=nonblocking)
-            tape = Tape(view, state)
-            result = run(tool, tape.view, arguments)
+            recorder = ViewRecorder(view, state)
+            result = run(tool, recorder.view, arguments)
             if served is None:
-                return answered(result, tape, seq)
+                return answered(result, recorder, seq)
             self._checks.check_missing(served, not_yet)
             if policy_version(served) == version or is_current(view, state, withheld):
-                return answered(result, tape, seq)
+                return answered(result, recorder, seq)
             if nonblocking:
                 raise WouldBlock
         return refused(policy_kept_changing(), state, seq, now)

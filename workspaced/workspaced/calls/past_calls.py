@@ -16,7 +16,7 @@ from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.tape import Tape
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -96,11 +96,11 @@ class PastCalls:
         if served is not None:
             self._checks.check_rules(served, ReconcileFirst)
         state = self._moments.state_at(moment.seq)
-        tape = Tape(self._view(moment, state, caller, present, served), state)
-        result = run(tool, tape.view, arguments)
+        recorder = ViewRecorder(self._view(moment, state, caller, present, served), state)
+        result = run(tool, recorder.view, arguments)
         if served is not None:
             self._checks.check_missing(served, ReconcileFirst)
-        return answered(result, tape, moment.seq)
+        return answered(result, recorder, moment.seq)
 
     def _view(
         self,

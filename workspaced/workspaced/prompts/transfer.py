@@ -30,6 +30,7 @@ from workspaced_tools.chats.model import (
 )
 from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
+from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
 from workspaced_tools.prompts.model.types import Texts
@@ -228,7 +229,7 @@ class _Exporting:
         if all(each.message != message.id for each in self._conversation.prompts):
             return {}
         try:
-            shown = self._view.prompts.manifest(self._conversation.id, message.id)
+            shown = self._view.vault.ask(ManifestOf(self._conversation.id, message.id))
         except (ArgumentInvalid, NotRecorded):
             return {}
         return {layer.id: layer.hash for layer in shown.manifest.layers if layer.hash}

@@ -6,6 +6,7 @@ from typing import TypeVar
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
 from workspaced_tools.sharing.gate import Withheld
@@ -35,8 +36,8 @@ class WithheldNotes:
 
     def refresh_flags(self, notes: Iterable[NoteId]) -> None:
         """Looks at the notes' files: only they tell of their flags."""
-        if self._view.vault is not None:
-            self._view.vault.read(sorted(then_and_now(notes, self._former)))
+        if self._view.served:
+            self._view.vault.ask(Read(sorted(then_and_now(notes, self._former))))
 
     def refresh_library(self, library: tuple[LibraryEntry, ...]) -> None:
         """Looks at the library's notes, where `without_withheld` leaves any."""
@@ -45,7 +46,7 @@ class WithheldNotes:
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
         """The library without notes that may not be shown, as far as is known."""
-        if self._view.sharing != "all" or self._view.vault is None:
+        if self._view.sharing != "all" or not self._view.served:
             return tuple(entry for entry in library if entry.kind not in NOTE_KINDS)
         return tuple(
             entry for entry in library if entry.kind not in NOTE_KINDS or not self.includes_any([NoteId(entry.id)])

@@ -18,7 +18,7 @@ import msgspec
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording.format import refused
-from workspaced_tools.recording.tape import Tape, recorded
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
 
 from ..limits import (
@@ -64,7 +64,7 @@ class _Waiting(NamedTuple):
 def _waiting(call: Call) -> _Waiting:
     arguments = msgspec.json.encode(call.arguments)
     made_from = call.answer.made_from
-    texts_bytes = made_from.texts_bytes(new=True) if isinstance(made_from, Tape) else 0
+    texts_bytes = made_from.texts_bytes(new=True) if isinstance(made_from, ViewRecorder) else 0
     return _Waiting(call, arguments, len(arguments) + len(call.answer.payload) + texts_bytes)
 
 
@@ -82,7 +82,7 @@ class CallRecorder:
         self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="workspaced-calls", daemon=True)
-        self._lasts: dict[str, tuple[Tape, str, float]] = {}
+        self._lasts: dict[str, tuple[ViewRecorder, str, float]] = {}
         """By an answer's hash: what it was made from last, its recording and when that was kept."""
         self._lasts_bytes = 0
         self.skipped = 0
@@ -156,7 +156,7 @@ class CallRecorder:
         if _are_long(waiting.arguments):
             blobs.keep(waiting.arguments)
         result = blobs.keep(answer.payload)
-        if not isinstance(made_from, Tape):
+        if not isinstance(made_from, ViewRecorder):
             return blobs.keep(refused(made_from))
         last = self._lasts.get(result)
         if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
@@ -165,7 +165,7 @@ class CallRecorder:
         self._remember(result, made_from, inputs)
         return inputs
 
-    def _remember(self, result: str, made_from: Tape, inputs: str) -> None:
+    def _remember(self, result: str, made_from: ViewRecorder, inputs: str) -> None:
         size = made_from.texts_bytes()
         if len(self._lasts) >= _LASTS_MAX or self._lasts_bytes + size > _LASTS_BYTES_MAX:
             self._lasts.clear()

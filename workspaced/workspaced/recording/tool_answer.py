@@ -7,7 +7,7 @@ import msgspec
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.errors import ToolError
 from workspaced_tools.recording.format import Raised, raised
-from workspaced_tools.recording.tape import Tape
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import refusal
 from workspaced_tools.tools.tool import payload_of
 
@@ -20,20 +20,20 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     as_of_seq: int
     tail_seq: int
     now: str
-    made_from: Tape | Raised
+    made_from: ViewRecorder | Raised
     """What the tool read; or why no tool ran."""
 
 
-def answered(result: dict[str, Any], tape: Tape, seq: int) -> ToolAnswer:
+def answered(result: dict[str, Any], recorder: ViewRecorder, seq: int) -> ToolAnswer:
     """The answer of a tool that ran.
 
     Args:
         result: of the tool.
-        tape: recorded what it read.
+        recorder: recorded what it read.
         seq: the log's tail then.
     """
-    view = tape.view
-    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, tape)
+    view = recorder.view
+    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, recorder)
 
 
 def refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:

@@ -15,6 +15,7 @@ from workspaced_events.schema.catalogue import ArtifactKind, Attachment, Attachm
 from ...errors import ArgumentInvalid, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.note import Note, NoteFailure
+from ...ports.questions import Members, Names, Read
 from ..model.types import Artifact
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
@@ -88,12 +89,12 @@ def _tag(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
 
 def _members(folder: str | None, tag: str | None, name: str, reading: Reading) -> Iterator[Artifact]:
     vault, _ = reading.whole()
-    members = vault.members(folder, tag, MEMBERS_ATTACHED_MAX)
+    members = vault.ask(Members(folder, tag, MEMBERS_ATTACHED_MAX))
     if not members.notes:
         raise NoteNotFound(f"No note is in {name!r}", hint="Check the spelling.")
     notes = [ref.id for ref in members.notes]
     for begin in range(0, len(notes), ATTACHED_AT_ONCE):
-        for found in vault.read(notes[begin : begin + ATTACHED_AT_ONCE]):
+        for found in vault.ask(Read(notes[begin : begin + ATTACHED_AT_ONCE])):
             if isinstance(found, Note) or found.code != NoteNotFound.code:  # a note that is gone is no member
                 yield _artifact("note", found, reading)
     if more := members.total - len(notes):
@@ -136,7 +137,7 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
     name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
     if attachment.id not in ("", name):
         raise Unavailable(NO_SELECTION)
-    if vault.names([selection.note]) == [None]:
+    if vault.ask(Names([selection.note])) == [None]:
         raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
     if selection.text_sha256 is not None:
         revision, text = selection.text_sha256, reading.inline_text(selection.text_sha256)

@@ -17,7 +17,9 @@ from workspaced_events.schema.catalogue import ProviderKind
 
 from ...errors import ArgumentInvalid
 from ...limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
-from ...ports.vault import LinkName, NoteRef, VaultPort
+from ...ports.asking import VaultPort
+from ...ports.questions import LinkTargets, Members, Names, Overview
+from ...ports.vault import LinkName, NoteRef
 from ..model.types import Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
@@ -59,7 +61,7 @@ def _folder(pin: Provider, reading: Reading) -> _Found:
     if pin.folder is None:
         raise ArgumentInvalid("A pin of kind folder has a folder", hint="Pin it again with one; '' is the vault.")
     vault, _ = reading.names()
-    found = vault.members(pin.folder.strip("/"), None, PROVIDED_NOTES_MAX)
+    found = vault.ask(Members(pin.folder.strip("/"), None, PROVIDED_NOTES_MAX))
     return _listed(reading, [("", found.notes)], found.total - len(found.notes))
 
 
@@ -86,7 +88,7 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
         return _Found(None)
     note = reading.note(source)
     links = [LinkName(target, wiki) for target, wiki in note.names.links if target]
-    targets = (each.note for each in vault.link_targets(note.id, links, state))
+    targets = (each.note for each in vault.ask(LinkTargets(note.id, links)))
     linked = {each.id: each for each in targets if each is not None and each.id != note.id}
     found = _listed(reading, [("", list(linked.values()))])
     return _Found(found.text_sha256, [note.id, *found.notes])
@@ -94,7 +96,7 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
 
 def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
     vault, _ = reading.whole()
-    changed = vault.overview(PROVIDED_CHANGES_MAX).changed
+    changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
     lines = [f"- {(utc_seconds(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
     return _stored(reading, lines, [ref.id for ref, _ in changed])
 
@@ -116,7 +118,7 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
 def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
     """The existing ones of these notes, distinct, in their order."""
     distinct = list(dict.fromkeys(notes))
-    return {ref.id: ref for ref in vault.names(distinct) if ref is not None}
+    return {ref.id: ref for ref in vault.ask(Names(distinct)) if ref is not None}
 
 
 def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:

@@ -19,7 +19,8 @@ from workspaced_events.projections.workspace_state import VaultState
 from ...errors import NoActiveNote, NoActiveVault, NoteNotFound
 from ...limits import ATTACHED_CHARS_MAX
 from ...notes.note import Note, NoteFailure
-from ...ports.vault import VaultPort
+from ...ports.asking import VaultPort
+from ...ports.questions import Names, Read, Resolve
 from ...ports.view import View
 from ...tools.note_answers import note_or_error, served_vault
 from ...tools.read_note import only_note
@@ -89,11 +90,11 @@ class Reading:
             ToolError: no note or several notes match, the note cannot be read, or no vault can.
             Unavailable: the client may see names only.
         """
-        vault, state = self.whole()
+        vault, _ = self.whole()
         found = _at_path(vault, reference)
         if not isinstance(found, Note) and (found is None or found.code == NoteNotFound.code):
-            note = only_note(vault.resolve(reference, state), reference, vault)
-            [found] = vault.read([note.id])
+            note = only_note(vault.ask(Resolve(reference)), reference, vault)
+            [found] = vault.ask(Read([note.id]))
         return note_or_error(found, missing=partial(NoteNotFound, "The note is gone", hint="Ask again."))
 
     def active(self) -> NoteId:
@@ -136,14 +137,14 @@ class Reading:
             vault, state = self.whole()
         except (Unavailable, NoActiveVault):
             return False
-        gone = [note for note, ref in zip(wanted, vault.names(wanted), strict=True) if ref is None]
+        gone = [note for note, ref in zip(wanted, vault.ask(Names(wanted)), strict=True) if ref is None]
         moved = [now for note in gone if (now := state.current_path(note)) is not None]
-        return len(moved) == len(gone) and None not in vault.names(list(dict.fromkeys(moved)))
+        return len(moved) == len(gone) and None not in vault.ask(Names(list(dict.fromkeys(moved))))
 
 
 def _at_path(vault: VaultPort, path: str) -> Note | NoteFailure | None:
     try:
-        [found] = vault.read([note_id(path)])
+        [found] = vault.ask(Read([note_id(path)]))
     except (InvalidArgument, OutsideVault):  # not a path, perhaps a title
         return None
     return found

@@ -49,7 +49,7 @@ class CacheStatistics(msgspec.Struct, frozen=True, rename="camel"):
     entries: int
 
 
-Read = Note | PrivateNote | NoteFailure
+NoteRead = Note | PrivateNote | NoteFailure
 """The result of reading a note; a `PrivateNote` only if the cache withholds private notes."""
 
 
@@ -88,17 +88,17 @@ class ContentCache:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="note-read")
         self._closed = False
 
-    def read(self, note: NoteId) -> Read:
+    def read(self, note: NoteId) -> NoteRead:
         """The note's present version. Never raises for any content of a vault."""
         return self._cached(note) or self._read_file(note)
 
-    def read_many(self, notes: Sequence[NoteId]) -> list[Read]:
+    def read_many(self, notes: Sequence[NoteId]) -> list[NoteRead]:
         """Present versions in the order of `notes`; each distinct note is read once.
 
         Reads uncached notes in this thread while reads are quick (the files are in the system's cache, and threads
         would only contend for the interpreter), and concurrently after the first slow read.
         """
-        found: dict[NoteId, Read] = {}
+        found: dict[NoteId, NoteRead] = {}
         uncached: list[NoteId] = []
         root = self._root_now()
         for note in dict.fromkeys(notes):
@@ -115,10 +115,10 @@ class ContentCache:
                 break
         return [found[note] for note in notes]
 
-    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Read] | None:
+    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRead] | None:
         """As `read_many`, without opening a file: None if any note would have to be read."""
         root = self._root_now()
-        found: dict[NoteId, Read] = {}
+        found: dict[NoteId, NoteRead] = {}
         for note in notes:
             if note not in found:
                 kept = self._cached(note, root)
@@ -133,7 +133,7 @@ class ContentCache:
         except ToolError:
             return None  # Each note then fails by itself with that error.
 
-    def _read_concurrently(self, uncached: list[NoteId]) -> Iterable[tuple[NoteId, Read]]:
+    def _read_concurrently(self, uncached: list[NoteId]) -> Iterable[tuple[NoteId, NoteRead]]:
         """Reads the notes in one share per thread, which costs one hand-over per share."""
         count = min(self._threads_max, len(uncached))
         if count < 2 or self._closed:
@@ -141,7 +141,7 @@ class ContentCache:
         shares = self._threads.map(self._read_share, [uncached[first::count] for first in range(count)])
         return chain.from_iterable(shares)
 
-    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, Read]]:
+    def _read_share(self, share: list[NoteId]) -> list[tuple[NoteId, NoteRead]]:
         return [(note, self._read_file(note)) for note in share]
 
     def evict(self, note: NoteId) -> None:
@@ -168,7 +168,7 @@ class ContentCache:
         self._threads.shutdown(wait=True)
         self.clear()
 
-    def _cached(self, note: NoteId, root: RootDirectory | None = None) -> Read | None:
+    def _cached(self, note: NoteId, root: RootDirectory | None = None) -> NoteRead | None:
         """The cached version if it is certain and still present; the failure if the stat failed; else None."""
         entry = self._entries.get(note)
         if entry is None or not entry.certain:
@@ -185,7 +185,7 @@ class ContentCache:
                 self._entries.move_to_end(note)
         return entry.note
 
-    def _read_file(self, note: NoteId) -> Read:
+    def _read_file(self, note: NoteId) -> NoteRead:
         """Reads the file, and caches the note if the file did not change during the read."""
         try:
             now = self._clock_ns()

@@ -14,7 +14,7 @@ from workspaced_events.ids import NoteId
 
 from ...limits import SIMILAR_WORDS_MAX, TAGGED_NOTES_MAX, TELLING_NOTES_MAX, WORDS_WEIGHED_MAX
 from ...notes.name_keys import fold
-from ...ports.vault import Search
+from ...ports.vault import SearchQuery
 from .full_text import frequent_words, match_all, match_any, query_words
 from .index import Index
 
@@ -32,7 +32,7 @@ class Scored(msgspec.Struct, frozen=True, gc=False):
     words: tuple[str, ...] = ()
 
 
-def search(index: Index, query: Search) -> tuple[list[Scored], int]:
+def search(index: Index, query: SearchQuery) -> tuple[list[Scored], int]:
     """The best notes with all the words, best first, and the number of notes with them."""
     words = query_words(query.words)
     if not words:
@@ -51,7 +51,7 @@ def search(index: Index, query: Search) -> tuple[list[Scored], int]:
     return [Scored(path, score) for path, score in rows], total[0][0] if total else len(rows)
 
 
-def _restriction(query: Search) -> tuple[str, list[Any]]:
+def _restriction(query: SearchQuery) -> tuple[str, list[Any]]:
     where = ""
     arguments: list[Any] = []
     if query.among is not None:
@@ -69,7 +69,7 @@ def _restriction(query: Search) -> tuple[str, list[Any]]:
 
 def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tuple[list[NoteId], int]:
     """The first notes below `folder` with `tag`, by path, and the number of all."""
-    where, arguments = _restriction(Search("", limit, tags=(tag,) if tag is not None else (), folder=folder))
+    where, arguments = _restriction(SearchQuery("", limit, tags=(tag,) if tag is not None else (), folder=folder))
     matching = f"FROM notes n WHERE NOT n.withheld{where}"
     rows = index.file.read(f"SELECT n.path {matching} ORDER BY n.path LIMIT ?", (*arguments, limit))
     if len(rows) < limit:

@@ -2,14 +2,14 @@
 
 from workspaced_events.projections.workspace_state import VaultState
 
-from ...ports.vault import Incoming, IncomingLink, LinkName, NoteRef
+from ...ports.vault import IncomingLink, IncomingLinks, LinkName, NoteRef
 from ..index.entries import IndexEntry, target_keys
 from ..index.index import Index
 from .link_targets import LinkResolver
 from .resolver import IndexLookup
 
 
-def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> Incoming:
+def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> IncomingLinks:
     """The first `limit` links to `note` by source and place, and the number of all."""
     keys = note.name_keys()
     for former, now in state.former.items():
@@ -26,4 +26,4 @@ def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, look
             total += 1
             if len(links) < limit:
                 links.append(IncomingLink(NoteRef(row.source, row.title, row.source), row.context, row.line))
-    return Incoming(tuple(links), total)
+    return IncomingLinks(tuple(links), total)
