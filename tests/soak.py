@@ -208,13 +208,20 @@ class Soak:
                 self.edit(chance, f"fill-{number}")
                 if number % 20 == 0:
                     client.call("workspaced/reconcile")
-        ways = [threading.Thread(target=self._fill_caches, args=(each,)) for each in range(CALLERS)]
+        self._side_by_side(self._fill_caches)
+        self._side_by_side(self._fill_past)  # last: it reads what the calls before it recorded
+
+    def _side_by_side(self, fill: Callable[[int], None]) -> None:
+        ways = [threading.Thread(target=fill, args=(each,)) for each in range(CALLERS)]
         for each in ways:
             each.start()
         for each in ways:
             each.join()
+
+    def _fill_past(self, number: int) -> None:
+        chance = random.Random(number)
         with contextlib.closing(self.connect()) as client:
-            for _ in range(self.load.fill_past):  # last: it reads what the calls before it recorded
+            for _ in range(self.load.fill_past // CALLERS):
                 client.call("tools/call", chance.choice(asked_of_the_past(chance)))
 
     def _fill_caches(self, number: int) -> None:
