@@ -3,6 +3,9 @@
 `daemon` is a factory: `daemon(vault=...)` starts one and hands it out; when the test (or the module) ends, every
 daemon that still runs gets SIGTERM and must end within 5 s, with code 0, without a traceback, and without leaving
 its socket behind.
+
+Daemons and commands are forked from a process that has imported workspaced (support/process.py); `real=True` is for
+tests of the start itself, or of what a whole process holds. A `wrapper` starts a real one, too.
 """
 
 import importlib.util
@@ -21,8 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process, profiles
 
 from workspaced import SyncClient, connect
+
+profiles.load()
 
 STOP_S = 5.0
 START_S = 20.0
@@ -118,7 +124,9 @@ class Daemon:
         """Whether the process that was started last came to listen."""
         self.wrapper: tuple[str, ...] = ()
         """A command that ends by becoming the daemon, e.g. to set a limit first."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self.real = False
+        """Whether the process is to be one that was never anything else."""
+        self._process: process.Process | None = None
         self._listening = threading.Event()
         self._reader: threading.Thread | None = None
         self._clients: list[SyncClient | Wire] = []
@@ -138,20 +146,31 @@ class Daemon:
 
     def spawn(self) -> None:
         """Starts the process without waiting."""
-        command = [*self.wrapper, sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
-        command += ["--data-dir", str(self.data), "--socket", str(self.socket), *self.flags]
+        arguments = [
+            "serve",
+            "--vault",
+            str(self.vault),
+            "--data-dir",
+            str(self.data),
+            "--socket",
+            str(self.socket),
+        ]
+        arguments += self.flags
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         self._listening = threading.Event()
         self.listened = False
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.env
-        )
+        if self.wrapper:
+            command = [*self.wrapper, sys.executable, "-m", "workspaced", *arguments]
+            self._process = subprocess.Popen(command, env=self.env, **streams)
+        else:
+            self._process = process.spawn(*arguments, env=self.env, real=self.real, **streams)
         self._reader = threading.Thread(target=self._read_stderr, args=(self._process, self._listening))
         self._reader.start()
 
-    def _read_stderr(self, process: "subprocess.Popen[bytes]", listening: threading.Event) -> None:
-        assert process.stderr is not None
-        with process.stderr:
-            for line in process.stderr:
+    def _read_stderr(self, started: process.Process, listening: threading.Event) -> None:
+        assert started.stderr is not None
+        with started.stderr:
+            for line in started.stderr:
                 self.stderr.append(line.decode(errors="replace").rstrip("\n"))
                 if b"listening on" in line:
                     self.listened = True
@@ -159,7 +178,7 @@ class Daemon:
         listening.set()  # nobody shall wait for one that has ended
 
     @property
-    def process(self) -> "subprocess.Popen[bytes]":
+    def process(self) -> process.Process:
         assert self._process is not None
         return self._process
 
@@ -230,13 +249,11 @@ class Daemon:
         timeout_s: float = 30.0,
     ) -> "subprocess.CompletedProcess[str]":
         """Runs `workspaced` with this daemon's socket in the environment; never leaves a traceback."""
-        done = subprocess.run(
-            [sys.executable, "-m", "workspaced", *arguments],
+        done = process.run(
+            *arguments,
             input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
             env={**self.env, "WORKSPACED_SOCKET": str(self.socket), **(env or {})},
-            timeout=timeout_s,
+            timeout_s=timeout_s,
             cwd=self.root,
         )
         out, err = done.stdout.decode(), done.stderr.decode()
@@ -291,9 +308,11 @@ class Factory:
         notes: Mapping[str, str] = NOTES,
         env: Mapping[str, str] | None = None,
         start: bool = True,
+        real: bool = False,
     ) -> Daemon:
         root = self.root()
         made = Daemon(root, write_vault(root / "vault", notes), flags, env or {})
+        made.real = real
         (root / "vault").mkdir(exist_ok=True)
         self._made.append(made)
         return made.start() if start else made

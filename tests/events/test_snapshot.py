@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
@@ -155,7 +156,7 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
 
 
 class TestOpeningFromASnapshot:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 30))
     def test_is_opening_from_the_beginning(self, seed: int, count: int, interval: int) -> None:
         disk = SimDisk()

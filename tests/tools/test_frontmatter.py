@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_tools.limits import FRONT_MATTER_ALIASES_MAX, FRONT_MATTER_CHARS_MAX
 from workspaced_tools.notes.frontmatter import split_front_matter
@@ -145,7 +146,7 @@ def test_splitting_takes_linear_time(unit: str) -> None:
     assert seconds(400_000) < 3 * seconds(200_000) + 0.005
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"%@#, \n\t01.~<?\\é\x07", max_size=80))
 def test_any_text_gives_json_shaped_fields_and_a_whole_body(yaml: str) -> None:
     text = f"---\n{yaml}\n---\nbody"

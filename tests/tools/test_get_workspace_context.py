@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
@@ -269,7 +270,7 @@ def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, ma
 ids = st.sampled_from(["b.md", "c.md", "work/plan.md", "gone.md"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.none() | ids,
     st.lists(ids, unique=True),

@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
@@ -260,7 +261,7 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     assert seconds(200_000) < 3 * seconds(100_000) + 0.02
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -275,7 +276,7 @@ def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) ->
     assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]),

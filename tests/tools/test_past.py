@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
@@ -88,7 +89,7 @@ def take(world: Any, step: Any) -> None:
             world.flush()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=14))
 @example([("call", 2), ("write", "a.md", TEXTS[1]), ("flush",)])
 @example([("call", 5), ("rename", "a.md", "work/c.md"), ("flush",), ("call", 5), ("flush",)])
@@ -149,7 +150,7 @@ def without_content(entry: Json) -> Json:
     return {name: value for name, value in entry.items() if name not in ("content", "contentRef", "truncation")}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=3, max_size=14))
 def test_at_its_own_sequence_a_call_is_answered_as_it_was(happened: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
@@ -149,7 +150,7 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "-q", str(repository)], check=True, env=environment)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.lists(st.sampled_from(GIT_RULES), min_size=1, max_size=4))
     @example(["b/", "!**/c.md"])
     @example(["*", "!*/", "!*.md"])

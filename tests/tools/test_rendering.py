@@ -8,6 +8,7 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_tools.prompts.model.untrusted_text import (
     RESERVED,
@@ -196,7 +197,7 @@ def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(spelling: str,
     assert "before" in block and block.count("after") == 4
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, texts, texts)
 def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_back(
     title: str, path: str, body: str

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
+from support.profiles import examples
 
 from workspaced_tools.prompts.citations.renumber import RANGE_MAX, Cited, cited
 from workspaced_tools.prompts.sources.search_block import Source
@@ -346,7 +347,7 @@ PIECES = [
 answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(answers)
 def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -355,7 +356,7 @@ def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     assert (again.sources, again.fallback, again.unknown) == (done.sources, done.fallback, ())
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(answers)
 def test_each_cited_source_is_listed_and_each_listed_one_is_cited(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -380,7 +381,7 @@ code = st.lists(st.sampled_from(["[^1]", "[^9]", "x", "\n", " ", "[^3]: y", "# S
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(words, code), min_size=1, max_size=4))
 def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[str, str]]) -> None:
     fences = [f"```\n{each}\n```" for _, each in parts if "```" not in each]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from support.profiles import examples
 
 from workspaced_tools.prompts.planning.planner import (
     ANSWER_CHARS_MAX,
@@ -352,7 +353,7 @@ written = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(written)
 def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_told(answer: str) -> None:
     done = planned(answer, TOOLS)

@@ -13,6 +13,7 @@ from hypothesis import given as drawn
 from hypothesis import settings as runs
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
@@ -381,7 +382,7 @@ messages = st.lists(
 
 
 @drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
-@runs(max_examples=300, deadline=None)
+@runs(max_examples=examples(300), deadline=None)
 def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
     read: Any, system: int, library: int, history: int
 ) -> None:

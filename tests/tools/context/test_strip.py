@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
@@ -132,7 +133,7 @@ def test_a_turn_with_rounds_of_tools_is_one_turn() -> None:
     assert [each.id for each in envelope.messages[1:-1]] == [f"m{number}" for number in range(3, 11)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), st.integers(1, 4))
 def test_whatever_was_said_the_window_is_whole_turns_and_all_else_has_one_record(
     data: st.DataObject, turns: int
