@@ -3,12 +3,13 @@
 A daemon is up in a tenth of the time that a fresh interpreter takes. What a test sees of it is what it sees of a
 process of its own: a pid, pipes, an exit code, signals. The pieces:
 
-- `ForkServer` is the side of the tests: `run(arguments, env=, ...)` gives a `Forked`, which is used like a `Popen`.
-- `_serve` is the server. It has one thread, asks nothing of the disk, and holds nothing but its socket and a pidfd per
-  child, so there is no lock a child could inherit. It reaps every child at once and tells the exit code on a pipe.
+- `ForkServer` is the tests' side: `run(arguments, env=, ...)` gives a `Forked`, which is used like a `Popen`.
+- `_serve` is the server. It has one thread, asks nothing of the disk, and holds nothing but its socket and a pidfd
+  per child, so there is no lock that a child could inherit. It reaps every child at once, and tells the exit code on
+  a pipe.
 - The child leaves `_serve`, closes every descriptor but 0, 1 and 2, takes environment, directory, signals and time
-  zone as a fresh process has them, and runs the module `workspaced` as `__main__` - outside of everything here, so the
-  interpreter ends as it always does.
+  zone as a fresh process has them, and runs the module `workspaced` as `__main__` - outside of everything here, so
+  the interpreter ends as it always does.
 
 What differs from a fresh interpreter: hashes have the seed of the server, and all modules are there. Where that
 matters, or the start itself is tested (`PYTHONPATH`, `sys.flags`, limits, a tracer), start a real process.
@@ -62,7 +63,7 @@ class Forked:
         self._lock = threading.Lock()
 
     def _end(self, timeout_s: float | None) -> int | None:
-        """The exit code, if it ends in time. Many threads may wait at once, and none of them with the lock held."""
+        """The exit code, if it ends in time. Many threads may wait at once; none waits with the lock held."""
         waiting = select.poll()
         waiting.register(self._status, select.POLLIN | select.POLLHUP)
         if not waiting.poll(None if timeout_s is None else max(0.0, timeout_s * 1_000)):
@@ -179,7 +180,7 @@ class ForkServer:
             if wanted == subprocess.PIPE:
                 reading, writing = os.pipe()
                 mine, other = (writing, reading) if mode == "rb" else (reading, writing)
-                ours[name] = open(mine, "wb" if mode == "rb" else "rb")
+                ours[name] = os.fdopen(mine, "wb" if mode == "rb" else "rb")
                 theirs.append(other)
                 opened.append(other)
             elif wanted == subprocess.DEVNULL:

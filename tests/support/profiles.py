@@ -1,7 +1,7 @@
-"""How thoroughly properties are tried: the environment variable WORKSPACED_TEST_PROFILE says `quick` or `thorough`.
+"""How thoroughly properties are tried: the variable WORKSPACED_TEST_PROFILE says `quick` or `thorough`.
 
-`quick` is what `make test` runs: a fifth of the examples. `thorough` is what `make thorough` and `make mutants` run.
-A test states the thorough number, as `@settings(max_examples=examples(200))`; a test that states none has 100.
+`quick` is what `make test` runs: a fifth of the examples. `thorough` is what `make thorough` and `make mutants`
+run. A test states the thorough number, as `@settings(max_examples=examples(200))`; a test that states none has 100.
 """
 
 import os
@@ -42,6 +42,6 @@ def examples(thorough: int) -> int:
 
 
 def load() -> None:
-    """Makes the profile what `@given` takes where a test states nothing. Called once, before tests are collected."""
+    """What `@given` takes where a test states nothing. Called once, before tests are collected."""
     settings.register_profile(chosen(), max_examples=examples(DEFAULT_EXAMPLES))
     settings.load_profile(chosen())
