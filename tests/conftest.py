@@ -4,8 +4,8 @@
 daemon that still runs gets SIGTERM and must end within 5 s, with code 0, without a traceback, and without leaving
 its socket behind.
 
-Daemons and commands are forked from a process that has imported workspaced (support/process.py). `real=True` is for
-tests of the start itself, or of what a whole process holds; a `wrapper` starts a real one, too.
+Daemons and commands are forked from a process that has imported workspaced (support/process.py). `real=True` is
+for tests of the start itself, or of what a whole process holds; a `wrapper` starts a real one, too.
 """
 
 import importlib.util

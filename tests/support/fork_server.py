@@ -5,8 +5,8 @@ process of its own: a pid, pipes, an exit code, signals. The pieces:
 
 - `ForkServer` is the tests' side: `run(arguments, env=, ...)` gives a `Forked`, which is used like a `Popen`.
 - `_serve` is the server. It has one thread, asks nothing of the disk, and holds nothing but its socket and a pidfd
-  per child, so there is no lock that a child could inherit. It reaps every child at once, and tells the exit code on
-  a pipe.
+  per child, so there is no lock that a child could inherit. It reaps every child at once, and tells the exit code
+  on a pipe.
 - The child leaves `_serve`, closes every descriptor but 0, 1 and 2, takes environment, directory, signals and time
   zone as a fresh process has them, and runs the module `workspaced` as `__main__` - outside of everything here, so
   the interpreter ends as it always does.

@@ -1,7 +1,7 @@
 """How thoroughly properties are tried: the variable WORKSPACED_TEST_PROFILE says `quick` or `thorough`.
 
 `quick` is what `make test` runs: a fifth of the examples. `thorough` is what `make thorough` and `make mutants`
-run. A test states the thorough number, as `@settings(max_examples=examples(200))`; a test that states none has 100.
+run. A test states the thorough number, as `@settings(max_examples=examples(200))`; one that states none has 100.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 import importlib.util
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.clock import event_time
@@ -490,10 +490,11 @@ def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at()
             made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
             events.all.append(made)
         past = Past(events, Named(), past_world.V, Moment(calls, event_time(10**15), lasts=True))  # type: ignore[arg-type]
-        begun = time.thread_time()
-        with pytest.raises(NotRecorded):
-            past.other_version(NoteId("a.md"), "")
-        return time.thread_time() - begun
 
-    short, long = (min(seconds(calls) for _ in range(3)) for calls in (2_000, 8_000))
-    assert long < 8 * short, (short, long)
+        def ask() -> None:
+            with pytest.raises(NotRecorded):
+                past.other_version(NoteId("a.md"), "")
+
+        return thread_seconds(ask)
+
+    assert grows_linearly(seconds, 2_000, 8_000)

@@ -1,11 +1,10 @@
 """Pages of a text: where they end, what they add, and that together they are the whole."""
 
-import time
-
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.notes.truncation import LIMIT_MARKED_MIN, MARKER, truncate
@@ -211,11 +210,6 @@ def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit:
 def test_hostile_texts_take_linear_time_and_end(unit: str) -> None:
     def seconds(length: int) -> float:
         text = "a" + unit * (length // len(unit))
-        best = 10.0
-        for _ in range(3):
-            begun = time.process_time()
-            truncate(text, length // 2)
-            best = min(best, time.process_time() - begun)
-        return best
+        return thread_seconds(lambda: truncate(text, length // 2))
 
-    assert seconds(100_000) < 3 * seconds(50_000) + 0.005
+    assert grows_linearly(seconds, 25_000, 100_000)

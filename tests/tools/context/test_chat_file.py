@@ -1,12 +1,12 @@
 """Chats as files: what is written is read, whatever it holds; what a person changes counts; losses are named."""
 
-import time
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
@@ -464,10 +464,7 @@ def test_an_older_file_is_written_in_our_form_and_read_as_the_same() -> None:
 
 
 def seconds(text: str) -> float:
-    started = time.thread_time()
-    read = read_chat(text)
-    write_chat(read.chat)
-    return time.thread_time() - started
+    return thread_seconds(lambda: write_chat(read_chat(text).chat))
 
 
 @pytest.mark.parametrize(
@@ -495,8 +492,5 @@ def seconds(text: str) -> float:
 )
 def test_a_file_is_read_in_linear_time(begin: str, piece: str) -> None:
     end = "]\n\n**user**\n" if "**user**: " not in begin else "]\n"
-    one, four = (
-        f"{MARK if ': Hi' not in begin + piece else ''}{begin}{piece * count}{end}" for count in (10_000, 40_000)
-    )
-    fastest = min(seconds(one) for _ in range(3))
-    assert min(seconds(four) for _ in range(3)) < 12 * max(fastest, 0.001)
+    mark = MARK if ": Hi" not in begin + piece else ""
+    assert grows_linearly(lambda count: seconds(f"{mark}{begin}{piece * count}{end}"), 10_000, 40_000)

@@ -1,7 +1,6 @@
 """A model's answer with its citations in order: numbered as they come, one list of sources at the end."""
 
 import re
-import time
 from urllib.parse import unquote
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.prompts.citations.renumber import RANGE_MAX, Cited, cited
@@ -422,11 +422,6 @@ def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[
 def test_putting_an_answer_in_order_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         answer = unit * (length // len(unit)) + " [^1]"
-        best = 10.0
-        for _ in range(3):
-            begun = time.thread_time()
-            cited(answer, CATALOGUE)
-            best = min(best, time.thread_time() - begun)
-        return best
+        return thread_seconds(lambda: cited(answer, CATALOGUE))
 
-    assert seconds(16_000) < 3.2 * seconds(8_000) + 0.01
+    assert grows_linearly(seconds, 4_000, 16_000)
