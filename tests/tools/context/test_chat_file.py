@@ -493,4 +493,4 @@ def seconds(text: str) -> float:
 def test_a_file_is_read_in_linear_time(begin: str, piece: str) -> None:
     end = "]\n\n**user**\n" if "**user**: " not in begin else "]\n"
     mark = MARK if ": Hi" not in begin + piece else ""
-    assert grows_linearly(lambda count: seconds(f"{mark}{begin}{piece * count}{end}"), 10_000, 40_000)
+    assert grows_linearly(lambda count: seconds(f"{mark}{begin}{piece * count}{end}"), 2_500, 10_000)
