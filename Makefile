@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order.
 WORKERS ?= auto
 
-.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas typescript clean
+.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -60,6 +60,16 @@ faults: $(VENV)/.dev
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas
 
+# The generated pages of docs/reference/, and the pictures; RECORD=--record records `make demo` anew.
+reference: $(VENV)/.dev
+	$(BIN)/python docs/generator/generate.py
+	$(BIN)/python docs/generator/pictures.py $(RECORD)
+
+# The documents as a site in site/; a link that leads nowhere fails.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/generator/generate.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 # The TypeScript client: its types made from schemas/, built, and tested on a real daemon. Needs Node 20 and npm.
 typescript: $(VENV)/.dev
 	node clients/typescript/scripts/generate.js
@@ -77,5 +87,9 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(VENV)/.runtime $@
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $(VENV)/.runtime $@
+
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -40,7 +40,7 @@ class _Bench:
         self.data = at.new("append")
         self.deliver = deliver_here
         journal = open_journal(RealDisk(self.data), version="bench", deliver=lambda done: self.deliver(done))
-        self.recorder: LogWriter = journal.recorder
+        self.recorder: LogWriter = journal.writer
         self.recorder.start()
         self.append(Action(c.VaultOpened(VaultId("bench"), "bench", "/bench")))
 

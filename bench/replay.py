@@ -34,7 +34,7 @@ class _UnsyncedDisk(RealDisk):
 def make_log(directory: Path, events: int, events_a_line: int) -> None:
     """A log of that many events of a session, so many a line, closed in good order."""
     journal = open_journal(_UnsyncedDisk(directory), version="bench")
-    recorder = journal.recorder
+    recorder = journal.writer
 
     def append(actions: list[Action]) -> None:
         recorder.submit(actions, "bench", _check)
@@ -123,5 +123,5 @@ def _replayed(log: Path, count: int) -> None:
 
 def _opened(log: Path, count: int) -> None:
     journal = open_journal(RealDisk(log), version="bench")
-    assert journal.recorder.state.seq == journal.log.tail.seq == count, (journal.recorder.state.seq, count)
-    journal.recorder.close()
+    assert journal.writer.state.seq == journal.log.tail.seq == count, (journal.writer.state.seq, count)
+    journal.writer.close()

@@ -102,8 +102,8 @@ class History:
         """One group commit, answered in bounded time by receipts or by an error that says what to do."""
         told: list[Outcome] = []
         started = time.monotonic()
-        journal.recorder.submit(actions, "ui", told.append)
-        for done, outcome in journal.recorder.commit().outcomes:
+        journal.writer.submit(actions, "ui", told.append)
+        for done, outcome in journal.writer.commit().outcomes:
             done(outcome)
         assert time.monotonic() - started < ANSWER_S, "L: publishing hangs"
         [outcome] = told
@@ -155,7 +155,7 @@ def under_fault(disk: Disk) -> History:
         history.publish(journal, history.batch(number))
         with suppress(LogUnreadable):  # the disk may refuse the reading as well
             check_state(journal)
-    journal.recorder.close()
+    journal.writer.close()
     return history
 
 
@@ -184,12 +184,12 @@ def check(disk: Disk, histories: list[History], *, blobs_are_swept: bool = True)
     again.publish(journal, again.batch(1))
     again.publish(journal, again.batch(3))
     assert len(again.acknowledged) == 2, "the log does not go on"
-    journal.recorder.close()
+    journal.writer.close()
 
 
 def check_state(journal: Journal) -> None:
     folded = fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)
-    assert msgspec.json.encode(folded) == msgspec.json.encode(journal.recorder.state), "F: the state is no fold"
+    assert msgspec.json.encode(folded) == msgspec.json.encode(journal.writer.state), "F: the state is no fold"
 
 
 def described(case: Any) -> str:

@@ -19,17 +19,18 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from workspaced.service.calls import ToolAnswer
-from workspaced.service.registration import registrations
-from workspaced.service.served_vault import ServedVault
-from workspaced.service.service import OWN_SOURCE, Service
-from workspaced.service.sweeper import Sweeper
+from workspaced.calls.calls import ToolAnswer
+from workspaced.recording.sweeper import Sweeper
+from workspaced.service.service import Service
+from workspaced.service.upkeep import expire_tabs, reconcile
+from workspaced.vaults.registration import registrations
+from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.writer import OWN_SOURCE, Outcome
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
@@ -37,6 +38,7 @@ from workspaced_tools.replay.verify import Outcome as Verdict
 from workspaced_tools.replay.verify import Verified, verify
 from workspaced_tools.sharing.levels import setting
 from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.vault.nonblocking import WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 START_NS = 1_772_366_400_000_000_000
@@ -100,14 +102,14 @@ class Session:
             RealDisk(self.data),
             version="test",
             clock=self.clock,
-            deliver=lambda committed: self.service.deliver(committed),
+            deliver=lambda committed: self.service.tail.deliver(committed),
             segment_bytes_max=SEGMENT_BYTES,
             snapshot_events=SNAPSHOT_EVENTS,
         )
         sweeper = Sweeper(EvictableBlobStore(self.data), 2**30, 90.0)
         record = record and journal.log.damage is None
         self.service = Service(journal, workspace="test", loop=self.loop, sweeper=sweeper, record=record)
-        self.service.recorder.start()
+        self.service.writer.start()
         self.service.call_recorder.start()
         self.is_open = True
         self.run(self._register([self.vaults[name] for name in vaults or self.vaults]))
@@ -115,14 +117,14 @@ class Session:
 
     async def _register(self, folders: list[Path]) -> None:
         service = self.service
-        served, actions = registrations(service.state, folders)
-        await service.note([*actions, Action(c.DaemonStarted("test", 1, tuple(served)))])
+        served, actions = registrations(service.tail.state, folders)
+        await service.publishing.note([*actions, Action(c.DaemonStarted("test", 1, tuple(served)))])
         for vault_id, path in served.items():
             # Files just written count as certain, else no call would ever be warm.
             vault = Vault(path, clock_ns=lambda: time.time_ns() + LATER_NS, cache_bytes_max=1024 * 1024)
-            service.serve(ServedVault(vault_id, path, vault, service.record_findings))
+            service.serve(ServedVault(vault_id, path, vault, service.publishing.record_findings))
             vault.start()
-        await service.expire_tabs()
+        await expire_tabs(service)
 
     def close(self) -> None:
         """Stops in good order."""
@@ -130,11 +132,11 @@ class Session:
             return
         self.is_open = False
         self.service.call_recorder.close()
-        self.run(self.service.note([Action(c.DaemonStopped("test"))]))
+        self.run(self.service.publishing.note([Action(c.DaemonStopped("test"))]))
         for served in self.service.served.values():
             served.vault.close()
-        self.service.close_threads()
-        self.service.recorder.close()
+        self.service.threads.close()
+        self.service.writer.close()
         self.run(asyncio.sleep(0))  # what the writer left for the loop
 
     def restart(self, **options: Any) -> "Session":
@@ -155,7 +157,7 @@ class Session:
 
         async def submit() -> Outcome:
             done: asyncio.Future[Outcome] = self.loop.create_future()
-            self.service.publish(actions, "ui", done.set_result)
+            self.service.publishing.publish(actions, "ui", done.set_result)
             return await done
 
         try:
@@ -172,14 +174,14 @@ class Session:
 
         async def submit() -> None:
             done: asyncio.Future[Outcome] = self.loop.create_future()
-            self.service.recorder.submit(setting(client, level), OWN_SOURCE, done.set_result)
+            self.service.writer.submit(setting(client, level), OWN_SOURCE, done.set_result)
             await done
 
         self.run(submit())
 
     def reconcile(self) -> None:
         """Compares the vaults with what is known of them."""
-        self.run(self.service.reconcile())
+        self.run(reconcile(self.service))
 
     # -- what agents do --
 
@@ -192,8 +194,10 @@ class Session:
         """Calls made together; those that are not warm run side by side."""
 
         async def one(tool: str, arguments: dict[str, Any], caller: str) -> ToolAnswer:
-            made = self.service.call_nonblocking(TOOLS[tool], arguments, caller)
-            return made or await self.service.call_tool(TOOLS[tool], arguments, caller)
+            try:
+                return self.service.calls.try_call(TOOLS[tool], arguments, caller)
+            except WouldBlock:
+                return await self.service.calls.call(TOOLS[tool], arguments, caller)
 
         async def every() -> list[ToolAnswer]:
             return await asyncio.gather(*(one(*each) for each in calls))
@@ -315,7 +319,7 @@ actions: st.SearchStrategy[dict[str, Any]] = st.one_of(
 
 def reorderings(session: Session) -> st.SearchStrategy[dict[str, Any]]:
     """New orders of the pins and tabs there are."""
-    state = session.service.state
+    state = session.service.tail.state
     sub = state.of(state.current)
     pins, tabs = list(sub.pins), [tab.id for tab in sub.tabs.values()]
     return _action("pinned_notes_reordered", notes=st.permutations(pins)) | _action(

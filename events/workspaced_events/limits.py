@@ -31,7 +31,7 @@ EVENT_DEPTH_MAX: Final = 128
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 
 # A publisher that retries is recognised among at least this many latest events; about twice as
-# many later its id counts as new (docs/reference.md).
+# many later its id counts as new (docs/reference/events.md).
 ID_WINDOW_EVENTS: Final = 16_384
 
 # A snapshot of the fold is taken once so many events; opening folds at most about as many.

@@ -51,8 +51,8 @@ def opened(disk: Disk, **options: Any) -> Journal:
 def record(journal: Journal, number: int) -> Outcome:
     data = c.VaultOpened(VaultId("v"), "v", "/v") if number == 1 else c.ActiveNoteSet(NoteId(f"{number}.md"))
     told: list[Outcome] = []
-    journal.recorder.submit([Action(data, id=EventId(f"id{number}"))], "ui", told.append)
-    deliver_here(journal.recorder.commit())
+    journal.writer.submit([Action(data, id=EventId(f"id{number}"))], "ui", told.append)
+    deliver_here(journal.writer.commit())
     return told[0]
 
 
@@ -87,19 +87,19 @@ class TestALogFileThatIsChangedBehindItsBack:
                 "seq": 5,
             }
             assert "behind the daemon's back" in outcome.message
-        journal.recorder.close()
+        journal.writer.close()
 
     @pytest.mark.parametrize("change", ["removed", "cut"])
     def test_is_damage_at_the_next_start(self, place: Place, change: str) -> None:
         journal = self.changed(place, change)
         record(journal, 6)
-        journal.recorder.close()
+        journal.writer.close()
         assert opened(place.disk).log.damage is not None
 
     def test_that_was_replaced_by_a_copy_opens_again(self, place: Place) -> None:
         journal = self.changed(place, "replaced")
         record(journal, 6)
-        journal.recorder.close()
+        journal.writer.close()
         again = opened(place.disk)
         assert again.log.tail.seq == 5
         assert isinstance(record(again, 6), list)
@@ -137,7 +137,7 @@ class TestTheReserveOfDescriptors:
         assert journal.log.failure is None
         while few:
             os.close(few.pop())
-        journal.recorder.close()
+        journal.writer.close()
         names = [name for name in os.listdir(tmp_path / "log") if name.endswith(".wlog")]
         assert len(names) > 5
         assert opened(RealDisk(tmp_path)).log.tail.seq == 19
@@ -148,7 +148,7 @@ class TestTheReserveOfDescriptors:
             journal = opened(RealDisk(tmp_path), segment_bytes_max=600)
             for number in range(1, 9):
                 record(journal, number)
-            journal.recorder.close()
+            journal.writer.close()
             assert len(os.listdir("/dev/fd")) == before
 
 
@@ -161,11 +161,11 @@ class TestTheWriterThread:
             raise RuntimeError("the loop is closed")
 
         journal = opened(SimDisk(), deliver=deliver)
-        journal.recorder.start()
+        journal.writer.start()
         for number in range(1, 50):
             data = c.VaultOpened(VaultId(f"{number}"), "v", "/v")
-            journal.recorder.submit([Action(data)], "ui", lambda _outcome: None)
-        journal.recorder.close()
+            journal.writer.submit([Action(data)], "ui", lambda _outcome: None)
+        journal.writer.close()
         assert sum(len(committed.events) for committed in told) == 49
         assert len(caplog.records) == len(told)
         assert "Telling" in caplog.text
@@ -177,8 +177,8 @@ class TestTheWriterThread:
             raise RuntimeError("gone")
 
         for done in (fails, told.append):
-            journal.recorder.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", done)
-        deliver_here(journal.recorder.commit())
+            journal.writer.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", done)
+        deliver_here(journal.writer.commit())
         assert len(told) == 1
         assert len(caplog.records) == 1
 

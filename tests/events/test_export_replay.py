@@ -43,11 +43,11 @@ def directory(tmp_path: Path) -> Path:
         note = NoteId(f"{number % 7}.md")
         actions += [c.ActiveNoteSet(note, title="é\u2028\n"), c.NotePinned(note), c.NoteUnpinned(note)]
     for start in range(0, len(actions), 3):
-        journal.recorder.submit([Action(each) for each in actions[start : start + 3]], "ui", lambda _outcome: None)
-        journal.recorder.commit()
+        journal.writer.submit([Action(each) for each in actions[start : start + 3]], "ui", lambda _outcome: None)
+        journal.writer.commit()
     seq = journal.log.tail.seq
     journal.log.append(Batch(seq + 1, seq + 1, b"[" + UNKNOWN % (seq + 1) + b"]"), seq)
-    journal.recorder.close()
+    journal.writer.close()
     return root
 
 
@@ -155,8 +155,8 @@ class TestAnImport:
         import_events(disk, events_in(directory), version="t", now=NOW)
         journal = open_journal(disk, version="t", clock=lambda: NOW)
         seq = journal.log.tail.seq
-        journal.recorder.submit([Action(c.NotePinned(NoteId("z.md")))], "ui", lambda _outcome: None)
-        step, event = journal.recorder.commit().events
+        journal.writer.submit([Action(c.NotePinned(NoteId("z.md")))], "ui", lambda _outcome: None)
+        step, event = journal.writer.commit().events
         assert (step.data, step.seq) == (c.ClockStepped("2027-01-01T00:00:00.000001Z", NOW), seq + 1)
         assert (event.seq, event.time) == (seq + 2, NOW)
 

@@ -314,7 +314,7 @@ class Desk:
         seq = journal.log.tail.seq
         unknown = UNKNOWN % (seq + 1, self.clock().encode(), MOVED.encode())
         journal.log.append(Batch(seq + 1, seq + 1, b"[" + unknown + b"]"), seq)
-        journal.recorder.close()
+        journal.writer.close()
 
     def put(self, *datas: Data) -> None:
         self._submit([Action(data) for data in datas])
@@ -326,8 +326,8 @@ class Desk:
 
     def _submit(self, actions: list[Action]) -> None:
         outcomes: list[Any] = []
-        self.journal.recorder.submit(actions, "ui", outcomes.append)
-        for done, outcome in self.journal.recorder.commit().outcomes:
+        self.journal.writer.submit(actions, "ui", outcomes.append)
+        for done, outcome in self.journal.writer.commit().outcomes:
             done(outcome)
         assert isinstance(outcomes[0], list), outcomes
 
@@ -442,11 +442,11 @@ class TestADataDirectory:
         assert journal.warnings == []
         assert journal.recovered is None
         assert journal.log.log_id != old.log.log_id
-        assert lists(journal.recorder.state.of(V)) == lists(entries_without(whole.of(V), frozenset({MOVED})))
-        assert journal.recorder.state.seq == whole.seq
+        assert lists(journal.writer.state.of(V)) == lists(entries_without(whole.of(V), frozenset({MOVED})))
+        assert journal.writer.state.seq == whole.seq
         desk.journal = journal
         desk.publish("note_pinned", note="new.md")
-        journal.recorder.close()
+        journal.writer.close()
         assert desk.events()[-1].type == "note_pinned"
 
     def test_is_not_changed_by_a_path_that_the_log_never_mentions(self, desk: Desk) -> None:
@@ -487,7 +487,7 @@ class TestADataDirectory:
     def test_forgets_a_note_that_only_calls_tell_of(self, desk: Desk) -> None:
         desk.journal = desk.open()
         desk.call({}, {"path": "found/by-search.md"}, {"read": ["found/by-search.md"]})
-        desk.journal.recorder.close()
+        desk.journal.writer.close()
         prepared = desk.forget(NoteId("found/by-search.md"))
         assert (prepared.events, prepared.calls) == (1, 1)
         assert not [name for name, data in desk.files().items() if b"by-search" in data + unpacked(data)]
@@ -594,7 +594,7 @@ class Talk:
     def after(self, note: NoteId = MOVED) -> list[Event]:
         """The events of this conversation once the note is forgotten."""
         first = self.journal.log.tail.seq
-        self.journal.recorder.close()
+        self.journal.writer.close()
         self.desk.forget(note)
         return [event for event in self.desk.events() if event.seq <= first]
 

@@ -49,8 +49,8 @@ def open_at(disk: SimDisk, **options: Any) -> Journal:
 
 def record(journal: Journal, *data: c.Data, source: str = "ui") -> Outcome:
     told: list[Outcome] = []
-    journal.recorder.submit([Action(each) for each in data], source, told.append)
-    committed = journal.recorder.commit()
+    journal.writer.submit([Action(each) for each in data], source, told.append)
+    committed = journal.writer.commit()
     for done, outcome in committed.outcomes:
         done(outcome)
     return told[0]
@@ -68,7 +68,7 @@ def a_log(batches: int = 12, *, clean: bool = True, **options: Any) -> SimDisk:
     for number in range(batches):
         assert isinstance(record(journal, *[note(number + each) for each in range(1 + number % 3)]), list)
     if clean:
-        journal.recorder.close()
+        journal.writer.close()
     return disk
 
 
@@ -409,7 +409,7 @@ class TestCutAtALineBoundary:
         assert "acknowledged events are missing" in journal.log.damage.message
         assert journal.log.damage.details["last_seq"] == 25
         assert isinstance(record(journal, note(1)), LogReadOnly)
-        journal.recorder.close()
+        journal.writer.close()
         assert {each: disk.read(f"log/{each}") for each in disk.names("log")} == before
 
     def test_of_whole_segments_is_missing_events(self) -> None:

@@ -176,10 +176,10 @@ def real(tmp_path: Path) -> Iterator[Journal]:
         *(c.ActiveNoteSet(NoteId(f"{n}.md")) for n in range(1_500)),
     ]
     for start in range(0, len(actions), 5):
-        journal.recorder.submit([Action(each) for each in actions[start : start + 5]], "ui", lambda _outcome: None)
-        journal.recorder.commit()
+        journal.writer.submit([Action(each) for each in actions[start : start + 5]], "ui", lambda _outcome: None)
+        journal.writer.commit()
     yield journal
-    journal.recorder.close()
+    journal.writer.close()
 
 
 def test_pages_reach_over_segments(real: Journal, tmp_path: Path) -> None:

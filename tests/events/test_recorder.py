@@ -56,7 +56,7 @@ class Desk:
 
     def open(self) -> None:
         self.journal: Journal = open_journal(self.disk, version="t", clock=lambda: next(self.times))
-        self.recorder, self.log = self.journal.recorder, self.journal.log
+        self.recorder, self.log = self.journal.writer, self.journal.log
 
     def submit(self, actions: Sequence[Action] | Plan, source: str = "ui", **options: Any) -> list[Outcome]:
         told: list[Outcome] = []
@@ -346,7 +346,7 @@ class TestTheSameIdAgain:
         assert desk.receipts(active("first.md", "first")) == [Receipt(3, EventId("first"), True)]
 
     def test_is_new_once_36000_later_events_were_recorded_as_the_reference_says(self, desk: Desk) -> None:
-        reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+        reference = (Path(__file__).parents[2] / "docs" / "reference" / "events.md").read_text()
         assert f"the latest {ID_WINDOW_EVENTS:,} events" in " ".join(reference.split())
         desk.publish(active("first.md", "first"))
         for _ in range(36):
@@ -653,7 +653,7 @@ class Daemon:
 
     def __init__(self, path: Path, deliver: Callable[[Committed], None] | None = None) -> None:
         self.journal = open_journal(RealDisk(path), version="t", deliver=deliver, segment_bytes_max=60_000)
-        self.recorder = self.journal.recorder
+        self.recorder = self.journal.writer
         self.recorder.start()
 
     def publish(self, *actions: Action, buffered: bool = False) -> Outcome:

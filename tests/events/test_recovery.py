@@ -35,8 +35,8 @@ def opened(disk: SimDisk, **options: Any) -> Journal:
 
 def record(journal: Journal, *actions: Action) -> Outcome:
     told: list[Outcome] = []
-    journal.recorder.submit(actions, "ui", told.append)
-    for done, outcome in journal.recorder.commit().outcomes:
+    journal.writer.submit(actions, "ui", told.append)
+    for done, outcome in journal.writer.commit().outcomes:
         done(outcome)
     return told[0]
 
@@ -79,7 +79,7 @@ def check_journal(journal: Journal, seq: int) -> None:
     assert journal.log.damage is None
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
     assert [(event.seq, event.id) for event in events] == [(n, IDS[n - 1]) for n in range(1, seq + 1)]
-    assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
+    assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(fold_all(events, EMPTY))
 
 
 class TestATornTail:
@@ -210,7 +210,7 @@ class TestATornTail:
             "first_seq": 2,
             "last_seq": 4,
         }
-        journal.recorder.close()
+        journal.writer.close()
         assert files_of(disk) == files
 
 
@@ -233,7 +233,7 @@ def publish_eight(disk: SimDisk, acked: list[int]) -> None:
         outcome = record(journal, *([vault()] if number == 1 else notes(number, 1)))
         assert isinstance(outcome, list), outcome
         acked.extend(receipt.seq for receipt in outcome)
-    journal.recorder.close()
+    journal.writer.close()
 
 
 def cuts(
@@ -362,8 +362,8 @@ class TestNoRoomWhileOpening:
             check_journal(opened(disk.crash(failing)), seq)
             disk.faults = lambda _operation, _name: None
             told: list[Outcome] = []
-            journal.recorder.begin([], "ui", told.append)
-            for done, outcome in journal.recorder.commit().outcomes:
+            journal.writer.begin([], "ui", told.append)
+            for done, outcome in journal.writer.commit().outcomes:
                 done(outcome)
             assert told == [[]] and journal.log.waiting is None
             assert (journal.log.recovered is not None) == (make in ("torn", "headless"))
@@ -417,7 +417,7 @@ class TestHeadInAnyCondition:
         journal = opened(disk)
         record(journal, vault())
         record(journal, *notes(2, 3))
-        journal.recorder.close()
+        journal.writer.close()
         return disk
 
     def test_missing_opens_from_the_log_and_warns(self, disk: SimDisk) -> None:
@@ -496,12 +496,12 @@ class TestOverDamage:
         events = journal.log.read(1, EVERYTHING)
         assert 1 < seq < 8
         assert [event.seq for event in events] == list(range(1, seq + 1))
-        assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
+        assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(fold_all(events, EMPTY))
         outcome = record(journal, *notes(seq + 1, 1))
         assert isinstance(outcome, LogReadOnly)
         assert outcome.code == "LOG_READ_ONLY"
         assert journal.log.read(seq + 1, 10) == []
-        journal.recorder.close()
+        journal.writer.close()
         assert files_of(disk) == files
 
     def test_writes_nothing_at_all(self, disk: SimDisk) -> None:
@@ -509,7 +509,7 @@ class TestOverDamage:
         disk.faults = lambda operation, name: touched.append(name) if operation != "make_directory" else None
         journal = opened(disk)
         record(journal, *notes(9, 1))
-        journal.recorder.close()
+        journal.writer.close()
         assert touched == []
 
     def test_tells_a_retry_of_what_is_there(self, disk: SimDisk) -> None:
@@ -534,14 +534,14 @@ class TestEventsOfANewerVersion:
         record(journal, vault())
         record(journal, *notes(2, 1))
         journal.log.append(Batch(3, 4, b"[" + b",".join(self.LINES) + b"]"), 2)
-        journal.recorder.close()
+        journal.writer.close()
         return disk
 
     def test_are_kept_counted_and_folded_as_nothing(self, disk: SimDisk) -> None:
         journal = opened(disk)
         check_journal(journal, 4)
-        assert journal.recorder.state.unknown_events == 2
-        assert not journal.recorder.state.of(VaultId("v")).pins
+        assert journal.writer.state.unknown_events == 2
+        assert not journal.writer.state.of(VaultId("v")).pins
         third, fourth = journal.log.read(3, 2)
         assert (third.type, bytes(third.data)) == ("note_starred", b'{"note":"a.md","stars": [1.50, null]}')
         assert (fourth.type, json.loads(bytes(fourth.data))["note"]["path"]) == ("note_pinned", "a.md")

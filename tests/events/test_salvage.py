@@ -29,9 +29,9 @@ def fill(disk: Any) -> list[Event]:
     actions = [Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=EventId("id1"))]
     actions += [Action(c.ActiveNoteSet(NoteId(f"{n}.md")), id=EventId(f"id{n}")) for n in range(2, COUNT + 1)]
     for start in range(0, COUNT, 2):
-        journal.recorder.submit(actions[start : start + 2], "ui", lambda _outcome: None)
-        journal.recorder.commit()
-    journal.recorder.close()
+        journal.writer.submit(actions[start : start + 2], "ui", lambda _outcome: None)
+        journal.writer.commit()
+    journal.writer.close()
     return journal.log.read(1, COUNT, 1 << 40)
 
 

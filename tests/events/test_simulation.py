@@ -102,7 +102,7 @@ class Session:
             self.meddle()
         self.mend_disk()
         journal = self.open()
-        journal.recorder.close()
+        journal.writer.close()
         after_clean_stop = self.disk.crash(self.chance.getrandbits(30))
         self.disk = after_clean_stop
         again = self.open()
@@ -191,9 +191,7 @@ class Session:
             self.check(seq <= len(ids) and ids[seq - 1] == event_id, "acknowledged but lost:", seq, event_id)
         self.take_groups(ids)
         for event in events:
-            self.check(
-                journal.recorder.seen(event.id) == seen_in(event), "a retry gets a wrong answer:", event.seq
-            )
+            self.check(journal.writer.seen(event.id) == seen_in(event), "a retry gets a wrong answer:", event.seq)
         self.check_state(journal, events)
         for event in events:
             if event.id in self.blobs:
@@ -235,14 +233,14 @@ class Session:
 
     def check_state(self, journal: Journal, events: list[Event]) -> None:
         folded = fold_all(events, EMPTY)
-        self.check(msgspec.json.encode(folded) == msgspec.json.encode(journal.recorder.state), "state is no fold")
+        self.check(msgspec.json.encode(folded) == msgspec.json.encode(journal.writer.state), "state is no fold")
 
     def live(self) -> None:
         journal = self.open()
         self.begin(journal)
         if journal.log.recovered is not None:
             self.send(journal, [[Action(journal.log.recovered, id=self.new_id())]])
-        if not journal.recorder.state.vaults:
+        if not journal.writer.state.vaults:
             self.send(journal, [[Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=self.new_id())]])
         while self.twins:
             self.send(journal, self.twins.pop(0))
@@ -252,7 +250,7 @@ class Session:
                 self.disk.free_bytes = 100_000
             if self.chance.random() < 0.04:
                 self.check_state(journal, journal.log.read(1, EVERYTHING, EVERYTHING))
-                journal.recorder.close()
+                journal.writer.close()
                 return
 
     def begin(self, journal: Journal) -> None:
@@ -263,8 +261,8 @@ class Session:
             self.send(journal, [self.batch()])
             if self.chance.random() < 0.5:
                 self.disk.free_bytes = 100_000
-            journal.recorder.begin([], "ui", told.append)
-            deliver_here(journal.recorder.commit())
+            journal.writer.begin([], "ui", told.append)
+            deliver_here(journal.writer.commit())
             self.check(isinstance(told[-1], list | DiskFull | LogFailed), "unlooked-for", told[-1])
             if log.waiting is None and log.failure is None:
                 quarantined = [self.disk.read(f"quarantine/{name}") for name in self.disk.names("quarantine")]
@@ -316,7 +314,7 @@ class Session:
 
     def send(self, journal: Journal, batches: list[list[Action]]) -> None:
         """One group commit; notes what may be there before it starts and what must be once it is over."""
-        recorder, log, disk = journal.recorder, journal.log, self.disk
+        recorder, log, disk = journal.writer, journal.log, self.disk
         outcomes: dict[int, Outcome] = {}
         for number, batch in enumerate(batches):
             recorder.submit(batch, "ui", lambda outcome, number=number: outcomes.__setitem__(number, outcome))
@@ -347,8 +345,8 @@ class Session:
     def poisoned(self, journal: Journal) -> None:
         """Reads go on, nothing more is acknowledged; the daemon would be restarted."""
         told: list[Outcome] = []
-        journal.recorder.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", told.append)
-        deliver_here(journal.recorder.commit())
+        journal.writer.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", told.append)
+        deliver_here(journal.writer.commit())
         self.check(isinstance(told[0], LogFailed), "a poisoned log took an event")
         self.check_state(journal, journal.log.read(1, EVERYTHING, EVERYTHING))
         raise PowerCut("the daemon stops")

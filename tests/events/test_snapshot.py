@@ -44,8 +44,8 @@ def opened(disk: SimDisk, **options: Any) -> Journal:
 
 def record(journal: Journal, *actions: Action) -> Outcome:
     told: list[Outcome] = []
-    journal.recorder.submit(actions, "ui", told.append)
-    for done, outcome in journal.recorder.commit().outcomes:
+    journal.writer.submit(actions, "ui", told.append)
+    for done, outcome in journal.writer.commit().outcomes:
         done(outcome)
     return told[0]
 
@@ -121,7 +121,7 @@ def closed(actions: list[Action], **options: Any) -> SimDisk:
     journal = opened(disk, **options)
     for action in actions:
         record(journal, action)
-    journal.recorder.close()
+    journal.writer.close()
     return disk
 
 
@@ -141,16 +141,16 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
     anew, journal = opened(without_snapshots(disk)), opened(disk)
     if anew.log.tail.seq > 0:  # else each opening made a log of its own
         assert journal.log.tail == anew.log.tail
-    assert journal.recorder.state == anew.recorder.state
-    assert type(journal.recorder.state) is WorkspaceState
+    assert journal.writer.state == anew.recorder.state
+    assert type(journal.writer.state) is WorkspaceState
     for vault in (None, VaultId("v"), VaultId("w")):
-        given, wanted = to_json(journal.recorder.state, vault), to_json(anew.recorder.state, vault)
+        given, wanted = to_json(journal.writer.state, vault), to_json(anew.recorder.state, vault)
         assert msgspec.json.encode(given) == msgspec.json.encode(wanted)
-    assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(anew.recorder.state)
+    assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(anew.recorder.state)
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
     assert events == anew.log.read(1, EVERYTHING, EVERYTHING)
     for event in events:
-        assert journal.recorder.seen(event.id) == anew.recorder.seen(event.id) == seen_in(event)
+        assert journal.writer.seen(event.id) == anew.recorder.seen(event.id) == seen_in(event)
         assert journal.log.read(event.seq, 1) == [event]
     return journal
 
@@ -208,7 +208,7 @@ class TestOpeningFromASnapshot:
                 journal = opened(disk, snapshot_events=3)
                 for action in actions:
                     record(journal, action)
-                journal.recorder.close()
+                journal.writer.close()
             for seed in range(3):
                 after = disk.crash(seed)
                 check_same(after)
@@ -292,7 +292,7 @@ class TestABadSnapshot:
             disk.overwrite(f"log/{name}", data)
         journal = check_same(disk)
         assert any("does not fit" in warning for warning in journal.warnings)
-        journal.recorder.close()
+        journal.writer.close()
         assert not opened(disk).warnings
 
     def test_of_another_future_with_lines_of_the_same_length_is_not_used(self) -> None:
@@ -306,8 +306,8 @@ class TestABadSnapshot:
             journal = opened(disk, snapshot_events=1 if note == NOTES[0] else NEVER)
             record(journal, Action(c.ActiveNoteSet(note), id=EventId("same")))
         journal = check_same(disk)
-        assert journal.recorder.state.of(VaultId("v")).active is not None
-        assert journal.recorder.state.of(VaultId("v")).active.id == NOTES[1]  # type: ignore[union-attr]
+        assert journal.writer.state.of(VaultId("v")).active is not None
+        assert journal.writer.state.of(VaultId("v")).active.id == NOTES[1]  # type: ignore[union-attr]
 
     @pytest.mark.parametrize("field", ["format", "catalogue", "fold"])
     def test_of_another_version_is_not_used_and_needs_no_warning(
@@ -392,7 +392,7 @@ class TestWriting:
         disk.faults = lambda asked, name: OSError(5, "no") if asked == operation and "snap" in name else None
         for action in session(13, 20):
             assert isinstance(record(journal, action), list)
-        journal.recorder.close()
+        journal.writer.close()
         disk.faults = lambda _operation, _name: None
         assert not [name for name in snapshots_of(disk) if name.endswith(".tmp")]
         assert not check_same(disk).warnings
@@ -405,16 +405,16 @@ class TestWriting:
         disk.faults = lambda operation, _name: OSError(5, "no") if operation == "sync" else None
         record(journal, Action(c.ActiveNoteSet(NOTES[0])))
         disk.faults = lambda _operation, _name: None
-        journal.recorder.close()
+        journal.writer.close()
         assert snapshots_of(disk) == []
 
     def test_happens_beside_the_writer_thread(self) -> None:
         disk = SimDisk()
         journal = opened(disk, segment_bytes_max=1 << 24, snapshot_events=100)
-        journal.recorder.start()
+        journal.writer.start()
         for action in session(15, 450):
-            journal.recorder.submit([action], "ui", lambda _outcome: None)
-        journal.recorder.close()
+            journal.writer.submit([action], "ui", lambda _outcome: None)
+        journal.writer.close()
         assert snapshots_of(disk)[-1] == f"snapshots/{450:020}.wsnap"
         check_same(disk)
 
@@ -454,6 +454,6 @@ def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
     from workspaced_events.projections.workspace_fold import FOLD_VERSION
 
     journal = opened(closed(session(99, 600)))
-    digest = blake2b(msgspec.json.encode(journal.recorder.state), digest_size=8).hexdigest()
+    digest = blake2b(msgspec.json.encode(journal.writer.state), digest_size=8).hexdigest()
     assert (FOLD_VERSION, digest) == (5, "b080b6bd0606563b")
-    assert journal.recorder.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)
+    assert journal.writer.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)

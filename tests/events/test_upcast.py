@@ -77,8 +77,8 @@ def opened(directory: Path) -> Journal:
 
 
 def append(journal: Journal, data: c.Data) -> None:
-    journal.recorder.submit([Action(data)], "ui", lambda _outcome: None)
-    journal.recorder.commit()
+    journal.writer.submit([Action(data)], "ui", lambda _outcome: None)
+    journal.writer.commit()
 
 
 def catalogues(directory: Path) -> list[int]:
@@ -128,10 +128,10 @@ class TestAGoldenLog:
         before = kept_in(directory)
         journal = opened(directory)
         assert journal.warnings == []
-        assert_is(journal.recorder.state, golden_state(version))
+        assert_is(journal.writer.state, golden_state(version))
         append(journal, c.NotePinned(NoteId("new.md")))
         assert journal.log.read(1, 1_000)[:-1] == before
-        journal.recorder.close()
+        journal.writer.close()
         assert catalogues(directory)[-1] == CATALOGUE_VERSION
         again = opened(directory)  # from the snapshot that the closing took
         append(again, c.NotePinned(NoteId("newer.md")))

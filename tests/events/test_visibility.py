@@ -114,8 +114,8 @@ def opened(directory: Path, **options: Any) -> Journal:
 
 
 def append(journal: Journal, *data: c.Data) -> None:
-    journal.recorder.submit([Action(each, vault=V) for each in data], "workspaced", lambda _outcome: None)
-    journal.recorder.commit()
+    journal.writer.submit([Action(each, vault=V) for each in data], "workspaced", lambda _outcome: None)
+    journal.writer.commit()
 
 
 @pytest.mark.parametrize("snapshot_events", [2, 10_000])
@@ -125,11 +125,11 @@ def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Pat
     append(journal, c.NoteShown(A), c.NoteShown(B), c.NoteWithheld(C))
     append(journal, c.NoteWithheld(B), c.NoteRenamed(C, NoteId("d.md")))
     expected = {A: SHOWN, B: WITHDRAWN, NoteId("d.md"): WITHHELD}
-    assert journal.recorder.visibility.of(V) == expected
+    assert journal.writer.visibility.of(V) == expected
     if snapshot_events > 2:
         journal.log.close()  # as a crash leaves it: no snapshot
     else:
-        journal.recorder.close()
+        journal.writer.close()
         assert list((tmp_path / "snapshots").iterdir())
     again = opened(tmp_path)
     assert again.recorder.visibility.of(V) == expected
@@ -139,10 +139,10 @@ def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Pat
 def test_findings_do_not_move_the_state(tmp_path: Path) -> None:
     journal = opened(tmp_path)
     append(journal, c.VaultOpened(V, "Brain", "/home/me/brain"))
-    state = journal.recorder.state
+    state = journal.writer.state
     append(journal, c.NoteShown(A), c.NoteWithheld(A))
-    assert journal.recorder.state is state
-    journal.recorder.close()
+    assert journal.writer.state is state
+    journal.writer.close()
 
 
 # -- leaving the machine --

@@ -35,8 +35,8 @@ def opened(data: Path, **options: Any) -> Journal:
 
 
 def record(journal: Journal, *actions: Action) -> None:
-    journal.recorder.submit(actions, "ui", lambda _outcome: None)
-    assert journal.recorder.commit().events
+    journal.writer.submit(actions, "ui", lambda _outcome: None)
+    assert journal.writer.commit().events
 
 
 def selected(number: int) -> Action:
@@ -60,7 +60,7 @@ def make_past(data: Path, *, snapshot: bool = True) -> list[Event]:
         action = Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=EventId(f"n{number}"))
         record(journal, selected(number) if number % 40 == 0 else action)
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
-    journal.recorder.close()
+    journal.writer.close()
     if not snapshot:
         for path in (data / "snapshots").glob("*"):
             path.unlink()

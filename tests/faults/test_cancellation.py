@@ -85,7 +85,7 @@ def session(tmp_path: Path) -> Iterator[Any]:
 
 def looking(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     action = Action(c.ActiveNoteSet(NoteId(f"n{number}.md")), id=EventId(f"look-{number}"))
-    made: Coroutine[Any, Any, Any] = session.service.record([action])
+    made: Coroutine[Any, Any, Any] = session.service.publishing.record([action])
     return made
 
 
@@ -98,7 +98,7 @@ def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 def saying(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     message = params.Message(id=f"said-{number}", role="user", text=f"words {number}")
     _messages, plan = add_messages(params.Messages(conversation="talk", messages=[message]))
-    made: Coroutine[Any, Any, Any] = session.service.record(plan, "agent")
+    made: Coroutine[Any, Any, Any] = session.service.publishing.record(plan, "agent")
     return made
 
 
@@ -118,7 +118,7 @@ class Writer:
         self._idle = threading.Event()
         self._idle.set()
         service = session.service
-        submit, deliver = service.recorder.submit, service.deliver
+        submit, deliver = service.writer.submit, service.tail.deliver
 
         def submitting(*args: Any, **named: Any) -> None:
             self._idle.clear()
@@ -128,7 +128,7 @@ class Writer:
             deliver(committed)
             self._idle.set()
 
-        service.recorder.submit, service.deliver = submitting, delivering
+        service.writer.submit, service.tail.deliver = submitting, delivering
 
     def wait(self) -> None:
         """Returns once what was submitted lies on the disk and its outcome is on its way to the loop."""
@@ -137,10 +137,10 @@ class Writer:
 
 def folded(session: Any) -> list[Any]:
     """The log's events; the state is their fold."""
-    session.run(session.service.in_thread(session.service.wait_until_recorded))
+    session.run(session.service.threads.run(session.service.wait_until_recorded))
     events: list[Any] = []
     result = replay(session.data, each=events.extend)
-    assert msgspec.json.encode(to_json(session.service.state)) == msgspec.json.encode(to_json(result.state))
+    assert msgspec.json.encode(to_json(session.service.tail.state)) == msgspec.json.encode(to_json(result.state))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     return events
 

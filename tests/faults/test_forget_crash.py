@@ -96,8 +96,8 @@ def filled() -> SimDisk:
     )
 
     def put(*datas: c.Data) -> None:
-        journal.recorder.submit([Action(data) for data in datas], "ui", lambda _outcome: None)
-        journal.recorder.commit()
+        journal.writer.submit([Action(data) for data in datas], "ui", lambda _outcome: None)
+        journal.writer.commit()
 
     def keep(store: str, content: bytes) -> str:
         name = sha256(content).hexdigest()
@@ -114,7 +114,7 @@ def filled() -> SimDisk:
             result = keep("served", b"result of %s %d" % (text, number))
             call = c.ToolCalled("t", "a", {}, 1, result, 1, 1, True, NOW, inputs_sha256=keep("served", recording))
             put(call)
-    journal.recorder.close()
+    journal.writer.close()
     return disk.crash(0)
 
 

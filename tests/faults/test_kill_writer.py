@@ -46,7 +46,7 @@ FIRST_ACK_TIMEOUT_S = 20.0
 def write_until_killed(root: Path, number: int, out: int) -> None:
     """Several clients publish, each waiting for its answer before it sends again."""
     journal = open_journal(RealDisk(root), version="t", segment_bytes_max=SEGMENT_BYTES_MAX)
-    recorder = journal.recorder
+    recorder = journal.writer
     recorder.start()
     if journal.log.damage is not None:
         raise journal.log.damage
@@ -173,10 +173,10 @@ def test_a_killed_writer_loses_nothing_acknowledged(
         check_log(tmp_path, acked, (directory, number, run_s))
     journal = open_journal(RealDisk(tmp_path), version="t", segment_bytes_max=SEGMENT_BYTES_MAX)
     assert journal.log.damage is None
-    journal.recorder.close()
+    journal.writer.close()
     events = check_log(tmp_path, acked, directory)
     assert len(events) == journal.log.tail.seq
-    assert msgspec.json.encode(journal.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
+    assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(fold_all(events, EMPTY))
     assert len(RealDisk(tmp_path).names("log")) > 3
 
 

@@ -125,7 +125,7 @@ def test_a_client_that_is_shown_names_leaves_no_text_behind(session: Any) -> Non
 def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(session: Any) -> None:
     begin(session, b"workspaced: private\n")
     vault = session.vaults["one"]
-    moment = session.service.seq
+    moment = session.service.tail.seq
     for text in (b"", b"workspaced: private\n"):
         sessions.write(vault, SECRET, SECRET_TEXT % text)
         if text == b"":
@@ -159,8 +159,8 @@ def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
 ) -> None:
     begin(session, b"")
     count = iter(range(10**6))
-    monkeypatch.setattr("workspaced.service.calls._version", lambda _served: next(count))
-    monkeypatch.setattr("workspaced.service.calls.is_current", lambda *_args: False)
+    monkeypatch.setattr("workspaced.calls.calls._version", lambda _served: next(count))
+    monkeypatch.setattr("workspaced.calls.calls.is_current", lambda *_args: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")
     session.check()

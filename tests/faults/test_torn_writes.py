@@ -42,7 +42,7 @@ def write_and_die(root: Path, number: int, kill_after: int) -> int:
     plan = call_faults.Plan(Path(os.environ["CALL_FAULTS_PLAN"]))
     plan.clear()
     journal = open_journal(RealDisk(root), version="t")
-    recorder = journal.recorder
+    recorder = journal.writer
     outcomes: list[Outcome] = []
 
     def publish(*actions: Action) -> list[Receipt]:
@@ -151,8 +151,8 @@ def one_history(writer: Any, root: Path, start: int, cuts: range) -> None:
     # Once a writer that lives has opened it, all that was torn lies in quarantine and is recorded.
     journal = open_journal(RealDisk(root), version="t")
     if journal.recovered is not None:
-        journal.recorder.submit([Action(journal.recovered)], "workspaced", lambda _outcome: None)
-    journal.recorder.close()
+        journal.writer.submit([Action(journal.recovered)], "workspaced", lambda _outcome: None)
+    journal.writer.close()
     events = []
     assert scan_log(RealDisk(root), events.extend).damage is None
     recorded = [event.data for event in events if event.type == "log_recovered"]

@@ -21,8 +21,8 @@ import anyio
 import pytest
 import watchfiles
 
-from workspaced.service import served_vault as vaults_module
-from workspaced.service.served_vault import ServedVault
+from workspaced.vaults import served_vault as vaults_module
+from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState

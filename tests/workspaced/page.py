@@ -22,11 +22,30 @@ COMMAND_S = 60.0
 _FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-class Page:
-    """One of docs/."""
+DOCS = Path(__file__).parents[2] / "docs"
+RUNTIME_PAGES = (
+    "tutorials/runtime.md",
+    "how-to/other-providers.md",
+    "how-to/pull-only.md",
+    "how-to/request-templates.md",
+    "how-to/inspect-a-prompt.md",
+    "how-to/long-conversations.md",
+    "how-to/completion-and-refactoring.md",
+    "how-to/plan-tool-calls.md",
+    "how-to/chat-files.md",
+)
+"""Run one after another: the later ones continue the conversation of the first."""
+REPLAY_PAGES = ("tutorials/replay-a-bug.md", "how-to/share-a-log.md", "how-to/forget-a-note.md")
+SESSION_PAGES = ("tutorials/first-session.md",)
+ALL_PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
-    def __init__(self, name: str) -> None:
-        self.text = (Path(__file__).parents[2] / "docs" / name).read_text()
+
+class Page:
+    """Some of docs/, read as one: their commands and programs share one home."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.text = "\n".join((DOCS / name).read_text() for name in names)
         self.files: dict[str, str] = dict(_FILE.findall(self.text))
 
     @property

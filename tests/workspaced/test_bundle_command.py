@@ -225,13 +225,13 @@ def say(data: Path) -> None:
         promoted=(entry,),
     )
     append(journal, prompt, inputs, "manifest", "a note", "the tabs", "a block")
-    journal.recorder.close()
+    journal.writer.close()
 
 
 def append(journal: Journal, data: c.Data, *texts: str) -> None:
     done: list[Any] = []
-    journal.recorder.submit([Action(data, blobs=tuple(map(str.encode, texts)))], "agent", done.append)
-    for tell, outcome in journal.recorder.commit().outcomes:
+    journal.writer.submit([Action(data, blobs=tuple(map(str.encode, texts)))], "agent", done.append)
+    for tell, outcome in journal.writer.commit().outcomes:
         tell(outcome)
     assert isinstance(done[0], list), done
 

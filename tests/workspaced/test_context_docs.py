@@ -1,5 +1,5 @@
-"""docs/context.md is true: its programs and its commands are run in their order, against a model that refuses what
-providers refuse."""
+"""What docs/ says to the author of a runtime is true: the programs and commands of its pages run in their order,
+against a model that refuses what providers refuse."""
 
 import ast
 import importlib.util
@@ -32,7 +32,9 @@ def _loaded(path: Path) -> ModuleType:
 
 page = _loaded(Path(__file__).with_name("page.py"))
 model_server = _loaded(Path(__file__).parents[1] / "model_server.py")
-PAGE = page.Page("context.md")
+PAGE = page.Page(*page.RUNTIME_PAGES)
+PROMPTS = page.Page("reference/prompts.md")
+WORDS = set(re.findall(r"[\w-]+", PAGE.text + PROMPTS.text))
 PROGRAMS = [name for name in PAGE.files if name.endswith(".py")]
 
 
@@ -61,7 +63,7 @@ def test_its_programs_and_commands_do_what_it_shows(daemon: Any) -> None:
 
 
 def test_what_it_begins_with_is_in_the_clone_and_sets_all_that_its_programs_read() -> None:
-    begin = PAGE.text[PAGE.text.index("## To begin") : PAGE.text.index("## Five minutes")]
+    begin = PAGE.text[PAGE.text.index("## Before you begin") : PAGE.text.index("## The program")]
     paths = re.findall(r"(?:tests|workspaced)/[\w/.]+\w", begin)
     assert len(paths) >= 2 and all((Path(__file__).parents[2] / path).exists() for path in paths)
     read = set(re.findall(r"[A-Z]+_[A-Z_]*URL", "".join(PAGE.files[name] for name in PROGRAMS)))
@@ -69,7 +71,7 @@ def test_what_it_begins_with_is_in_the_clone_and_sets_all_that_its_programs_read
 
 
 def test_it_names_all_attachments_and_what_of_them_the_library_holds() -> None:
-    table = PAGE.text[PAGE.text.index("## Attachments") :]
+    table = PROMPTS.text[PROMPTS.text.index("## Attachments") :]
     rows = [
         line.strip("|").split("|") for line in table[: table.index("\n\nEach")].splitlines() if line[:3] == "| `"
     ]
@@ -80,8 +82,7 @@ def test_it_names_all_attachments_and_what_of_them_the_library_holds() -> None:
 
 
 def test_the_reference_explains_all_that_is_said_of_a_providers_cache() -> None:
-    reference = page.Page("reference.md").text
-    table = reference[reference.index("`show --cache`") : reference.index("`workspaced replay --verify` also")]
+    table = PROMPTS.text[PROMPTS.text.index("## Cache table") : PROMPTS.text.index("## Errors")]
     causes = {value for name, value in vars(cache_accounting).items() if name.isupper() and isinstance(value, str)}
     told = " ".join(table.split())
     assert len(causes) > 10 and not [
@@ -102,11 +103,10 @@ def test_its_programs_name_no_host(name: str) -> None:
     assert not [text for text in texts if isinstance(text, str) and "://" in text]
 
 
-def test_it_names_all_layers_pins_pipelines_shapes_and_most_methods() -> None:
-    words = set(re.findall(r"[\w-]+", PAGE.text))
-    assert {*LAYERS, *get_args(PinKind), *get_args(Pipeline), *BUILT_IN} <= words
+def test_it_names_all_layers_pins_pipelines_shapes_and_methods() -> None:
+    assert {*LAYERS, *get_args(PinKind), *get_args(Pipeline), *BUILT_IN} <= WORDS
     methods = {name for name in vars(ContextMethods) if not name.startswith("_")}
-    assert methods - words <= {"unpin", "end"}
+    assert methods <= WORDS
 
 
 def test_it_names_all_that_a_template_sees() -> None:
@@ -115,14 +115,13 @@ def test_it_names_all_that_a_template_sees() -> None:
 
 
 def test_its_errors_are_codes_that_there_are() -> None:
-    table = PAGE.text[PAGE.text.index("## Errors") :]
-    told = set(re.findall(r"`([A-Z_]{6,})`", table[: table.index("\n## ", 1)]))
+    told = set(re.findall(r"`([A-Z_]{6,})`", PROMPTS.text[PROMPTS.text.index("## Errors") :]))
     assert told and told <= set(CODES)
 
 
 @pytest.mark.parametrize("command", ["false", "echo no"])
 def test_a_page_is_not_true_if_a_command_fails_or_prints_something_else(tmp_path: Path, command: str) -> None:
-    made = page.Page("context.md")
+    made = page.Page(*page.RUNTIME_PAGES)
     running = SimpleNamespace(env={}, socket=tmp_path, data=tmp_path)
     made.text = "<!-- tested -->\n```console\n$ echo yes\nyes\n```\n"
     made.run(running, tmp_path)

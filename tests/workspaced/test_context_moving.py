@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from workspaced.calls.answers import Answers, Present, WithheldDuringRead
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
 from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
-from workspaced.service.calls import Calls, WithheldDuringRead
+from workspaced.vaults.policy_checks import PolicyChecks
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -39,6 +40,7 @@ class Log:
         self.texts = texts_in(self.blobs.get)
         self.between: Callable[[], object] = lambda: None
         self.looks = 0
+        self.tail = self.calls = self.publishing = self
         settings = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
         self.append(start_plan(settings, CHAT, ""))
 
@@ -178,8 +180,9 @@ def looked(*made: object, moving: int) -> object:
     """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
     served: Any = Served()
     unused: Any = None
-    calls = Calls(unused, unused, unused, unused, lambda: None, lambda: "now")
-    calls.policy_enforced(served, "rules")
+    checks = PolicyChecks()
+    answers = Answers(unused, unused, checks, unused, lambda: "now")
+    checks.policy_enforced(served, "rules")
     found = iter(made)
 
     def make(_view: object, _withheld: object) -> object:
@@ -191,7 +194,7 @@ def looked(*made: object, moving: int) -> object:
             raise each
         return each
 
-    return calls.with_view(make, "agent", EMPTY, 0, served)
+    return answers.with_view(make, "agent", Present(EMPTY, 0, served))
 
 
 @pytest.mark.parametrize(

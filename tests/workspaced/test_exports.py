@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.tools.registry import TOOLS
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+SOURCES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WORDS = set(re.findall(r"[\w/.-]*\w", "\n".join(path.read_text() for path in SOURCES if path.exists())))
 
 
@@ -82,6 +82,6 @@ def test_an_error_code_is_documented(code: str) -> None:
 
 
 def test_the_docs_name_no_code_and_no_method_that_is_none() -> None:
-    reference = (ROOT / "docs" / "reference.md").read_text()
-    for method in re.findall(r"`(workspaced/\w+)`", reference):
+    pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    for method in re.findall(r"`(workspaced/[\w/]+)`", pages):
         assert method in METHODS or method in ("workspaced/event", "workspaced/gap"), method

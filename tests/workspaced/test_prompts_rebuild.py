@@ -75,7 +75,7 @@ class Runtime:
         return msgspec.convert({"conversation": ID, **of}, params)
 
     def record(self, plan: Any) -> None:
-        self.session.run(self.session.service.record(plan, CALLER))
+        self.session.run(self.session.service.publishing.record(plan, CALLER))
 
     def start(self) -> None:
         params = {"provider": "someone", "model": "large", "contextWindow": self.window, "outputReserve": 500}
@@ -167,7 +167,7 @@ class Runtime:
         if self.dice.random() < 0.5:
             self.start()
             return
-        state = self.session.service.state.conversations.by_id[ID]
+        state = self.session.service.tail.state.conversations.by_id[ID]
         if len(state.messages) > 10:
             up_to = list(state.messages)[-8]
             summary = {"text": f"Up to {number} nothing much.", "upTo": up_to}

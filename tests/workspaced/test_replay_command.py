@@ -197,9 +197,9 @@ def directory(tmp_path: Path) -> Path:
     root.mkdir()
     journal = open_journal(RealDisk(root), version="t", segment_bytes_max=2_000)
     for action in [c.VaultOpened(V, "v", "/v"), *[c.ActiveNoteSet(note=A), c.ActiveNoteCleared()] * 30]:
-        journal.recorder.submit([Action(action)], "ui", lambda _outcome: None)
-        journal.recorder.commit()
-    journal.recorder.close()
+        journal.writer.submit([Action(action)], "ui", lambda _outcome: None)
+        journal.writer.commit()
+    journal.writer.close()
     return root
 
 

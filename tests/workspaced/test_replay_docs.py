@@ -1,4 +1,4 @@
-"""docs/replay.md is true: its commands are run in their order, its test is run by them."""
+"""What docs/ says about replay is true: the commands of its pages run in their order, and they run its test."""
 
 import importlib.util
 import re
@@ -15,7 +15,8 @@ page = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(page)
 
 PAGE_S = 120.0
-PAGE = page.Page("replay.md")
+PAGE = page.Page(*page.REPLAY_PAGES)
+REFERENCE = page.Page("reference/replay-library.md", "reference/recording.md", "reference/settings.md")
 
 
 def test_its_commands_do_what_it_shows(daemon: Any) -> None:
@@ -36,7 +37,7 @@ def test_it_has_a_regression_test_that_is_run() -> None:
 
 
 def test_it_names_the_whole_library_and_every_setting_of_recording() -> None:
-    words = set(re.findall(r"\w+", PAGE.text))
+    words = set(re.findall(r"\w+", REFERENCE.text))
     public = [name for kind in (Log, Moment, Call) for name in vars(kind) if not name.startswith("_")]
     assert set(public) - words == set()
     assert {name for name in Settings.model_fields if name.startswith("record")} - words == set()

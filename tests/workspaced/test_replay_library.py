@@ -48,7 +48,7 @@ NAMED = st.sampled_from(("a.md", "b.md"))
 
 def settle(session: Any) -> None:
     """Waits until all calls are in the log, so that it has a tail to speak of."""
-    session.run(session.service.in_thread(session.service.wait_until_recorded))
+    session.run(session.service.threads.run(session.service.wait_until_recorded))
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +246,7 @@ class TestTheDaemonAndTheLibrary:
             for kind, what in steps:
                 self.do(session, kind, what)
             settle(session)
-            seqs = {place % (session.service.seq + 1) for place in places if isinstance(place, int)}
+            seqs = {place % (session.service.tail.seq + 1) for place in places if isinstance(place, int)}
             times = {sessions.event_time(sessions.START_NS + int(place * 1e9)) for place in places}
             past = sorted(time for time in times if time <= session.clock())
             asked = [(tool, at) for at in (*sorted(seqs), *past) for tool in QUESTIONS]
@@ -312,7 +312,7 @@ class TestRecordedCalls:
         sessions.write(session.vaults["one"], "a.md", sessions.TEXTS[1])
         session.open()
         session.look_at("a.md")
-        looked = session.service.seq
+        looked = session.service.tail.seq
         session.call("get_current_note")
         session.look_at("b.md")
         for tool in ("get_current_note", "get_navigation_history"):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from workspaced.calls.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
-from workspaced.service import call_recorder as scribe_module
-from workspaced.service.call_recorder import Call, CallRecorder
-from workspaced.service.calls import ToolAnswer
+from workspaced.recording import call_recorder as scribe_module
+from workspaced.recording.call_recorder import Call, CallRecorder
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
@@ -290,7 +290,7 @@ def test_a_submission_that_is_refused_does_not_end_the_scribe(session: Any, monk
         raise LogReadOnly("No more of that.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(session.service.recorder, "submit", refuse)
+        patched.setattr(session.service.writer, "submit", refuse)
         session.call("get_workspace_context")
         session.service.call_recorder.flush()
     session.call("get_workspace_summary")

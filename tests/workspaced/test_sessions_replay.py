@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from support.profiles import examples
 
 from workspaced.errors import WorkspacedError
+from workspaced.service.upkeep import expire_tabs
 
 _SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
 assert _SPEC is not None and _SPEC.loader is not None
@@ -75,7 +76,7 @@ class Replayed(RuleBasedStateMachine):
     def compare(self, path: str, text: bytes, caller: str, since: int | None) -> None:
         self.session.call("get_note_by_reference", {"reference": path}, caller)
         sessions.write(self.session.vaults["one"], path, text)
-        known = {} if since is None else {"sinceSeq": self.session.service.seq - since}
+        known = {} if since is None else {"sinceSeq": self.session.service.tail.seq - since}
         self.session.call("get_note_diff", {"reference": path, **known}, caller)
 
     @rule(folder=FOLDERS, path=sessions.paths, hint=st.booleans())
@@ -105,7 +106,7 @@ class Replayed(RuleBasedStateMachine):
 
     @rule()
     def expire(self) -> None:
-        self.session.run(self.session.service.expire_tabs())
+        self.session.run(expire_tabs(self.session.service))
 
     @rule(record=st.sampled_from((True, True, False)), vaults=st.sampled_from((None, ("one",), ("two", "one"))))
     def restart(self, record: bool, vaults: Any) -> None:

@@ -273,7 +273,7 @@ def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
     session = session_machine.Session(tmp_path, vaults=("one",)).open()
     try:
         service, asked = session.service, 0
-        honest = service.events_from
+        honest = service.tail.events_from
 
         def counted(first: int) -> Any:
             nonlocal asked
@@ -291,6 +291,6 @@ def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
         outlets[0].writable = True
         subscribers[0].tail_moved()
         events = [event for line in outlets[0].sent for event in msgspec.json.decode(line)["params"]["events"]]
-        assert [event["seq"] for event in events] == list(range(1, service.seq + 1))
+        assert [event["seq"] for event in events] == list(range(1, service.tail.seq + 1))
     finally:
         session.dispose()

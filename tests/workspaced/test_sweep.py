@@ -18,7 +18,7 @@ from support.profiles import examples
 from workspaced.daemon.settings import load_settings
 from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
-from workspaced.service.sweeper import Sweeper
+from workspaced.recording.sweeper import Sweeper
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
@@ -193,7 +193,7 @@ def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("workspaced.service.sweeper.time.monotonic", lambda: now)
+    monkeypatch.setattr("workspaced.recording.sweeper.time.monotonic", lambda: now)
     store = EvictableBlobStore(tmp_path)
     sweeper = Sweeper(store, bytes_max=8_000, days_max=1)
     sweeper.turn()

@@ -35,6 +35,8 @@ CATCH_UPS_MAX: Final = 2
 """So many subscribers read the log at a time: each has a notification's events in memory, and takes a thread."""
 COALESCE_S: Final = 0.05
 
+FREE_PAGES_INTERVAL_S: Final = 30.0
+"""Between two times that free memory goes back to the system."""
 TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
 SWITCH_INTERVAL_S: Final = 0.0001

@@ -15,7 +15,7 @@ import type {
 /** Names a moment of one log: `<log id>:<seq>`. */
 export type Clock = string;
 
-/** Which daemon is meant; see docs/reference.md, "Finding the daemon". */
+/** Which daemon is meant; see docs/reference/discovery.md. */
 export interface Target {
   /** The path of its socket. */
   readonly socket?: string | undefined;

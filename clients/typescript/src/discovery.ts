@@ -1,5 +1,5 @@
 /**
- * Which daemon is meant, without being told its socket: the rules are in docs/reference.md, "Finding the daemon".
+ * Which daemon is meant, without being told its socket: the rules are in docs/reference/discovery.md.
  *
  * A record is a hint: whether a daemon runs is seen by connecting to its socket. One whose socket is dead is
  * removed by whoever notices. A file that is not plainly ours (a symlink, another owner, open to others, garbage)

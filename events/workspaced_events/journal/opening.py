@@ -31,7 +31,7 @@ from .writer import Committed, LogWriter
 class Journal(msgspec.Struct, frozen=True):
     """An open data directory."""
 
-    recorder: LogWriter
+    writer: LogWriter
     log: SegmentLog
     blobs: DurableBlobStore
     recovered: LogRecovered | None
@@ -91,7 +91,7 @@ def open_journal(
     scan, folding, snapshot_seq = _fold(disk, snapshots)
     opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
     blobs = DurableBlobStore(disk)
-    recorder = LogWriter(
+    writer = LogWriter(
         opened.log,
         folding.state,
         folding.id_window(),
@@ -105,7 +105,7 @@ def open_journal(
         snapshot_events=snapshot_events,
         snapshot_seq=snapshot_seq,
     )
-    return Journal(recorder, opened.log, blobs, opened.recovered, opened.warnings)
+    return Journal(writer, opened.log, blobs, opened.recovered, opened.warnings)
 
 
 def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:

@@ -35,16 +35,16 @@ class Call(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 async def calls(session: Session, _id: RequestId | None, params: Calls) -> Any:
     """The latest calls, newest last."""
     service = session.service
-    await service.in_thread(service.wait_until_recorded)
-    end = service.seq + 1 if params.before is None else min(params.before, service.seq + 1)
+    await service.threads.run(service.wait_until_recorded)
+    end = service.tail.seq + 1 if params.before is None else min(params.before, service.tail.seq + 1)
     wanted = Wanted(params.tool, params.caller)
     found: list[Event] = []
     while end > 1 and len(found) < params.limit:
         first = max(end - _PAGE_EVENTS, 1)  # a page at a time: other calls get their turn in between
-        page = await service.in_thread(_calls_among, service, wanted, first, end)
+        page = await service.threads.run(_calls_among, service, wanted, first, end)
         found, end = page[-(params.limit - len(found)) :] + found, first
-    lines: list[Listed] = await service.in_thread(_lines, service, found)
-    return {"calls": lines, "clock": service.clock()}
+    lines: list[Listed] = await service.threads.run(_lines, service, found)
+    return {"calls": lines, "clock": service.tail.clock()}
 
 
 def _calls_among(service: Service, wanted: Wanted, first: int, end: int) -> list[Event]:
@@ -64,10 +64,10 @@ def _lines(service: Service, events: list[Event]) -> list[Listed]:
 async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
     """One call whole, as far as it is kept. `result` is the answer's JSON as text, exactly as it was served."""
     service = session.service
-    await service.in_thread(service.wait_until_recorded)
-    events = await service.in_thread(service.log.read, params.seq, 1)
+    await service.threads.run(service.wait_until_recorded)
+    events = await service.threads.run(service.log.read, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)
-    kept = await service.in_thread(kept_call, event, service.sweeper.blobs.get)
+    kept = await service.threads.run(kept_call, event, service.sweeper.blobs.get)
     return {
         "event": event,
         "arguments": kept.arguments,

@@ -18,14 +18,14 @@ from ..service.session import Session
 
 async def _recorded(session: Session, params: p.Params, plan: Plan, **result: Any) -> dict[str, Any]:
     service = session.service
-    await service.record(plan, session.client, size_bytes=p.bytes_of(params))
-    return {**result, "clock": service.clock()}
+    await service.publishing.record(plan, session.client, size_bytes=p.bytes_of(params))
+    return {**result, "clock": service.tail.clock()}
 
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
     service = session.service
     conversation = await assembling.start(service, params, session.client)
-    return {"conversation": conversation, "clock": service.clock()}
+    return {"conversation": conversation, "clock": service.tail.clock()}
 
 
 async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:
@@ -64,7 +64,7 @@ async def import_(session: Session, _id: RequestId | None, params: p.Import) -> 
 async def rebase(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     service = session.service
     refreshed = await assembling.rebase(service, params, session.client)
-    return {"refreshed": refreshed, "clock": service.clock()}
+    return {"refreshed": refreshed, "clock": service.tail.clock()}
 
 
 async def usage(session: Session, _id: RequestId | None, params: p.Usage) -> Any:

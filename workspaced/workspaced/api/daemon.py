@@ -11,8 +11,10 @@ from ..__about__ import __version__
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import ANSWER_BYTES_MAX, CLIENT_NAME_CHARS_MAX, IN_FLIGHT_MAX, REQUEST_BYTES_MAX
+from ..service import upkeep
 from ..service.service import Service
 from ..service.session import Session
+from ..service.status import status as daemon_status
 
 CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
 
@@ -56,17 +58,17 @@ def facts(service: Service) -> dict[str, Any]:
             "batchBytes": BATCH_BYTES_MAX,
             "inFlight": IN_FLIGHT_MAX,
         },
-        "clock": service.clock(),
+        "clock": service.tail.clock(),
     }
 
 
 def status(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
-    return session.service.status()
+    return daemon_status(session.service)
 
 
 async def reconcile(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
-    await session.service.reconcile()
-    return {"vaults": session.service.status()["vaults"], "clock": session.service.clock()}
+    await upkeep.reconcile(session.service)
+    return {"vaults": daemon_status(session.service)["vaults"], "clock": session.service.tail.clock()}
 
 
 def shutdown(session: Session, _id: RequestId | None, _params: Nothing) -> Any:

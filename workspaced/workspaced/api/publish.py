@@ -21,7 +21,7 @@ class Publish(Params, frozen=True):
 
 
 def publish(session: Session, request_id: RequestId | None, params: Publish) -> Any:
-    session.service.publish(
+    session.service.publishing.publish(
         params.actions,
         params.source or session.client,
         _receipts_to(session, request_id),
@@ -33,7 +33,7 @@ def publish(session: Session, request_id: RequestId | None, params: Publish) -> 
 
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
     done = _receipts_to(session, request_id)
-    session.service.publish_snapshot(params, done, client=session, line_bytes=session.line_bytes)
+    session.service.publishing.publish_snapshot(params, done, client=session, line_bytes=session.line_bytes)
     return DEFERRED
 
 
@@ -43,7 +43,7 @@ def _receipts_to(session: Session, request_id: RequestId | None) -> Done:
             session.fail(request_id, outcome)
         else:
             # HEAD of the log at this answer: it covers at least these events.
-            clock = session.service.clock()
+            clock = session.service.tail.clock()
             session.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
 
     return done

@@ -14,9 +14,10 @@ from workspaced_tools.vault.vault import Reason
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..service.served_vault import ServedVault
 from ..service.service import Service
 from ..service.session import Session
+from ..service.upkeep import reconcile
+from ..vaults.served_vault import ServedVault
 
 
 class Share(Params, frozen=True):
@@ -37,9 +38,9 @@ class Accept(Params, frozen=True):
 async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
     service = session.service
     if params.level is not None:
-        await service.record(setting(params.client, params.level))
-    level = service.state.sharing_of(params.client)
-    return {"client": client_key(params.client), "level": level, "clock": service.clock()}
+        await service.publishing.record(setting(params.client, params.level))
+    level = service.tail.state.sharing_of(params.client)
+    return {"client": client_key(params.client), "level": level, "clock": service.tail.clock()}
 
 
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
@@ -47,15 +48,15 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     service = session.service
     served = _served(service, params.vault)
     path = note_id(params.path)
-    now = service.state.of(served.id).current_path(path)
-    reasons: list[Reason] = await service.in_thread(_reasons, served, path, now)
+    now = service.tail.state.of(served.id).current_path(path)
+    reasons: list[Reason] = await service.threads.run(_reasons, served, path, now)
     return {
         "vault": served.id,
         "path": path,
         "now": now,
         "withheld": bool(reasons),
         "reasons": reasons,
-        "clock": service.clock(),
+        "clock": service.tail.clock(),
     }
 
 
@@ -64,8 +65,8 @@ async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any
     service = session.service
     served = _served(service, params.vault)
     served.vault.policy.accept()
-    await service.reconcile()
-    return {"vault": served.id, "problem": served.vault.policy.problem, "clock": service.clock()}
+    await reconcile(service)
+    return {"vault": served.id, "problem": served.vault.policy.problem, "clock": service.tail.clock()}
 
 
 def _served(service: Service, vault: str | None) -> ServedVault:

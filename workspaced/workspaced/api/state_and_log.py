@@ -29,20 +29,20 @@ class Log(Params, frozen=True):
 
 async def state(session: Session, _id: RequestId | None, params: State) -> Any:
     service = session.service
-    await service.reached(max(params.min_seq or 0, 0))
+    await service.tail.reached(max(params.min_seq or 0, 0))
     found = await service.state_json(at=params.at, vault=params.vault)
-    return {"state": found, "clock": service.clock()}
+    return {"state": found, "clock": service.tail.clock()}
 
 
 async def log(session: Session, _id: RequestId | None, params: Log) -> Any:
     service = session.service
     types = frozenset(params.types) if params.types is not None else None
-    events = await service.in_thread(service.log.read, params.from_, params.limit)
+    events = await service.threads.run(service.log.read, params.from_, params.limit)
     if types is not None:
         # A page without any of these types is no answer: an empty list means the tail.
         wanted = [event for event in events if event.type in types]
         while events and not wanted:
-            events = await service.in_thread(service.log.read, events[-1].seq + 1, params.limit)
+            events = await service.threads.run(service.log.read, events[-1].seq + 1, params.limit)
             wanted = [event for event in events if event.type in types]
         events = wanted
-    return {"events": events, "clock": service.clock()}
+    return {"events": events, "clock": service.tail.clock()}

@@ -30,13 +30,13 @@ def subscribe(session: Session, _id: RequestId | None, params: Subscribe) -> Any
             f"A connection holds at most {SUBSCRIPTIONS_PER_CONNECTION_MAX} subscriptions.",
             hint="Unsubscribe one, or subscribe to several types at once.",
         )
-    following, fresh = _following(params.since, service.log.log_id, service.seq)
+    following, fresh = _following(params.since, service.log.log_id, service.tail.seq)
     types = frozenset(params.types) if params.types is not None else None
     made = Subscription(service, session, following, types, coalesce=params.coalesce)
     session.subscriptions[made.id] = made
     # The answer names the subscription, so it goes out before its first notification.
     session.call_later(0, made.tail_moved)
-    return {"subscription": made.id, "clock": service.clock(), "freshInstance": fresh}
+    return {"subscription": made.id, "clock": service.tail.clock(), "freshInstance": fresh}
 
 
 def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, bool]:

@@ -1,7 +1,7 @@
 """The client's side of `workspaced/context/*`: a conversation told, and its prompts asked for.
 
 The same methods serve both clients: those of `SyncClient.context` give the result, those of `Client.context` are
-awaited for it. A result is JSON values, as docs/reference.md says it.
+awaited for it. A result is JSON values, as docs/reference/methods.md says it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

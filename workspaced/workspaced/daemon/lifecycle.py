@@ -29,6 +29,7 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.log.segments import NO_SPACE
 from workspaced_events.privacy.erasure import finish_forgetting
+from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.vault.vault import Vault
 
@@ -36,13 +37,14 @@ from ..__about__ import __version__
 from ..discovery.own_directories import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
-from ..limits import STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..recording.sweeper import Sweeper
 from ..server.listener import Server
-from ..service.registration import check_apart, registrations, usable_folder
-from ..service.served_vault import ServedVault, rules_file
 from ..service.service import Service
-from ..service.sweeper import Sweeper
-from .memory import give_back_freed_memory
+from ..service.upkeep import examine_texts, expire_tabs, flush_findings, look_at_known_notes
+from ..vaults.registration import check_apart, registrations, usable_folder
+from ..vaults.served_vault import ServedVault, rules_file
+from .memory import give_back_free_pages, give_back_freed_memory
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -92,9 +94,9 @@ async def _serve_until(
                 await _run(service, settings, folders, listening, signals, ready)
                 # Last of all events: whatever could append another has ended.
                 await to_thread.run_sync(service.call_recorder.close)
-                service.flush_findings()
+                flush_findings(service)
                 with anyio.move_on_after(STOP_S / 2):
-                    await service.note([Action(c.DaemonStopped(service.stop_reason))])
+                    await service.publishing.note([Action(c.DaemonStopped(service.stop_reason))])
             finally:
                 if bound is not None:
                     remove_socket(settings.socket_path, bound)
@@ -137,7 +139,7 @@ async def _open(settings: Settings, data: Path) -> Service:
     holder: list[Service] = []
 
     def deliver(committed: Committed) -> None:
-        holder[0].deliver(committed)
+        holder[0].tail.deliver(committed)
 
     warnings: list[str] = []
     if _finish_forgetting(data, warnings):
@@ -159,7 +161,7 @@ async def _open(settings: Settings, data: Path) -> Service:
     service.warnings[:0] = warnings
     for warning in service.warnings:
         logger.warning("%s", warning)
-    service.recorder.start()
+    service.writer.start()
     service.call_recorder.start()
     if journal.log.damage is None:
         sweeper.start()
@@ -183,11 +185,15 @@ def _finish_forgetting(data: Path, warnings: list[str]) -> bool:
 
 
 async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
-    served, actions = registrations(service.state, folders)
+    def state() -> WorkspaceState:
+        return service.tail.state
+
+    record = service.publishing.note
+    served, actions = registrations(state(), folders)
     cache = settings.cache_path.expanduser().absolute()
     first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
-    if not await service.begin(first):
-        tasks.start_soon(service.begin_once_there_is_room, first)
+    if not await service.publishing.begin(first):
+        tasks.start_soon(service.publishing.begin_once_there_is_room, first)
     data = settings.data_path.expanduser().absolute()
     for vault_id, path in served.items():
         folder = Vault(
@@ -197,17 +203,18 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
             rules_file=rules_file(data, vault_id),
             cache_bytes_max=settings.cache_bytes,
         )
-        vault = ServedVault(vault_id, path, folder, service.record_findings)
+        vault = ServedVault(vault_id, path, folder, service.publishing.record_findings)
         service.serve(vault)
         folder.start()
-        tasks.start_soon(vault.settle, lambda: service.state, service.note)
-        tasks.start_soon(service.look_at_known_notes, vault)
+        tasks.start_soon(vault.settle, state, record)
+        tasks.start_soon(look_at_known_notes, service, vault)
         if settings.watch:
-            tasks.start_soon(vault.watch, lambda: service.state, service.note, service.stopping)
-        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, lambda: service.state, service.note)
-    tasks.start_soon(service.examine_texts)
-    await service.expire_tabs()
-    tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, service.expire_tabs)
+            tasks.start_soon(vault.watch, state, record, service.stopping)
+        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, state, record)
+    tasks.start_soon(examine_texts, service)
+    await expire_tabs(service)
+    tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
+    tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 
 
 @contextmanager
@@ -232,10 +239,10 @@ def _announced(service: Service, settings: Settings, listening: socket.socket) -
 def _close(service: Service) -> None:
     for vault in service.served.values():
         vault.vault.close()
-    service.close_threads()
+    service.threads.close()
     service.call_recorder.close()
     service.sweeper.close()
-    service.recorder.close()
+    service.writer.close()
 
 
 async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *args: object) -> None:

@@ -16,9 +16,10 @@ from workspaced_events.errors import InvalidArgument
 
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
+from ..journal.log_tail import NOTES_MOVED
 from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
-from ..service.calls import ToolAnswer
-from ..service.service import NOTES_MOVED, Service
+from ..recording.tool_answer import ToolAnswer
+from ..service.service import Service
 from ..service.session import Session
 from .errors import ResourceRefused
 from .resources import Resource, Uri, resource
@@ -68,11 +69,11 @@ class ResourceWatch:
         self._resources: dict[str, Resource] = {uri: resource(uri) for uri in uris}
         self._digests: dict[str, bytes] = {}
         self._meta = meta
-        self._following = service.seq + 1
+        self._following = service.tail.seq + 1
         self._notes_moved = False
         self._busy = True
         self._closed = False
-        service.signals.on(NOTES_MOVED, self._moved)
+        service.tail.signals.on(NOTES_MOVED, self._moved)
 
     async def begin(self) -> None:
         """Takes note of what the resources are now; what changes from then on will be told."""
@@ -84,7 +85,7 @@ class ResourceWatch:
         """Sends nothing more."""
         if not self._closed:
             self._closed = True
-            self._service.signals.remove_listener(NOTES_MOVED, self._moved)
+            self._service.tail.signals.remove_listener(NOTES_MOVED, self._moved)
 
     def tail_moved(self) -> None:
         """Something may have changed; called on the loop, at every commit and when the client reads again."""
@@ -102,7 +103,7 @@ class ResourceWatch:
         """Whether something happened since the last look that may have changed a resource."""
         if self._notes_moved:
             return True
-        events = self._service.events_from(self._following)
+        events = self._service.tail.events_from(self._following)
         if events is not None and all(event.type in _CHANGE_NOTHING for event in events):
             self._following += len(events)
             return False
@@ -113,7 +114,7 @@ class ResourceWatch:
             self._session.start_soon(self._compare)
 
     async def _compare(self) -> None:
-        self._following = self._service.seq + 1
+        self._following = self._service.tail.seq + 1
         self._notes_moved = False
         try:
             for uri in self._resources:
@@ -132,7 +133,7 @@ class ResourceWatch:
 
     async def _digest(self, uri: str) -> bytes:
         tool, arguments = self._resources[uri]
-        return _digest(await self._service.preview(tool, arguments, self._caller))
+        return _digest(await self._service.calls.preview(tool, arguments, self._caller))
 
     def _tell(self, uri: str) -> None:
         params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}

@@ -14,9 +14,10 @@ import msgspec
 from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
+from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..ipc.jsonrpc import RequestId
-from ..service.calls import ToolAnswer
+from ..recording.tool_answer import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 from .errors import ResourceRefused
@@ -144,14 +145,15 @@ def list_templates(session: Session, _id: RequestId | None, params: Page) -> Any
 def read_resource(session: Session, _id: RequestId | None, params: Uri) -> Any:
     service = session.service
     found = resource(params.uri)
-    answer = service.call_nonblocking(found.tool, found.arguments, session.client)
-    if answer is not None:
-        return _contents(service, params.uri, answer)
-    return _read_cold(service, params.uri, found, session.client)
+    try:
+        answer = service.calls.try_call(found.tool, found.arguments, session.client)
+    except WouldBlock:
+        return _read_blocking(service, params.uri, found, session.client)
+    return _contents(service, params.uri, answer)
 
 
-async def _read_cold(service: Service, uri: str, found: Resource, caller: str) -> Any:
-    return _contents(service, uri, await service.call_tool(found.tool, found.arguments, caller))
+async def _read_blocking(service: Service, uri: str, found: Resource, caller: str) -> Any:
+    return _contents(service, uri, await service.calls.call(found.tool, found.arguments, caller))
 
 
 def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:

@@ -7,9 +7,11 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
+from workspaced_tools.vault.nonblocking import WouldBlock
 
+from ..calls.calls import tool_named
 from ..ipc.jsonrpc import RequestId
-from ..service.calls import ToolAnswer
+from ..recording.tool_answer import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 
@@ -55,15 +57,15 @@ def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
-    tool = service.tool(params.name)
-    answer = service.call_nonblocking(tool, params.arguments, session.client)
-    if answer is not None:
-        return _result(service, answer)
-    return _call_cold(service, tool, params.arguments, session.client)
+    tool = tool_named(params.name)
+    try:
+        return _result(service, service.calls.try_call(tool, params.arguments, session.client))
+    except WouldBlock:
+        return _call_blocking(service, tool, params.arguments, session.client)
 
 
-async def _call_cold(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
-    return _result(service, await service.call_tool(tool, arguments, caller))
+async def _call_blocking(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
+    return _result(service, await service.calls.call(tool, arguments, caller))
 
 
 def _result(service: Service, answer: ToolAnswer) -> Any:
@@ -77,4 +79,4 @@ def _result(service: Service, answer: ToolAnswer) -> Any:
 
 def moment(service: Service) -> dict[str, Any]:
     """The `_meta` of what is true now."""
-    return {CLOCK: service.clock()}
+    return {CLOCK: service.tail.clock()}

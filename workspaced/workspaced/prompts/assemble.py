@@ -35,9 +35,9 @@ from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.sharing.gate import policy_kept_changing
 
+from ..calls.answers import WithheldDuringRead
 from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
-from ..service.calls import WithheldDuringRead
 from ..service.service import Service
 from . import params as p
 from .commands import action, checked_message, known, start_plan, vault_of
@@ -104,12 +104,12 @@ async def start(service: Service, params: p.Start, caller: str) -> ConversationI
         WorkspacedError: of the parameters; SharingOff where the environment may not be told.
     """
     conversation = ConversationId(params.conversation or uuid7())
-    before = service.state.conversations.by_id.get(conversation)
+    before = service.tail.state.conversations.by_id.get(conversation)
     told = ""
     if params.environment:
-        vault = vault_of(service.state, before)
-        told = await service.with_view(lambda view, _withheld: environment(view), caller, vault)
-    await service.record(start_plan(params, conversation, told), caller, size_bytes=p.bytes_of(params))
+        vault = vault_of(service.tail.state, before)
+        told = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
+    await service.publishing.record(start_plan(params, conversation, told), caller, size_bytes=p.bytes_of(params))
     return conversation
 
 
@@ -122,7 +122,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     """
     wanted = None
     if params.shape is not None or params.cached_content is not None:
-        wanted = await service.in_thread(template_for, params, service.templates)
+        wanted = await service.threads.run(template_for, params, service.templates)
     make = partial(_prompt, service, params, wanted)
     made, seq = await _recorded(service, params.conversation, make, caller)
     assert made.envelope is not None
@@ -130,7 +130,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
         last = made.conversation.last_prompt(params.pipeline)
         assert last is not None, "it is that one"
         seq = last.seq
-    return _answer(made.envelope, made.shaped, params, seq, service.clock())
+    return _answer(made.envelope, made.shaped, params, seq, service.tail.clock())
 
 
 async def rebase(service: Service, params: p.Named, caller: str) -> int:
@@ -151,12 +151,12 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
     moved: ConversationChanged | None = None
     for _ in range(ASSEMBLE_ATTEMPTS_MAX):
         made = await with_conversation_view(
-            service, known(service.state, name), partial(_made_of, name, make), caller
+            service, known(service.tail.state, name), partial(_made_of, name, make), caller
         )
         if not made.actions:
             return made, None
         try:
-            receipts = await service.record(made.plan, caller, size_bytes=made.size_bytes)
+            receipts = await service.publishing.record(made.plan, caller, size_bytes=made.size_bytes)
         except ConversationChanged as error:
             moved = error
             continue

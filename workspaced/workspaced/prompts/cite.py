@@ -37,4 +37,4 @@ async def cite(service: "Service", params: p.Cite, caller: str) -> Cited:
         shown = withheld_notes.shown(each.source for each in sources)
         return cited(params.text, [each for each in sources if each.source in shown])
 
-    return await with_conversation_view(service, known(service.state, params.conversation), make, caller)
+    return await with_conversation_view(service, known(service.tail.state, params.conversation), make, caller)

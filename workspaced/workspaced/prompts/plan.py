@@ -20,7 +20,7 @@ from workspaced_tools.prompts.requests.usage_report import family_of
 from workspaced_tools.prompts.sources.search_block import read_search
 from workspaced_tools.tools.registry import TOOLS
 
-from ..service.calls import WithheldDuringRead
+from ..calls.answers import WithheldDuringRead
 from . import params as p
 from .assemble import assembled, last_message
 from .commands import known
@@ -55,7 +55,7 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
     Raises:
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded.
     """
-    conversation = known(service.state, params.conversation)
+    conversation = known(service.tail.state, params.conversation)
     answer = params.answer
     if answer is not None:
         return await with_conversation_view(

@@ -79,13 +79,15 @@ async def export(service: "Service", params: p.Named, caller: str) -> dict[str, 
         conversation = _conversation(view.state, params.conversation)
         return _Exporting(conversation, service.texts, view, withheld_notes).exported()
 
-    made = await with_conversation_view(service, _conversation(service.state, params.conversation), make, caller)
+    made = await with_conversation_view(
+        service, _conversation(service.tail.state, params.conversation), make, caller
+    )
     return {
         "text": made.text,
         "fileName": made.file_name,
         "withheld": made.withheld,
         "warnings": made.warnings,
-        "clock": service.clock(),
+        "clock": service.tail.clock(),
     }
 
 
@@ -97,20 +99,20 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
             file nor the parameters have, or of a message; Conflict where the conversation that the parameters name
             is another one; BatchTooLarge; SharingOff.
     """
-    read = await service.in_thread(read_chat, params.text)
-    vault: VaultId | None = service.state.current
+    read = await service.threads.run(read_chat, params.text)
+    vault: VaultId | None = service.tail.state.current
     if names_of_vault(read):
-        read = await service.with_view(lambda view, _withheld: looked_up(read, view), caller, vault)
-    importing = await service.in_thread(imported, read, params, vault)
+        read = await service.calls.with_view(lambda view, _withheld: looked_up(read, view), caller, vault)
+    importing = await service.threads.run(imported, read, params, vault)
     try:
-        await service.record(importing.plan, caller, size_bytes=p.bytes_of(params))
+        await service.publishing.record(importing.plan, caller, size_bytes=p.bytes_of(params))
     except BatchTooLarge as error:
         raise too_large(len(importing.messages)) from error
     return {
         "conversation": importing.conversation,
         "messages": importing.messages,
         "warnings": _first(importing.warnings),
-        "clock": service.clock(),
+        "clock": service.tail.clock(),
     }
 
 

@@ -67,9 +67,9 @@ async def with_conversation_view(
     Raises:
         SharingOff, ReadFailed: as `Service.with_view`.
     """
-    vault = vault_of(service.state, conversation)
+    vault = vault_of(service.tail.state, conversation)
 
     def made(view: View, withheld: Withheld) -> R:
-        return make(view, WithheldNotes(view, withheld, service.state.of(vault).former))
+        return make(view, WithheldNotes(view, withheld, service.tail.state.of(vault).former))
 
-    return await service.with_view(made, caller, vault)
+    return await service.calls.with_view(made, caller, vault)

@@ -9,8 +9,9 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
+from ..journal.log_tail import COMMITTED
 from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
-from ..service.service import COMMITTED, Service
+from ..service.service import Service
 from .connection import Connection
 from .host import Accepted
 
@@ -35,12 +36,12 @@ class Server:
         )
         # For asyncio the backlog is also how many it accepts in one turn; the kernel's queue may be longer.
         listening.listen(CONNECTIONS_MAX)
-        self.service.signals.on(COMMITTED, self._tail_moved)
+        self.service.tail.signals.on(COMMITTED, self._tail_moved)
 
     async def stop(self) -> None:
         """Accepts nobody more; every client gets what was written, then the end."""
         assert self._listener is not None
-        self.service.signals.remove_listener(COMMITTED, self._tail_moved)
+        self.service.tail.signals.remove_listener(COMMITTED, self._tail_moved)
         self._listener.close()
         for connection in list(self._connections):
             connection.close()

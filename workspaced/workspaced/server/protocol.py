@@ -25,6 +25,7 @@ from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
 from ..service.session import Session
+from ..service.status import status
 
 NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -191,7 +192,7 @@ def _greet(session: Session, _id: RequestId | None, _params: Hello) -> Any:
 
 def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
     """`workspaced/status` as an agent may see it."""
-    return session.service.status(named=False)
+    return status(session.service, named=False)
 
 
 _SHARED: Final = {

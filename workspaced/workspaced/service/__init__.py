@@ -1,1 +1,1 @@
-"""What a daemon can do, without any socket."""
+"""The parts of a daemon put together, without any socket, and what its sessions may ask of them."""

@@ -61,9 +61,9 @@ class Subscription:
         self._pump()
 
     def _pump(self) -> None:
-        while not self._closed and self._session.writable and self._following <= self._service.seq:
-            behind = self._service.seq - self._following + 1
-            events = self._service.events_from(self._following)
+        while not self._closed and self._session.writable and self._following <= self._service.tail.seq:
+            behind = self._service.tail.seq - self._following + 1
+            events = self._service.tail.events_from(self._following)
             if events is None and behind > GAP_EVENTS:
                 self._send_gap()
             elif events is None:
@@ -77,10 +77,10 @@ class Subscription:
 
     async def _catch_up(self) -> None:
         try:
-            async with self._service.catching_up:
+            async with self._service.tail.catching_up:
                 if self._closed or not self._session.writable:
                     return  # others have filled the connection meanwhile: `tail_moved` is called once it reads
-                events = await self._service.in_thread(
+                events = await self._service.threads.run(
                     self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
                 )
         except (LogError, OSError) as error:
@@ -111,7 +111,7 @@ class Subscription:
             )
 
     def _send_gap(self) -> None:
-        first, last = self._following, self._service.seq
+        first, last = self._following, self._service.tail.seq
         self._following = last + 1
         self._session.send(
             notification(

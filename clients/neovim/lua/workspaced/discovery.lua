@@ -1,4 +1,4 @@
---- Which daemons run: the records they leave below HOME (docs/reference.md, "Finding the daemon"), read without
+--- Which daemons run: the records they leave below HOME (docs/reference/discovery.md), read without
 --- waiting. A record is believed only if it is a regular file of ours, closed to others, in a folder that is, too.
 
 local limits = require("workspaced.limits")

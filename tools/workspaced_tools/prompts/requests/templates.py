@@ -310,7 +310,7 @@ def _failed(template: Template, error: Exception, compiled: "Compiled | None") -
     where = f" at line {line}" if line is not None else ""
     return TemplateFailed(
         f"The template {template.name!r} failed{where}: {what}.",
-        hint="Templates see one object, `request`; docs/context.md says what it has.",
+        hint="Templates see one object, `request`; docs/how-to/request-templates.md says what it has.",
         template=template.name,
         line=line,
     )

@@ -10,8 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from workspaced_events.ids import VaultId
 
 if TYPE_CHECKING:
-    from ...service.served_vault import ServedVault
     from ...service.service import Service
+    from ...vaults.served_vault import ServedVault
 
 REDRAWN_S: Final = 0.2
 SMALL_NOTES: Final = 2_000

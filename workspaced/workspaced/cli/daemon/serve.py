@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...__about__ import __version__
+from ...service.status import offline_vaults, status
 
 if TYPE_CHECKING:
     from ...service.service import Service
@@ -57,9 +58,9 @@ def serve_command(
     def announce(service: "Service") -> None:
         served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
         click.echo(f"workspaced {__version__} serving {served}", err=True)
-        for problem in service.status()["degraded"]:
+        for problem in status(service)["degraded"]:
             click.echo(f"{click.style('degraded:', fg='yellow')} {problem}", err=True)
-        for vault in service.offline_vaults():
+        for vault in offline_vaults(service):
             click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
         click.echo(f"listening on {settings.socket_path}", err=True)
 

@@ -30,7 +30,7 @@ from ..limits import (
     SCRIBE_SLICE_S,
     SCRIBE_WAITING_BYTES_MAX,
 )
-from .calls import ToolAnswer
+from .tool_answer import ToolAnswer
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,195 @@
+"""Answers over the present: a view that the share policy allows is made, and a tool or function run over it.
+
+A read may be what shows that a note is private. So each answer is checked afterwards: would its view be made the
+same way again? If not, it is made anew. No answer names a note that was known to be private when the answer left.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+from workspaced_events.clock import Clock
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.projections.visits import VisitLog
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.recording.tape import Tape
+from workspaced_tools.sharing.gate import (
+    AllWithheld,
+    KnownLists,
+    Withheld,
+    is_current,
+    policy_kept_changing,
+    shared_view,
+    sharing_off,
+)
+from workspaced_tools.tools.tool import Tool, run
+from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
+from workspaced_tools.vault.withheld_names import WithheldNames
+
+from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..vaults.policy_checks import PolicyChecks, ReconcileFirst, policy_version
+from ..vaults.served_vault import ServedVault
+from .history import VaultHistory
+from .past_calls import PastCalls
+
+R = TypeVar("R")
+ATTEMPTS_MAX: Final = 4
+"""How often an answer is made while notes keep turning private; then the call fails."""
+
+
+class WithheldDuringRead(Exception):
+    """The result tells of a note that is withheld at present."""
+
+
+class Present(NamedTuple):
+    """The moment that an answer is made of."""
+
+    state: WorkspaceState
+    seq: int
+    """The log's tail; beyond `state.seq` where later events changed no state."""
+    served: ServedVault | None
+    """The current vault, if its folder is served."""
+
+
+class Answers:
+    """One for each daemon."""
+
+    def __init__(
+        self, visits: VisitLog, texts: Texts, checks: PolicyChecks, past: PastCalls, clock: Clock
+    ) -> None:
+        """
+        Args:
+            texts: those that the log names.
+            clock: the present time, on the log's timeline.
+        """
+        self._visits = visits
+        self._texts = texts
+        self._checks = checks
+        self._past = past
+        self._clock = clock
+        self._lists: dict[VaultId, KnownLists] = {}
+
+    def answer(
+        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
+    ) -> ToolAnswer:
+        """The answer of one call.
+
+        Args:
+            caller: the name that the client gave itself: it decides how much is shared.
+            nonblocking: without waiting and without reading any file.
+
+        Raises:
+            WouldBlock: with `nonblocking`, where the answer needs more.
+            ReconcileFirst: without `nonblocking`, where the vault has to be reconciled first.
+        """
+        state, seq, served = present
+        now = self._clock()
+        if state.sharing_of(caller) == "none":
+            return refused(sharing_off(caller), state, seq, now)
+        not_yet = WouldBlock if nonblocking else ReconcileFirst
+        for _ in range(ATTEMPTS_MAX):
+            if served is not None:
+                self._checks.check_rules(served, not_yet)
+            version = policy_version(served) if served is not None else None
+            withheld = _withheld(present, nonblocking=nonblocking)
+            view = self._view(present, now, caller, withheld, nonblocking=nonblocking)
+            tape = Tape(view, state)
+            result = run(tool, tape.view, arguments)
+            if served is None:
+                return answered(result, tape, seq)
+            self._checks.check_missing(served, not_yet)
+            if policy_version(served) == version or is_current(view, state, withheld):
+                return answered(result, tape, seq)
+            if nonblocking:
+                raise WouldBlock
+        return refused(policy_kept_changing(), state, seq, now)
+
+    def with_view(self, make: Callable[[View, Withheld], R], caller: str, present: Present) -> R:
+        """The result of `make`, called with the caller's view and the test for withheld notes. Blocks.
+
+        Where notes turned private meanwhile, or `make` raises WithheldDuringRead, `make` is called again, until
+        no note did or the result is the same.
+
+        Raises:
+            SharingOff: the caller is shown nothing.
+            ReadFailed: notes kept turning private.
+            ReconcileFirst: the vault has to be reconciled first.
+        """
+        served, now = present.served, self._clock()
+        if present.state.sharing_of(caller) == "none":
+            raise sharing_off(caller)
+        if served is None:
+            nothing = _withheld(present, nonblocking=False)
+            return make(self._view(present, now, caller, nothing, nonblocking=False), nothing)
+        last: R | None = None
+        for _ in range(ATTEMPTS_MAX):
+            self._checks.check_rules(served, ReconcileFirst)
+            version = policy_version(served)
+            withheld = _withheld(present, nonblocking=False)
+            try:
+                made = make(self._view(present, now, caller, withheld, nonblocking=False), withheld)
+            except WithheldDuringRead:
+                self._checks.check_missing(served, ReconcileFirst)
+                continue
+            self._checks.check_missing(served, ReconcileFirst)
+            if policy_version(served) == version or made == last:
+                return made
+            last = made
+        raise policy_kept_changing()
+
+    def _view(self, present: Present, now: str, caller: str, withheld: Withheld, *, nonblocking: bool) -> View:
+        state, seq, served = present
+        level = state.sharing_of(caller)
+        prompts = (
+            NonBlockingPrompts()
+            if nonblocking
+            else ManifestStore(
+                state.conversations,
+                state.current,
+                self._texts,
+                served.vault.names if served is not None else None,
+            )
+        )
+        if served is None:
+            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld)
+        return shared_view(
+            state,
+            now,
+            served.nonblocking if nonblocking else served.vault,
+            VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
+            NonBlockingPast() if nonblocking else _PastOf(self._past, served, state),
+            prompts,
+            level=level,
+            withheld=withheld,
+            withdrew=withheld.withdrew,
+            lists=self._lists_of(served),
+        )
+
+    def _lists_of(self, served: ServedVault) -> KnownLists:
+        known = self._lists.get(served.id)
+        if known is None:
+            known = self._lists[served.id] = KnownLists(lambda: policy_version(served))
+        return known
+
+
+class _PastOf:
+    """Implements `PastPort` for a call about the present: goes up to the moment of asking."""
+
+    def __init__(self, past: PastCalls, served: ServedVault, state: WorkspaceState) -> None:
+        self._past = past
+        self._served = served
+        self._state = state
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        return self._past.version(self._served, self._state, note, since, current)
+
+
+def _withheld(present: Present, *, nonblocking: bool) -> Withheld:
+    served = present.served
+    if served is None:
+        return AllWithheld()
+    former = present.state.of(served.id).former
+    return WithheldNames(served.vault, former, served.nonblocking.withholds if nonblocking else None)

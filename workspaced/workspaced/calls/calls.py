@@ -1,0 +1,179 @@
+"""Calls of tools: answered on the loop where nothing blocks, else on a thread; counted and recorded."""
+
+import itertools
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
+
+from workspaced_events.ids import VaultId
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Tool
+from workspaced_tools.vault.nonblocking import WouldBlock
+
+from ..errors import UnknownTool
+from ..journal.log_tail import LogTail
+from ..limits import COMPARES_PER_CALL_MAX, NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
+from ..recording.call_recorder import Call, CallRecorder
+from ..recording.tool_answer import ToolAnswer
+from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
+from ..vaults.served_vault import ServedVault
+from .answers import Answers, Present
+from .past_calls import PastCalls
+from .statistics import CallStatistics
+from .threads import Threads
+
+R = TypeVar("R")
+
+
+def tool_named(name: str) -> Tool[Any]:
+    """The tool of that name.
+
+    Raises:
+        UnknownTool: there is none.
+    """
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+    return tool
+
+
+class Calls:
+    """One for each daemon. Belongs to the loop's thread."""
+
+    def __init__(
+        self,
+        tail: LogTail,
+        served: dict[VaultId, ServedVault],
+        answers: Answers,
+        past: PastCalls,
+        checks: PolicyChecks,
+        threads: Threads,
+        recorder: CallRecorder,
+        reconcile: Callable[[ServedVault], Awaitable[None]],
+    ) -> None:
+        """
+        Args:
+            served: the vaults that this daemon serves.
+            reconcile: compares a vault with its files.
+        """
+        self._tail = tail
+        self._served = served
+        self._answers = answers
+        self._past = past
+        self._checks = checks
+        self._threads = threads
+        self._recorder = recorder
+        self._reconcile = reconcile
+        self.statistics = CallStatistics()
+
+    def try_call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """Answers and records a call right here.
+
+        Raises:
+            WouldBlock: the call has to wait or to read a file: `call` does.
+        """
+        started = time.perf_counter_ns()
+        answer = self._try_answer(tool, arguments, caller)
+        self._record(tool, caller, arguments, answer, started)
+        return answer
+
+    async def call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """Answers a call on a thread, and records it.
+
+        Raises:
+            TimedOut: `minSeq` was not reached.
+        """
+        min_seq = arguments.get("minSeq")
+        if isinstance(min_seq, int):
+            await self._tail.reached(min_seq)
+        started = time.perf_counter_ns()
+        answer = await self._answer(tool, arguments, caller)
+        self._record(tool, caller, arguments, answer, started)
+        return answer
+
+    async def preview(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """The answer that a call would get, only to be compared: nobody sees it, so it is not recorded."""
+        try:
+            return self._try_answer(tool, arguments, caller)
+        except WouldBlock:
+            return await self._answer(tool, arguments, caller)
+
+    async def with_view(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
+        """As `Answers.with_view`, on a thread, with `vault` as the current one.
+
+        Raises:
+            SharingOff: the caller is shown nothing.
+            ReadFailed: notes kept turning private.
+        """
+        for attempt in itertools.count(1):
+            state = self._tail.state if vault == self._tail.state.current else self._with_current(vault)
+            served = self._served.get(vault) if vault is not None else None
+            present = Present(state, self._tail.seq, served)
+            try:
+                return cast(R, await self._threads.run(self._answers.with_view, make, caller, present))
+            except ReconcileFirst:
+                await self._enforce_policy(served, attempt)
+        raise AssertionError("it ends with an answer")
+
+    def _with_current(self, vault: VaultId | None) -> Any:
+        return replace(self._tail.state, current=vault)
+
+    def _present(self) -> Present:
+        state = self._tail.state
+        served = self._served.get(state.current) if state.current is not None else None
+        return Present(state, self._tail.seq, served)
+
+    def _try_answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        """Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while."""
+        min_seq = arguments.get("minSeq")
+        if "at" in arguments or (isinstance(min_seq, int) and min_seq > self._tail.seq):
+            raise WouldBlock
+        present = self._present()
+        served, started = present.served, time.perf_counter_ns()
+        if served is not None and started < served.blocking_until_ns:
+            raise WouldBlock
+        try:
+            return self._answers.answer(tool, arguments, caller, present, nonblocking=True)
+        finally:
+            if served is not None and time.perf_counter_ns() - started > NONBLOCKING_CALL_S * 1e9:
+                served.blocking_until_ns = started + int(NONBLOCKING_PAUSE_S * 1e9)
+
+    async def _answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+        for attempt in itertools.count(1):
+            present = self._present()
+            served = present.served
+            try:
+                if "at" in arguments:
+                    state = present.state
+                    served = self._served.get(await self._threads.run(self._past.vault_at, arguments["at"]))
+                    made = await self._threads.run(self._past.answer, tool, arguments, caller, state, served)
+                else:
+                    made = await self._threads.run(self._answer_blocking, tool, arguments, caller, present)
+                return cast(ToolAnswer, made)
+            except ReconcileFirst:
+                await self._enforce_policy(served, attempt)
+        raise AssertionError("it ends with an answer")
+
+    def _answer_blocking(
+        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present
+    ) -> ToolAnswer:
+        return self._answers.answer(tool, arguments, caller, present, nonblocking=False)
+
+    async def _enforce_policy(self, served: ServedVault | None, attempt: int) -> None:
+        """Reconciles a vault by its present rules, for the n-th attempt of a call."""
+        assert served is not None, "rules and files are a vault's"
+        digest = served.vault.policy.digest
+        await self._reconcile(served)
+        searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
+        self._checks.policy_enforced(served, digest, searched=searched)
+
+    def _record(
+        self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, started_ns: int
+    ) -> None:
+        duration_us = (time.perf_counter_ns() - started_ns) // 1000
+        self.statistics.add(tool.name, duration_us)
+        self._recorder.record(Call(tool.name, caller, arguments, answer, duration_us))

@@ -1,0 +1,171 @@
+"""Calls that ask about a moment of the past, answered from the log and its recordings alone."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from workspaced_events.clock import Clock
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.projections.visits import VisitLog
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.log_cursor import LogMoments, Moment
+from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.recording.tape import Tape
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault, PastVersions
+from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.sharing.gate import AllWithheld, shared_view, sharing_off
+from workspaced_tools.tools.tool import Tool, run
+from workspaced_tools.vault.withheld_names import WithheldNames
+
+from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
+from ..vaults.served_vault import ServedVault
+from .history import VaultHistory
+
+AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
+
+
+class PastCalls:
+    """One for each daemon. Everything here blocks."""
+
+    def __init__(
+        self,
+        moments: LogMoments,
+        recordings: Recordings,
+        visits: VisitLog,
+        texts: Texts,
+        checks: PolicyChecks,
+        clock: Clock,
+        wait_until_recorded: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            texts: those that the log names.
+            clock: the present time, on the log's timeline.
+            wait_until_recorded: waits until the log holds every answered call: the past goes up to now.
+        """
+        self._moments = moments
+        self._recordings = recordings
+        self._visits = visits
+        self._texts = texts
+        self._checks = checks
+        self._clock = clock
+        self._wait_until_recorded = wait_until_recorded
+
+    def vault_at(self, at: Any) -> VaultId | None:
+        """The current vault of a moment; None too where `at` is no moment."""
+        try:
+            return self._moments.state_at(self._moment(at).seq).current
+        except ArgumentInvalid:
+            return None
+
+    def answer(
+        self,
+        tool: Tool[Any],
+        arguments: dict[str, Any],
+        caller: str,
+        present: WorkspaceState,
+        served: ServedVault | None,
+    ) -> ToolAnswer:
+        """The answer of one call for the moment that its argument `at` names.
+
+        The present decides what is shared: a note that is withheld at present is not shown as it was.
+
+        Args:
+            served: the current vault of that moment.
+
+        Raises:
+            ReconcileFirst: the vault has to be reconciled first.
+        """
+        now = self._clock()
+        if present.sharing_of(caller) == "none":
+            return refused(sharing_off(caller), present, present.seq, now)
+        self._wait_until_recorded()
+        try:
+            tool.check(arguments)
+            moment = self._moment(arguments["at"])
+        except ArgumentInvalid as error:
+            return refused(error, present, present.seq, now)
+        if served is not None:
+            self._checks.check_rules(served, ReconcileFirst)
+        state = self._moments.state_at(moment.seq)
+        tape = Tape(self._view(moment, state, caller, present, served), state)
+        result = run(tool, tape.view, arguments)
+        if served is not None:
+            self._checks.check_missing(served, ReconcileFirst)
+        return answered(result, tape, moment.seq)
+
+    def _view(
+        self,
+        moment: Moment,
+        state: WorkspaceState,
+        caller: str,
+        present: WorkspaceState,
+        served: ServedVault | None,
+    ) -> View:
+        level = present.sharing_of(caller)
+        prompts = ManifestStore(state.conversations, state.current, self._texts)
+        # Sequences of states, not of events: others would tell how many events there are that no tool sees.
+        also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
+        if served is None:
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
+            return replace(view, also_at=also)
+        withheld = _WithheldAtPresent(served, present)
+        past = Past(self._moments, self._recordings, served.id, moment)
+        view = shared_view(
+            state,
+            moment.time,
+            PastVault(past, withheld, some_withheld=served.vault.withholds_some),
+            VaultHistory(self._visits, served.id, moment.seq),
+            self._versions(served, present, moment),
+            prompts,
+            level=level,
+            withheld=withheld,
+            withdrew=withheld.withdrew,
+        )
+        return replace(view, also_at=also)
+
+    def _moment(self, at: Any) -> Moment:
+        """
+        Raises:
+            ArgumentInvalid: `at` is no moment of the log.
+        """
+        if type(at) not in (int, str):  # the tool's schema is checked later
+            raise ArgumentInvalid("Argument 'at': expected a sequence or an ISO 8601 time.", hint=AT_HINT)
+        try:
+            return self._moments.moment(at)
+        except InvalidArgument as error:
+            raise ArgumentInvalid(f"Argument 'at': {error.message}", hint=error.hint or AT_HINT) from None
+
+    def version(
+        self, served: ServedVault, present: WorkspaceState, note: NoteId, since: int | str | None, current: str
+    ) -> VersionAt:
+        """An earlier version of a note for a call about the present (`PastPort.version`)."""
+        self._wait_until_recorded()
+        until = Moment(self._moments.tail, self._clock(), lasts=True)
+        return self._versions(served, present, until).version(note, since, current)
+
+    def _versions(self, served: ServedVault, present: WorkspaceState, until: Moment) -> PastVersions:
+        withheld = _WithheldAtPresent(served, present)
+        return PastVersions(self._moments, self._recordings, served.id, until, withheld)
+
+
+class _WithheldAtPresent(WithheldNames):
+    """Whether a note that the past names is withheld at present. Reads the note's file each time, since nothing
+    else about a past moment does."""
+
+    def __init__(self, served: ServedVault, present: WorkspaceState) -> None:
+        self._read = served.vault.read
+        self._now = present.of(served.id).former
+        super().__init__(served.vault, self._now)
+
+    def __call__(self, name: NoteId) -> bool:
+        self._read(list({name, self._now.get(name, name)}))
+        return super().__call__(name)

@@ -1,0 +1,40 @@
+"""The threads on which a daemon runs what blocks, and how they learn that it ends."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from workspaced_events.errors import Busy
+
+from ..limits import TOOL_THREADS
+
+
+class Threads:
+    """One pool for each daemon."""
+
+    def __init__(self, loop: "asyncio.AbstractEventLoop") -> None:
+        self._loop = loop
+        self._pool = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
+        self._ending = threading.Event()
+
+    async def run(self, function: Any, *args: Any) -> Any:
+        """Runs a blocking function on one of the threads."""
+        return await self._loop.run_in_executor(self._pool, function, *args)
+
+    def end(self) -> None:
+        """Makes `check_running` raise from now on."""
+        self._ending.set()
+
+    def check_running(self) -> None:
+        """For functions that run long.
+
+        Raises:
+            Busy: the daemon is ending.
+        """
+        if self._ending.is_set():
+            raise Busy("The daemon is ending.", hint="Ask again once it runs.")
+
+    def close(self) -> None:
+        """Gives the threads back without waiting for what still runs."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,162 @@
+"""Publishing: actions go to the writer of the log, and their receipts come back."""
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import anyio
+
+from workspaced_events.errors import DiskFull, InvalidArgument, WorkspacedError
+from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.view_diff import Snapshot, checked, differences
+from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
+from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
+from workspaced_events.log.segments import SegmentLog
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema import catalogue as c
+
+from ..limits import MIN_SEQ_WAIT_S, ROOM_CHECK_S
+
+logger = logging.getLogger(__name__)
+
+
+class Publishing:
+    """What clients publish and what the daemon records, on its way into the log."""
+
+    def __init__(self, writer: LogWriter, log: SegmentLog) -> None:
+        self.writer = writer
+        self._log = log
+
+    # -- for clients --
+
+    def publish(
+        self, raw: Sequence[Any], source: str, done: Done, *, client: Hashable = None, line_bytes: int = 0
+    ) -> None:
+        """Checks and queues a batch; calls `done` on the loop with the receipts or the error.
+
+        Args:
+            client: whose share of the queue the batch takes.
+            line_bytes: the length of the line that held it.
+
+        Raises:
+            ActionError: the batch is wrong in itself.
+            Busy: too much waits for the disk.
+        """
+        if not 1 <= len(source) <= SOURCE_CHARS_MAX:
+            raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
+        actions = parse_actions(raw, keep_text=_sha256)
+        size_bytes = line_bytes + ACTION_BYTES * len(actions)
+        self.writer.submit(actions, source, done, client=client, size_bytes=size_bytes)
+
+    def publish_snapshot(
+        self, snapshot: Snapshot, done: Done, *, client: Hashable = None, line_bytes: int = 0
+    ) -> None:
+        """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
+        Otherwise like `publish`.
+
+        Raises:
+            ActionError: a path that cannot be a note's.
+            Busy: too much waits for the disk.
+        """
+        wanted = checked(snapshot)
+
+        def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
+            return differences(state, seq, wanted)
+
+        self.writer.submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
+
+    # -- for the daemon --
+
+    async def record(
+        self, actions: list[Action] | Plan, source: str = OWN_SOURCE, *, size_bytes: int = 0
+    ) -> list[Receipt]:
+        """Appends actions, or those that a plan makes of the state, and waits until they are synced.
+
+        Args:
+            source: also names whose share of the queue they take.
+            size_bytes: the memory they take until then; 0: the daemon's own actions.
+
+        Raises:
+            WorkspacedError: the actions were refused, or the log failed.
+        """
+        submit = partial(self.writer.submit, client=source, size_bytes=size_bytes)
+        return await self._recorded(submit, actions, source)
+
+    async def _recorded(
+        self, submit: Callable[..., None], actions: list[Action] | Plan, source: str
+    ) -> list[Receipt]:
+        finished = anyio.Event()
+        outcomes: list[Outcome] = []
+
+        def done(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            finished.set()
+
+        submit(actions, source, done)
+        await finished.wait()
+        if isinstance(outcomes[0], WorkspacedError):
+            raise outcomes[0]
+        return outcomes[0]
+
+    async def note(self, actions: list[Action]) -> None:
+        """Appends the daemon's observations; a log that accepts nothing must not stop it from serving."""
+        try:
+            await self.record(actions)
+        except WorkspacedError as error:
+            logger.warning("not recorded: %s", error)
+
+    async def begin(self, actions: list[Action]) -> bool:
+        """Appends the actions of a start before all others; False where the disk has no room for them."""
+
+        def plan(_state: WorkspaceState, _seq: int) -> list[Action]:
+            recovered = self._log.recovered
+            return [*([Action(recovered)] if recovered is not None else []), *actions]
+
+        try:
+            await self._recorded(self.writer.begin, plan, OWN_SOURCE)
+        except DiskFull as error:
+            logger.debug("not recorded yet: %s", error)
+            return False
+        except WorkspacedError as error:
+            logger.warning("not recorded: %s", error)
+        return True
+
+    async def begin_once_there_is_room(self, actions: list[Action]) -> None:
+        """Repeats `begin` until it succeeds."""
+        logger.warning("the disk is full: nothing is recorded until there is room")
+        begun = False
+        while not begun:
+            await anyio.sleep(ROOM_CHECK_S)
+            begun = await self.begin(actions)
+        logger.warning("there is room again: what happens is recorded")
+
+    # -- on any thread --
+
+    def record_findings(self, actions: list[Action]) -> None:
+        """Queues findings about the visibility of notes."""
+        try:
+            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None)
+        except WorkspacedError as error:
+            logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
+
+    def record_call(self, called: c.ToolCalled) -> None:
+        """Queues a call of a tool, without a sync of its own."""
+        try:  # Fire and forget: a failed append is already reported by the log.
+            self.writer.submit([Action(called)], OWN_SOURCE, lambda _outcome: None, buffered=True)
+        except WorkspacedError as error:
+            logger.warning("call of %s not recorded: %s", called.tool, error)
+
+    def wait_until_written(self) -> None:
+        """Blocks until the log holds everything queued so far; not at all where the log accepts nothing."""
+        written = threading.Event()
+        with suppress(WorkspacedError):  # The writer writes buffered actions before others.
+            self.writer.submit([], OWN_SOURCE, lambda _outcome: written.set())
+            written.wait(MIN_SEQ_WAIT_S)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,1 @@
+"""What agents were shown: recorded beside the calls, swept within its bounds."""
