@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,12 +28,14 @@ import pytest
 from support import process, profiles
 
 from workspaced import SyncClient, connect
+from workspaced_tools.limits import SETTLE_S
 
 profiles.load()
 
 STOP_S = 5.0
 START_S = 20.0
 ANSWER_S = 10.0
+NOTES_SETTLE_S = SETTLE_S + 0.05
 
 NOTES = {
     "a.md": "# Alpha\n\nThe first note, see [[b]].\n",
@@ -163,9 +166,19 @@ class Daemon:
             command = [*self.wrapper, sys.executable, "-m", "workspaced", *arguments]
             self._process = subprocess.Popen(command, env=self.env, **streams)
         else:
+            self._let_notes_settle()
             self._process = process.spawn(*arguments, env=self.env, real=self.real, **streams)
         self._reader = threading.Thread(target=self._read_stderr, args=(self._process, self._listening))
         self._reader.start()
+
+    def _let_notes_settle(self) -> None:
+        """A note that was written just now is not shown yet; an interpreter takes longer to start than that."""
+        newest = 0.0
+        for folder in (self.vault, *(Path(flag) for flag in self.flags if flag.startswith("/"))):
+            for place, _folders, names in os.walk(folder):
+                found = (os.lstat(os.path.join(place, name)).st_ctime for name in names)
+                newest = max(newest, max(found, default=0.0))
+        time.sleep(min(NOTES_SETTLE_S, max(0.0, newest + NOTES_SETTLE_S - time.time())))
 
     def _read_stderr(self, started: process.Process, listening: threading.Event) -> None:
         assert started.stderr is not None

@@ -64,10 +64,9 @@ class Forked:
 
     def _end(self, timeout_s: float | None) -> int | None:
         """The exit code, if it ends in time. Many threads may wait at once; none waits with the lock held."""
-        waiting = select.poll()
-        waiting.register(self._status, select.POLLIN | select.POLLHUP)
-        if not waiting.poll(None if timeout_s is None else max(0.0, timeout_s * 1_000)):
+        if not _is_ready(self._pidfd, timeout_s):
             return None
+        _is_ready(self._status, None)  # it has ended: the server is about to tell
         with self._lock:
             if self.returncode is None:
                 said = os.read(self._status, 64)
@@ -128,6 +127,12 @@ class Forked:
     def __del__(self) -> None:
         os.close(self._status)
         os.close(self._pidfd)
+
+
+def _is_ready(descriptor: int, timeout_s: float | None) -> bool:
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN | select.POLLHUP)
+    return bool(waiting.poll(None if timeout_s is None else max(0.0, timeout_s * 1_000)))
 
 
 class ForkServer:
