@@ -5,7 +5,10 @@ run. A test states the thorough number, as `@settings(max_examples=examples(200)
 """
 
 import os
+from collections.abc import Iterable
 
+import pytest
+from _pytest.mark.structures import ParameterSet
 from hypothesis import settings
 
 VARIABLE = "WORKSPACED_TEST_PROFILE"
@@ -39,6 +42,13 @@ def examples(thorough: int) -> int:
     if is_thorough():
         return thorough
     return min(thorough, max(QUICK_EXAMPLES_MIN, thorough // QUICK_SHARE))
+
+
+def some_of(values: Iterable[object], quick: int) -> list[ParameterSet]:
+    """Parameters of a test, of which the first `quick` are run by `make test`, and the rest are thorough."""
+    return [
+        pytest.param(value, marks=() if at < quick else pytest.mark.thorough) for at, value in enumerate(values)
+    ]
 
 
 def load() -> None:

@@ -253,6 +253,7 @@ def test_equal_questions_give_equal_bytes(
     assert msgspec.json.encode(run(TOOLS[TOOL], view, arguments)) == first
 
 
+@pytest.mark.thorough
 def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, make_state: MakeState) -> None:
     wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(500)) + "---\n" + "#tag" + "x" * 150 + "\n"
     many = " ".join(f"#tag{n}{'y' * 50}" for n in range(1_500))
