@@ -1,7 +1,7 @@
 """A real daemon in a process of its own, on a real socket, for whatever tests the process floor.
 
 `daemon` is a factory: `daemon(vault=...)` starts one and hands it out; when the test (or the module) ends, every
-daemon that still runs gets SIGTERM and must end within 5 s, with code 0, without a traceback, and without leaving
+daemon that still runs gets SIGTERM and must end with code 0, without a traceback, and without leaving
 its socket behind.
 
 Daemons and commands are forked from a process that has imported workspaced (support/process.py). `real=True` is
@@ -32,9 +32,10 @@ from workspaced_tools.limits import SETTLE_S
 
 profiles.load()
 
-STOP_S = 5.0
-START_S = 20.0
-ANSWER_S = 10.0
+STOP_S = 20.0
+START_S = 30.0
+ANSWER_S = 30.0
+"""Far from what anything takes: a busy machine fails no test."""
 NOTES_SETTLE_S = SETTLE_S + 0.05
 
 NOTES = {
@@ -215,7 +216,7 @@ class Daemon:
         self.wait()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Asks it to end and returns its exit code; it must be gone within 5 s, socket and all."""
+        """Asks it to end and returns its exit code; it must be gone in time, socket and all."""
         self.send_signal(number)
         code = self.wait()
         assert not self.socket.exists()
