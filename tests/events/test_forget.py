@@ -436,7 +436,7 @@ class TestADataDirectory:
     def test_is_another_log_that_opens_and_goes_on(self, desk: Desk) -> None:
         whole = fold_all(desk.events(), EMPTY)
         old = desk.open()
-        old.recorder.close()
+        old.writer.close()
         desk.forget(MOVED)
         journal = desk.open()
         assert journal.warnings == []
