@@ -139,7 +139,6 @@ class ForkServer:
     """Starts the server's process when it is first asked for something."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
 
@@ -151,13 +150,15 @@ class ForkServer:
             env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
             with theirs:
                 command = [sys.executable, "-P", str(Path(__file__).resolve()), str(theirs.fileno())]
-                self._process = subprocess.Popen(
+                # It forks itself away at once: tests that look for children of theirs find none.
+                subprocess.run(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     env=env,
                     pass_fds=[theirs.fileno()],
                     cwd="/",
+                    check=True,
                 )
             self._socket = ours
         return self._socket
@@ -220,10 +221,11 @@ class ForkServer:
 
     def close(self) -> None:
         """Ends the server, and with it every child that is left."""
-        if self._socket is not None and self._process is not None:
-            self._socket.close()
-            self._process.wait(10)
-            self._socket = self._process = None
+        if self._socket is not None:
+            with self._socket:
+                self._socket.shutdown(socket.SHUT_WR)
+                self._socket.recv(1)  # the end, once it has ended
+            self._socket = None
 
 
 # -- the server --
@@ -302,6 +304,8 @@ def _warm() -> None:
 
 
 if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests; they leave, and then so do we
     _warm()
     with socket.socket(fileno=int(sys.argv[1])) as _connection:
