@@ -5,16 +5,22 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order.
 WORKERS ?= auto
 
-.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript clean
+.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
 
+# What is marked `thorough` is left out, and properties are tried on a fifth of their examples.
 test: check
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not thorough"
+
+# What `make test` left out, and every property on all of its examples.
+thorough: $(VENV)/.dev
+	WORKSPACED_TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
 
 # What must pass before a change lands.
 test-all: test
+	$(MAKE) thorough
 	$(MAKE) acceptance
 	$(MAKE) mutants
 

@@ -25,7 +25,9 @@ OURS = [sys.executable, "-m", "workspaced"]
 
 
 def load(name: str) -> ModuleType:
-    """A module of the tests, which are no package."""
+    """A module of the tests, which are no package; what it imports of `support` lies beside it."""
+    if str(HERE.parent) not in sys.path:
+        sys.path.insert(1, str(HERE.parent))
     spec = importlib.util.spec_from_file_location(name, HERE.parent / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -123,6 +123,7 @@ def test_it_has_our_version_and_no_dependencies() -> None:
     assert f'"{__version__}"' in (PACKAGE / "src" / "version.ts").read_text()
 
 
+@pytest.mark.thorough
 def test_its_own_tests_pass_on_a_real_daemon(built: Path, node: str, daemon: Any) -> None:
     environment = {**daemon(start=False).env, "DAEMON_COMMAND": json.dumps([sys.executable, "-m", "workspaced"])}
     tests = sorted(str(path) for path in (built / "dist" / "test").glob("*.test.js"))

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 ANSWERS = {
     "initialize": {"serverInfo": {"name": "é"}},
@@ -43,6 +45,7 @@ def test_the_floor_gives_the_answers_it_was_told_under_the_requests_id(tmp_path)
     assert floor(tmp_path, "encode") == wanted
 
 
+@pytest.mark.thorough
 def test_without_a_registry_all_is_measured_that_needs_no_client_of_others(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "bench", "--quick", "--only", "mcp", "--dir", str(tmp_path)],

@@ -46,6 +46,7 @@ def lines(*arguments: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.thorough
 def test_without_a_registry_every_server_is_a_line_with_the_reason(bench, tmp_path):
     figures = lines("--only", "peers", "--dir", str(tmp_path))
 

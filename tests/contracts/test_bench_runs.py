@@ -24,6 +24,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.thorough
 def test_every_line_is_a_figure_of_its_own_name(figures):
     assert len({figure["bench"] for figure in figures}) == len(figures) >= 5
     for figure in figures:

@@ -32,6 +32,18 @@ def test_every_named_test_is_there() -> None:
         assert re.search(rf"^ *(async )?def {name}\b|^class {name}\b", source, re.MULTILINE), f"{file}::{name}"
 
 
+def test_every_row_names_a_test_that_every_run_runs() -> None:
+    """One that is not marked `thorough`, which `make test` leaves out."""
+    for line in ROWS:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)
+        assert not all(is_thorough(file, name) for file, name in named), line
+
+
+def is_thorough(file: str, name: str) -> bool:
+    decorated = rf"^ *@pytest\.mark\.thorough\n( *@.*\n)* *(async )?def {name}\b"
+    return re.search(decorated, (ROOT / file).read_text(), re.MULTILINE) is not None
+
+
 def planted() -> dict[str, Any]:
     """The planted faults by name; tests/mutants/run.py says what a file holds."""
     return {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "tests" / "mutants").glob("*.toml")}

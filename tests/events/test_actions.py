@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.errors import (
     ActionError,
@@ -260,7 +261,7 @@ FIELDS = sorted({field for entry in CATALOGUE.values() for field in entry.fields
     st.sampled_from(sorted(CATALOGUE)),
     st.dictionaries(st.sampled_from(FIELDS), JSON | st.sampled_from(["a.md", "search", ["a.md"], 1]), max_size=4),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_whatever_is_sent_is_refused_by_name_or_can_be_logged_and_read_back(
     name: str, data: dict[str, Any]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.blobs.durable import DurableBlobStore, packed
 from workspaced_events.errors import LogDamaged
@@ -48,7 +49,7 @@ def test_has_nothing_under_other_names(disk: Disk) -> None:
 
 
 @given(st.binary(max_size=3_000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_takes_any_bytes(content: bytes) -> None:
     store = DurableBlobStore(SimDisk())
     assert store.get(store.put(content)) == content

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -98,7 +99,7 @@ class TestALine:
         assert frame_line(payload, 0)[0].startswith(b"00")
 
     @given(st.lists(st.binary(max_size=40).map(lambda each: each.replace(b"\n", b"")), max_size=8), st.data())
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     def test_any_prefix_of_bytes_reads_as_the_whole_lines_in_it(
         self, payloads: list[bytes], data: st.DataObject
     ) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.profiles import some_of
 
 from workspaced_events.blobs import durable
 from workspaced_events.clock import Clock
@@ -367,7 +368,7 @@ def healthy(_operation: str, _name: str) -> OSError | None:
     return None
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", some_of(range(CHUNKS), 2))
 def test_nothing_acknowledged_is_lost_whatever_the_disk_does(chunk: int) -> None:
     for seed in range(chunk, SEEDS, CHUNKS):
         try:

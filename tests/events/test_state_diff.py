@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.projections.state_diff import Change, changes, lines
@@ -101,7 +102,7 @@ AN_ACTION: st.SearchStrategy[Data] = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(AN_ACTION, A_VAULT), max_size=30), st.integers(0, 30), st.booleans())
 def test_the_changes_lead_from_any_state_to_any_other(
     actions: list[tuple[Data, VaultId]], first: int, backwards: bool

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.journal.actions import Action
@@ -135,7 +136,7 @@ class TestAGoldenLog:
         again = opened(directory)  # from the snapshot that the closing took
         append(again, c.NotePinned(NoteId("newer.md")))
         assert again.log.read(1, 1_000)[:-2] == before
-        again.recorder.close()
+        again.writer.close()
         assert kept_in(directory)[:-2] == before
 
     def test_is_exported_in_the_present_version(self, directory: Path) -> None:
@@ -207,7 +208,7 @@ class TestACallWithoutItsClock:
         assert batch[2].data.note == 'say "tool_called".md'
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, CATALOGUE_VERSION + 1), st.lists(st.sampled_from(range(40)), max_size=8))
 def test_what_is_of_the_present_version_reads_the_same_whatever_version_its_header_names(
     version: int, picked: list[int]
@@ -218,7 +219,7 @@ def test_what_is_of_the_present_version_reads_the_same_whatever_version_its_head
     assert decode_batch(payload, version) == events
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.binary(max_size=60) | st.sampled_from([b'["tool_called"]', b'[{"type":"tool_called"}]', b'"tool_called"'])
 )

@@ -1,16 +1,17 @@
 """Row 36: what a hostile text costs grows no faster than its length, whatever it repeats.
 
-Processor time of this thread for a text and for one of four times its length: linear work takes 4 times as long,
-quadratic work 16 times. Of several measurements the least counts, and no slack is added: the shorter text is long
-enough to take milliseconds.
+Processor time of this thread for a text and for one of four times its length (support/growth.py); the shorter text
+is long enough to take milliseconds.
 """
 
+import itertools
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.growth import grows_linearly, thread_seconds
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import (
@@ -26,9 +27,6 @@ from workspaced_tools.vault.vault import Vault
 LONG = MARKDOWN_CHARS_MAX // 4
 SHORT = LONG // 4
 FRONT_LONG = FRONT_MATTER_CHARS_MAX - 100
-RATIO_MAX = 7.0
-"""A quadratic part that is a third of the linear one for SHORT is noticed; what is linear takes up to 5.1."""
-TURNS = 4
 
 REPEATED = [
     *("[[", "[", "[a](", "`", "![", "[[a|", "](", "<!--", "$", "#", "> ", "- [", "*_", "\\["),
@@ -95,20 +93,12 @@ def take(vault: Vault, note: NoteId) -> None:
 def seconds(vault: Vault, text: str, name: str) -> float:
     note = NoteId(f"{name}.md")
     (vault.root.path / note).write_text(text)
-    begun = time.thread_time()
-    take(vault, note)
-    return time.thread_time() - begun
+    return thread_seconds(lambda: take(vault, note))
 
 
 def assert_linear(vault: Vault, text: Callable[[int], str], length: int = LONG) -> None:
-    """Measures until the ratio is right, TURNS times at most."""
-    short = long = 1e9
-    for turn in range(TURNS):
-        short = min(short, seconds(vault, text(length // 4), f"short-{turn}"))
-        long = min(long, seconds(vault, text(length), f"long-{turn}"))
-        if long < RATIO_MAX * short:
-            return
-    raise AssertionError(f"{short * 1e3:.1f} ms, and {long * 1e3:.1f} ms for four times as much")
+    names = itertools.count()
+    assert grows_linearly(lambda size: seconds(vault, text(size), str(next(names))), length // 4, length)
 
 
 @pytest.mark.parametrize("unit", REPEATED, ids=ascii)
@@ -132,11 +122,7 @@ def test_row_36_quadratic_work_would_be_noticed() -> None:
     hostile = re.compile("a+b")
 
     def quadratic(length: int) -> float:
-        text, best = "a" * (length // 32), 1e9
-        for _ in range(TURNS):
-            begun = time.thread_time()
-            assert hostile.search(text) is None
-            best = min(best, time.thread_time() - begun)
-        return best
+        text = "a" * (length // 32)
+        return thread_seconds(lambda: hostile.search(text))
 
-    assert quadratic(LONG) > RATIO_MAX * quadratic(SHORT)
+    assert not grows_linearly(quadratic, SHORT, LONG)

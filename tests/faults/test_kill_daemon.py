@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+import pytest
 
 from workspaced.errors import NoDaemon, RemoteError
 from workspaced_events.projections.workspace_state import to_json
@@ -52,6 +53,7 @@ class Publishers:
             each.join()
 
 
+@pytest.mark.thorough
 def test_twenty_kills_lose_nothing_that_was_acknowledged(daemon: Any) -> None:
     running = daemon("--no-watch")
     acknowledged: dict[str, int] = {}

@@ -69,6 +69,7 @@ def few(daemon: Any) -> int:
 
 
 @needs_proc
+@pytest.mark.thorough
 def test_row_34_many_notes_and_deep_folders_cost_bounded_memory_however_often_they_change(daemon: Any) -> None:
     base = few(daemon)
     running = daemon("--reconcile-s", "3600", start=False)
@@ -93,6 +94,7 @@ def test_row_34_many_notes_and_deep_folders_cost_bounded_memory_however_often_th
 
 
 @needs_proc
+@pytest.mark.thorough
 def test_row_34_the_memory_that_giants_took_is_given_back(daemon: Any) -> None:
     running = daemon("--reconcile-s", "3600")
     with running.connect(timeout_s=ANSWER_S) as client:

@@ -66,6 +66,7 @@ def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:
 
 
 @needs_proc
+@pytest.mark.thorough
 def test_row_45_a_planted_leak_ends_the_soak_with_a_failure(daemon: Any) -> None:
     path = os.pathsep.join([str(LEAKING), *filter(None, [os.environ.get("PYTHONPATH")])])
     leaking = {"PYTHONPATH": path, "LEAKED_BYTES_S": str(LEAKED_BYTES_S)}

@@ -174,6 +174,7 @@ def test_row_31_nothing_outside_is_even_looked_at(world: Path, tmp_path: Path) -
         assert '".."' not in line and "../" not in line, line
 
 
+@pytest.mark.thorough
 def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
     world: Path, opened: Callable[[Path], Vault]
 ) -> None:
@@ -315,6 +316,7 @@ def test_row_34_a_sparse_gigabyte_and_a_long_line_are_capped_in_bounded_memory(t
     assert count == "2"
 
 
+@pytest.mark.thorough
 def test_row_34_answers_about_giants_are_as_small_as_others(
     tmp_path: Path, opened: Callable[[Path], Vault]
 ) -> None:

@@ -100,6 +100,7 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_row_38_a_burst_that_overflows_the_queue_leaves_state_equal_to_disk(daemon: Any) -> None:
     running = daemon(env={"WORKSPACED_RECONCILE_S": "3600"})
     client = running.connect()

@@ -47,6 +47,7 @@ class Observer:
         self._thread.join()
 
 
+@pytest.mark.thorough
 def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     running.wrapper = ("sh", "-c", 'umask 0; exec "$@"', "sh")

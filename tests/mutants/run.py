@@ -35,6 +35,8 @@ NOT_COPIED = shutil.ignore_patterns("node_modules", "__pycache__", ".*_cache")
 FAILED, PASSED = 1, 0
 """What pytest ends with."""
 TIMEOUT_S = 120
+THOROUGH = {"WORKSPACED_TEST_PROFILE": "thorough"}
+"""What a property catches may take all of its examples."""
 
 
 class Mutant(NamedTuple):
@@ -75,7 +77,7 @@ def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.killed_by],
             cwd=tree,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1", **THOROUGH},
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
@@ -75,7 +76,7 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, TEXTS)
 def test_applied_to_the_old_text_the_diff_gives_the_new_one(old: str, new: str) -> None:
     before, after = lines_of(old), lines_of(new)
@@ -182,7 +183,7 @@ def test_bytes_that_are_no_text_may_be_all_that_changed(diff: Callable[..., Any]
     assert result["message"] != "Nothing changed."
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_pages_join_to_the_whole_and_always_advance(data: st.DataObject) -> None:
     lines = data.draw(st.lists(st.sampled_from(["x" * 30 + "\n", "y" * 450 + "\n", "\n", "🧑‍🚀é\n"]), max_size=40))

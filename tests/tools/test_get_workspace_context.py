@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
@@ -251,6 +252,7 @@ def test_equal_questions_give_equal_bytes(
     assert msgspec.json.encode(run(TOOLS[TOOL], view, arguments)) == first
 
 
+@pytest.mark.thorough
 def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, make_state: MakeState) -> None:
     wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(500)) + "---\n" + "#tag" + "x" * 150 + "\n"
     many = " ".join(f"#tag{n}{'y' * 50}" for n in range(1_500))
@@ -268,7 +270,7 @@ def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, ma
 ids = st.sampled_from(["b.md", "c.md", "work/plan.md", "gone.md"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.none() | ids,
     st.lists(ids, unique=True),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.frontmatter import split_front_matter
@@ -371,7 +372,7 @@ class Model:
         return [each.entry.id for each in self.shared if each.text is not None and word in each.text.body]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(steps)
 def test_the_index_agrees_with_plain_dictionaries(history: Any) -> None:
     with TemporaryDirectory() as directory:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -203,7 +204,7 @@ all_steps = st.one_of(steps, st.tuples(st.just("rule"), st.sampled_from(RULES)),
 quiet = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
-@settings(quiet, max_examples=120)
+@settings(quiet, max_examples=examples(120))
 @given(st.lists(all_steps, min_size=4, max_size=16))
 @example([("write", "a.md", "", "x"), ("reconcile",), ("make_folder", "a.md"), ("hint", "a.md")])
 @example([("write", NFD, "", "x"), ("reconcile",), ("write", NFC, "", "y"), ("hint", NFC), ("delete", NFD)])
@@ -214,7 +215,7 @@ def test_after_any_history_the_index_is_one_made_from_scratch(history: list[Step
         made.compare()
 
 
-@settings(quiet, max_examples=30)
+@settings(quiet, max_examples=examples(30))
 @given(st.lists(all_steps, min_size=4, max_size=12))
 def test_that_holds_for_versions_too_young_to_be_trusted(history: list[Step]) -> None:
     with world(clock_ns=time.time_ns) as made:
@@ -223,7 +224,7 @@ def test_that_holds_for_versions_too_young_to_be_trusted(history: list[Step]) ->
         made.compare()
 
 
-@settings(quiet, max_examples=5)
+@settings(quiet, max_examples=examples(5))
 @given(st.lists(all_steps, min_size=8, max_size=12))
 def test_that_holds_where_workers_survey(history: list[Step]) -> None:
     with world(inline=Bounds(notes=0, stale=0)) as made:
@@ -232,7 +233,7 @@ def test_that_holds_where_workers_survey(history: list[Step]) -> None:
         made.compare()
 
 
-@settings(quiet, max_examples=80)
+@settings(quiet, max_examples=examples(80))
 @given(st.lists(steps.filter(lambda step: "private" not in str(step)), min_size=4, max_size=16))
 def test_what_is_told_adds_up_to_what_became_different(history: list[Step]) -> None:
     with world() as made:

@@ -1,10 +1,10 @@
 """Outline, links and tags: what is one, what is none, and where it stands."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
@@ -249,18 +249,12 @@ def test_lines_of_a_note_are_those_of_the_raw_file() -> None:
 def test_hostile_bodies_take_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         body = unit * (length // len(unit))
-        best = 10.0
-        for _ in range(3):
-            begun = time.thread_time()
-            parse_markdown(body)
-            word_count(body)
-            best = min(best, time.thread_time() - begun)
-        return best
+        return thread_seconds(lambda: (parse_markdown(body), word_count(body)))
 
-    assert seconds(200_000) < 3 * seconds(100_000) + 0.02
+    assert grows_linearly(seconds, 50_000, 200_000)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -275,7 +269,7 @@ def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) ->
     assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]),

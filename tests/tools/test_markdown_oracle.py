@@ -9,6 +9,7 @@ import pytest
 from bench.vaults import make_vault
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 TESTS = Path(__file__).parents[1]
 NOTES = 300
@@ -120,7 +121,9 @@ texts = st.builds(
 )
 
 
-@settings(max_examples=1_500, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(1_500), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(texts)
 def test_both_read_the_same_in_nasty_markdown(text: str) -> None:
     assert oracle.unexplained(text) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
@@ -83,7 +84,7 @@ def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
 names = st.sampled_from(["a", "b", "ab", "a b", "é", "0"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     st.sets(st.lists(names, min_size=1, max_size=3).map("/".join), max_size=12),
     names,

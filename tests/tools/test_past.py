@@ -2,7 +2,6 @@
 
 import importlib.util
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
@@ -88,7 +89,7 @@ def take(world: Any, step: Any) -> None:
             world.flush()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=14))
 @example([("call", 2), ("write", "a.md", TEXTS[1]), ("flush",)])
 @example([("call", 5), ("rename", "a.md", "work/c.md"), ("flush",), ("call", 5), ("flush",)])
@@ -149,7 +150,7 @@ def without_content(entry: Json) -> Json:
     return {name: value for name, value in entry.items() if name not in ("content", "contentRef", "truncation")}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=3, max_size=14))
 def test_at_its_own_sequence_a_call_is_answered_as_it_was(happened: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -489,10 +490,11 @@ def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at()
             made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
             events.all.append(made)
         past = Past(events, Named(), past_world.V, Moment(calls, event_time(10**15), lasts=True))  # type: ignore[arg-type]
-        begun = time.thread_time()
-        with pytest.raises(NotRecorded):
-            past.other_version(NoteId("a.md"), "")
-        return time.thread_time() - begun
 
-    short, long = (min(seconds(calls) for _ in range(3)) for calls in (2_000, 8_000))
-    assert long < 8 * short, (short, long)
+        def ask() -> None:
+            with pytest.raises(NotRecorded):
+                past.other_version(NoteId("a.md"), "")
+
+        return thread_seconds(ask)
+
+    assert grows_linearly(seconds, 2_000, 8_000)

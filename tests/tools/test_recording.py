@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 import workspaced_events.errors as event_errors
 import workspaced_tools.errors as tool_errors
@@ -327,7 +328,7 @@ versions = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(versions)
 def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as place:

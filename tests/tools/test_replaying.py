@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId, VaultId
@@ -234,7 +235,7 @@ values = st.recursive(
 _PROPERTIES = sorted({name for tool in TOOLS.values() for name in tool.input_schema["properties"]} - {"at"})
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(TOOLS)), st.dictionaries(st.sampled_from(_PROPERTIES) | st.text(max_size=4), values))
 def test_any_arguments_get_the_same_answer_again(world: World, tool: str, arguments: dict[str, Any]) -> None:
     payload, called, recording = world.call(tool, arguments)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
@@ -264,7 +265,7 @@ def test_of_files_with_one_name_the_nearest_is_meant() -> None:
 folders = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(folders, st.sets(folders, min_size=1, max_size=6))
 def test_the_nearest_is_the_fewest_folders_away_then_the_shortest_path(here: str, there: set[str]) -> None:
     def rank(path: str) -> tuple[int, int, str]:
@@ -331,7 +332,7 @@ def entries(vault: dict[str, tuple[str, list[str], str | None]]) -> list[IndexEn
     return list(made.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(vaults, st.data())
 def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObject) -> None:
     notes = entries(vault)
@@ -339,7 +340,7 @@ def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObj
     assert found(wanted.id, *notes) == (wanted.id, "path")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(vaults, st.text(max_size=12) | names)
 def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str) -> None:
     notes = entries(vault)
@@ -354,7 +355,7 @@ def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str)
     assert len(resolution.candidates) != 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(vaults, names.map(str.strip))
 def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) -> None:
     notes = entries(vault)
@@ -369,7 +370,7 @@ def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) 
     assert found(title, wanted, *notes) == (wanted.id, "title")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(names, names)
 def test_names_that_any_stage_takes_for_equal_have_equal_keys(one: str, other: str) -> None:
     if fold(one) == fold(other) or (slug(one) and slug(one) == slug(other)):

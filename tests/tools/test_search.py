@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -103,7 +104,7 @@ def one_note(text: str) -> Iterator[Vault]:
             vault.close()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.text(min_size=1, max_size=40))
 @example('a"b')
 @example("NEAR(a,1)")
@@ -460,7 +461,7 @@ def test_notes_are_similar_by_telling_words_in_any_script(make_vault: MakeVault)
     assert vault.similar(NoteId("missing.md"), 9) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=200))
 def test_frequent_words_are_words_of_the_text(text: str) -> None:
     lowered = unicodedata.normalize("NFC", text.lower())

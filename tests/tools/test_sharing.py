@@ -478,10 +478,10 @@ def test_the_gate_costs_microseconds() -> None:
     lists = KnownLists(lambda: 1)
 
     def once() -> float:
-        before = time.perf_counter()
+        before = time.thread_time()
         for _ in range(100):
             shared_view(state, NOW, None, level="all", withheld=nobody.__contains__, lists=lists)
-        return (time.perf_counter() - before) / 100
+        return (time.thread_time() - before) / 100
 
-    # Generous: the machine may be busy. Measured alone it is 3 us.
-    assert min(once() for _ in range(20)) < 50e-6
+    # Measured alone it is 3 us.
+    assert any(once() < 50e-6 for _ in range(20))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from support.profiles import examples
 
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_tools.errors import ArgumentInvalid
@@ -182,7 +183,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(list(TOOLS)), st.data())
 def test_the_gate_lets_through_exactly_what_the_schema_does(name: str, data: st.DataObject) -> None:
     tool = TOOLS[name]

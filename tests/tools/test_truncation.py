@@ -1,11 +1,11 @@
 """Pages of a text: where they end, what they add, and that together they are the whole."""
 
-import time
-
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_tools.notes.truncation import LIMIT_MARKED_MIN, MARKER, truncate
 
@@ -173,7 +173,7 @@ def test_a_limit_without_room_and_a_negative_offset_are_refused(limit: int, offs
         truncate("text", limit, offset)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, st.integers(1, 300))
 def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str, limit: int) -> None:
     found = pages(text, limit)
@@ -182,14 +182,14 @@ def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str,
     assert all(MARKER in shown for shown, _, _ in found[:-1]) or limit < LIMIT_MARKED_MIN
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, st.integers(60, 300))
 def test_no_cut_page_leaves_a_fence_open(text: str, limit: int) -> None:
     for shown, _, _ in pages(text, limit)[:-1]:
         assert not open_fence(shown), shown
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, st.integers(60, 300))
 def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit: int) -> None:
     offset = 0
@@ -210,11 +210,6 @@ def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit:
 def test_hostile_texts_take_linear_time_and_end(unit: str) -> None:
     def seconds(length: int) -> float:
         text = "a" + unit * (length // len(unit))
-        best = 10.0
-        for _ in range(3):
-            begun = time.process_time()
-            truncate(text, length // 2)
-            best = min(best, time.process_time() - begun)
-        return best
+        return thread_seconds(lambda: truncate(text, length // 2))
 
-    assert seconds(100_000) < 3 * seconds(50_000) + 0.005
+    assert grows_linearly(seconds, 25_000, 100_000)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
@@ -372,7 +373,7 @@ _data = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     st.lists(st.tuples(_data, st.sampled_from(("one", "two"))), max_size=60),
     st.builds(Bounds, events=st.integers(1, 20), visits=st.integers(1, 5), slack=st.integers(1, 5)),

@@ -38,6 +38,7 @@ WORDS = set(re.findall(r"[\w-]+", PAGE.text + PROMPTS.text))
 PROGRAMS = [name for name in PAGE.files if name.endswith(".py")]
 
 
+@pytest.mark.thorough
 def test_its_programs_and_commands_do_what_it_shows(daemon: Any) -> None:
     running = daemon(start=False)
     running.env["WORKSPACED_TEMPLATES"] = str(running.root / "home" / "templates")

@@ -260,6 +260,7 @@ def test_more_breakpoints_than_a_provider_takes_are_an_error_and_record_nothing(
 # -- bodies made again --
 
 
+@pytest.mark.thorough
 def test_every_body_is_made_again_when_daemon_and_vault_and_templates_are_gone(templates: Any) -> None:
     running = templates.start()
     kept: dict[str, Json] = {}

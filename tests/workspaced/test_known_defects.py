@@ -133,6 +133,7 @@ def of_length(length: int) -> str:
     return head + (filling * length)[: length - len(head) - len(tail)] + tail
 
 
+@pytest.mark.thorough
 def test_no_length_of_a_note_makes_it_vanish_in_any_turn(talk: Begin) -> None:
     notes = {f"{length}.md": of_length(length) for length in range(4_800, 5_011)}
     assert all(f"{len(text)}.md" == name for name, text in notes.items())
@@ -429,6 +430,7 @@ time.time_ns = lambda: _time_ns() + int(_shift_s * 1e9)
 """
 
 
+@pytest.mark.thorough
 def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -> None:
     """The daemon's clock is another one after each of its restarts; the files get other times as well."""
     (tmp_path / "sitecustomize.py").write_text(SHIFTED)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced.bridge import client_config
 from workspaced.bridge.client_config import CLIENTS
@@ -293,7 +294,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     whole=st.dictionaries(st.text(), json_values),
     servers=st.dictionaries(st.text(), st.dictionaries(st.text(), json_values)),

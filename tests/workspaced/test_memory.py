@@ -190,6 +190,7 @@ def ask(wire: Any, method: str, params: dict[str, Any], times: int) -> None:
         wire.ask(method, params)
 
 
+@pytest.mark.thorough
 def test_ten_thousand_calls_over_notes_that_the_cache_cannot_hold_cost_bounded_memory(daemon: Any) -> None:
     notes = {f"{number}.md": f"# {number}\n\n" + "word " * (NOTE_CHARS // 5) for number in range(250)}
     uncollected = Uncollected(daemon, notes=notes, more={"WORKSPACED_CACHE_BYTES": str(1024 * 1024)})

@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from workspaced.daemon.settings import Settings
 from workspaced.replay import Call, Log, Moment
 
@@ -19,6 +21,7 @@ PAGE = page.Page(*page.REPLAY_PAGES)
 REFERENCE = page.Page("reference/replay-library.md", "reference/recording.md", "reference/settings.md")
 
 
+@pytest.mark.thorough
 def test_its_commands_do_what_it_shows(daemon: Any) -> None:
     running = daemon(start=False)
     home = PAGE.serve(running)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 import workspaced
 from workspaced import replay
@@ -213,7 +214,7 @@ class TestCallingTools:
 class TestTheDaemonAndTheLibrary:
     """Asked the same about the same moment, they answer the same to the byte."""
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(
         steps=st.lists(
             st.one_of(

@@ -15,6 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from support.profiles import examples
 
 from workspaced.errors import WorkspacedError
 from workspaced.service.upkeep import expire_tabs
@@ -125,7 +126,7 @@ class Replayed(RuleBasedStateMachine):
 
 
 Replayed.TestCase.settings = settings(
-    max_examples=20,
+    max_examples=examples(20),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

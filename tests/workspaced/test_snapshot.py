@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
@@ -88,7 +89,7 @@ def tabs_of(sub: VaultState, source: str) -> list[NoteId]:
     return [tab.note_id for tab in sub.tabs.values() if tab.publisher == source]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(HISTORY, snapshots("editor"))
 @example(
     [("editor", c.NotePinned(note(1)))], Snapshot("editor", None, [], [SnapshotTab(note(1)), SnapshotTab(note(2))])
@@ -109,7 +110,7 @@ def test_afterwards_the_state_shows_the_snapshot(history: list[tuple[str, Any]],
     assert set(tabs_of(sub, "editor")) <= set(shown)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(HISTORY, snapshots("editor"))
 def test_what_another_source_made_stays(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
     world = after(history)
@@ -124,7 +125,7 @@ def test_what_another_source_made_stays(history: list[tuple[str, Any]], snapshot
         assert tabs == expected, "a tab of another source was lost"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(HISTORY, snapshots("editor"))
 def test_the_same_snapshot_again_appends_nothing(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
     world = after(history)

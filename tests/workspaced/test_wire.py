@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced.limits import IN_FLIGHT_MAX, JSON_DEPTH_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX
 from workspaced_events.replay.replay import replay
@@ -518,7 +519,7 @@ LINES = REQUESTS | MANGLED | st.binary(max_size=200)
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

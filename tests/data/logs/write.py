@@ -227,12 +227,12 @@ def main(directory: Path) -> None:
     for kind, wire in ROWS:
         if kind in CATALOGUE:
             _append(journal, kind, dict(wire))
-    journal.recorder.close()
+    journal.writer.close()
     events = []
     scan = read_journal(data, events.extend)
     assert scan.damage is None and scan.segments > 1
     (directory / f"{name}.jsonl").write_bytes(b"".join(export_lines(scan.log_id, events, visibility=True)))
-    state = journal.recorder.state
+    state = journal.writer.state
     golden = {
         "state": msgspec.to_builtins(state),
         "vaults": {vault: msgspec.to_builtins(to_json(state, vault)) for vault in state.by_vault},
@@ -260,8 +260,8 @@ def _append(journal, kind, wire) -> None:
     ):  # what the daemon appends itself is admitted as it is; the vault is still the current
         action = msgspec.structs.replace(action, vault="work")
     outcome = []
-    journal.recorder.submit([action], "editor" if entry.by_ui else "workspaced", outcome.append)
-    for done, came in journal.recorder.commit().outcomes:
+    journal.writer.submit([action], "editor" if entry.by_ui else "workspaced", outcome.append)
+    for done, came in journal.writer.commit().outcomes:
         done(came)
     assert isinstance(outcome[0], list), outcome[0]
 

@@ -7,15 +7,15 @@ import os
 import time
 from pathlib import Path
 
-from workspaced_events.blobs.evictable import ServedBlobs
+from workspaced_events.blobs.evictable import EvictableBlobStore
 
-_get = ServedBlobs.get
+_get = EvictableBlobStore.get
 
 
-def slow_get(self: ServedBlobs, name: str) -> bytes | None:
+def slow_get(self: EvictableBlobStore, name: str) -> bytes | None:
     Path(os.environ["SLOW_BLOB_SEEN"]).touch()
     time.sleep(float(os.environ["SLOW_BLOB_S"]))
     return _get(self, name)
 
 
-ServedBlobs.get = slow_get  # type: ignore[method-assign]
+EvictableBlobStore.get = slow_get  # type: ignore[method-assign]

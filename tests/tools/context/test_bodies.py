@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter
 from pydantic.alias_generators import to_camel
+from support.profiles import examples
 
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import TURN_VERSION, Block, Envelope, Turn
@@ -227,7 +228,7 @@ def holds_every_text(shaped: Shaped, envelope: Envelope) -> None:
 @given(
     data=st.data(), family=st.sampled_from(BUILT_IN), provider=st.sampled_from(["openai", "anthropic", "google"])
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_conversation_becomes_a_body_that_its_provider_takes(
     data: st.DataObject, family: str, provider: str
 ) -> None:
@@ -256,7 +257,7 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
     arguments=anything,
     found=anything,
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_stays_what_it_is_in_every_body(
     system: str, said: str, answer: str, name: str, call: str, arguments: str, found: str
 ) -> None:

@@ -1,12 +1,13 @@
 """Chats as files: what is written is read, whatever it holds; what a person changes counts; losses are named."""
 
-import time
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
 from workspaced_tools.chats.markdown_file import read_chat, write_chat
@@ -167,7 +168,7 @@ def read_file(name: str) -> ReadChat:
 # -- round trips --
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(CHAT)
 def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     text = write_chat(chat)
@@ -177,14 +178,14 @@ def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     assert write_chat(read.chat) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=3), TEXT)
 def test_every_text_stays_with_its_own_message(texts: list[str], path: str) -> None:
     chat = Chat(messages=tuple(user(text, note(path)) for text in texts))
     assert read_chat(write_chat(chat)).chat == chat
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.one_of(TEXT, st.lists(HOSTILE, max_size=12).map("\n".join)))
 def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
     for given_text in (text, MARK + text, "---\n" + text):
@@ -463,10 +464,7 @@ def test_an_older_file_is_written_in_our_form_and_read_as_the_same() -> None:
 
 
 def seconds(text: str) -> float:
-    started = time.thread_time()
-    read = read_chat(text)
-    write_chat(read.chat)
-    return time.thread_time() - started
+    return thread_seconds(lambda: write_chat(read_chat(text).chat))
 
 
 @pytest.mark.parametrize(
@@ -494,8 +492,5 @@ def seconds(text: str) -> float:
 )
 def test_a_file_is_read_in_linear_time(begin: str, piece: str) -> None:
     end = "]\n\n**user**\n" if "**user**: " not in begin else "]\n"
-    one, four = (
-        f"{MARK if ': Hi' not in begin + piece else ''}{begin}{piece * count}{end}" for count in (10_000, 40_000)
-    )
-    fastest = min(seconds(one) for _ in range(3))
-    assert min(seconds(four) for _ in range(3)) < 12 * max(fastest, 0.001)
+    mark = MARK if ": Hi" not in begin + piece else ""
+    assert grows_linearly(lambda count: seconds(f"{mark}{begin}{piece * count}{end}"), 2_500, 10_000)

@@ -1,7 +1,6 @@
 """A model's answer with its citations in order: numbered as they come, one list of sources at the end."""
 
 import re
-import time
 from urllib.parse import unquote
 
 import pytest
@@ -9,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_tools.prompts.citations.renumber import RANGE_MAX, Cited, cited
 from workspaced_tools.prompts.sources.search_block import Source
@@ -346,7 +347,7 @@ PIECES = [
 answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(answers)
 def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -355,7 +356,7 @@ def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     assert (again.sources, again.fallback, again.unknown) == (done.sources, done.fallback, ())
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(answers)
 def test_each_cited_source_is_listed_and_each_listed_one_is_cited(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -380,7 +381,7 @@ code = st.lists(st.sampled_from(["[^1]", "[^9]", "x", "\n", " ", "[^3]: y", "# S
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(words, code), min_size=1, max_size=4))
 def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[str, str]]) -> None:
     fences = [f"```\n{each}\n```" for _, each in parts if "```" not in each]
@@ -421,11 +422,6 @@ def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[
 def test_putting_an_answer_in_order_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         answer = unit * (length // len(unit)) + " [^1]"
-        best = 10.0
-        for _ in range(3):
-            begun = time.thread_time()
-            cited(answer, CATALOGUE)
-            best = min(best, time.thread_time() - begun)
-        return best
+        return thread_seconds(lambda: cited(answer, CATALOGUE))
 
-    assert seconds(16_000) < 3.2 * seconds(8_000) + 0.01
+    assert grows_linearly(seconds, 4_000, 16_000)

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from support.profiles import examples
 
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, library_of, turn_of
@@ -542,7 +543,7 @@ def led(steps_taken: list[Step], window: int) -> Talk:
 
 
 @given(taken=st.lists(steps, min_size=12, max_size=60), window=st.sampled_from(WINDOWS))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> None:
     talk = led(taken, window)
     event(f"refused: {bool(talk.refused)}")

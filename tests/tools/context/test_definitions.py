@@ -1,10 +1,10 @@
 """Tools' definitions in the forms that runtimes have them."""
 
 import json
-import time
 from typing import Any
 
 import pytest
+from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.prompts.requests.schema_dialects import SATISFY
 from workspaced_tools.prompts.requests.tool_definitions import (
@@ -237,9 +237,6 @@ def test_depth_is_counted_in_objects_and_lists() -> None:
 def test_many_tools_take_time_in_line_with_their_number() -> None:
     def seconds(count: int) -> float:
         text = json.dumps([{"name": f"t{at}", "inputSchema": SCHEMA} for at in range(count)])
-        begin = time.thread_time()
-        definitions_of(text, "openai", "openai")
-        return time.thread_time() - begin
+        return thread_seconds(lambda: definitions_of(text, "openai", "openai"))
 
-    seconds(100)
-    assert min(seconds(4_000) for _ in range(3)) < 12 * min(seconds(1_000) for _ in range(3)) + 0.01
+    assert grows_linearly(seconds, 1_000, 4_000)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.conversations import Provider
@@ -183,7 +184,7 @@ SAMPLES = [
 ]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(SAMPLES), max_size=8))
 def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
     world: Any, chosen: list[tuple[AttachmentKind, str]]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
@@ -70,7 +71,7 @@ def talk() -> Talk:
 # -- any conversation --
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
     talk = data.draw(talks.talks())
@@ -86,7 +87,7 @@ def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) -> None:
     talk = data.draw(talks.talks())
@@ -105,7 +106,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
         assert ids(past.messages) == [each for each in expected if each not in gone]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(talks.talks(), st.integers(0, 24))
 def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Talk, cut: int) -> None:
     messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
@@ -114,7 +115,7 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Ta
     assert_valid(paired(messages[:cut]).messages)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(talks.talks(), st.booleans())
 def test_a_history_goes_on_as_it_began(talk: Talk, skills_stay: bool) -> None:
     """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""

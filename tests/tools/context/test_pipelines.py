@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.projections.conversations import PROMPTS_MAX, blobs_named
 from workspaced_events.schema import catalogue as c
@@ -397,7 +398,7 @@ def test_prompts_from_before_there_were_pipelines_are_chats_without_any_of_this(
     assert msgspec.json.encode(old) == b'{"version":1,"conversation":"c","message":"m"}'
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     pipeline=st.sampled_from(list(PARTS)),
     factor=st.sampled_from([0.5, 1.0, 3.0]),

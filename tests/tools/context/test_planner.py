@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from support.growth import costs_less_than, grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_tools.prompts.planning.planner import (
     ANSWER_CHARS_MAX,
@@ -352,7 +353,7 @@ written = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(written)
 def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_told(answer: str) -> None:
     done = planned(answer, TOOLS)
@@ -369,14 +370,9 @@ def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_tol
 def test_finding_a_plan_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         answer = unit * (length // len(unit))
-        best = 10.0
-        for _ in range(3):
-            begun = time.thread_time()
-            planned(answer, TOOLS)
-            best = min(best, time.thread_time() - begun)
-        return best
+        return thread_seconds(lambda: planned(answer, TOOLS))
 
-    assert seconds(160_000) < 3 * seconds(80_000) + 0.05
+    assert grows_linearly(seconds, 40_000, 160_000)
 
 
 # -- bounds: a schema may come from anywhere --
@@ -402,9 +398,9 @@ def test_a_call_that_takes_too_long_to_check_is_a_problem_and_others_count(
     schema: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
     answer = json.dumps({"calls": [{"tool": "hard", "arguments": arguments}, {"tool": "easy", "arguments": {}}]})
-    began = time.thread_time()
-    found = planned(answer, [tool_with(schema), Definition("easy", "Easy.", {"type": "object"})])
-    assert time.thread_time() - began < 2
+    tools = [tool_with(schema), Definition("easy", "Easy.", {"type": "object"})]
+    assert costs_less_than(2, lambda: planned(answer, tools))
+    found = planned(answer, tools)
     assert [call.tool for call in found.calls] == ["easy"]
     assert found.problems and all(problem.path.startswith("calls[0]") for problem in found.problems)
 
@@ -412,6 +408,5 @@ def test_a_call_that_takes_too_long_to_check_is_a_problem_and_others_count(
 def test_near_names_are_looked_for_in_bounded_time() -> None:
     tools = [Definition(f"search_the_notes_of_the_vault_{at:05}", "", {"type": "object"}) for at in range(8_000)]
     answer = json.dumps({"calls": [{"tool": "search_the_notes_of_the_vault", "arguments": {}}] * 8})
-    began = time.thread_time()
     assert len(planned(answer, tools).problems) == 8
-    assert time.thread_time() - began < 3
+    assert costs_less_than(3, lambda: planned(answer, tools))

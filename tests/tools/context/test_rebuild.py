@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profiles import examples
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId, MessageId
@@ -257,7 +258,7 @@ def test_a_prompt_differs_in_nothing_from_itself(log: Log) -> None:
 # -- what conversations were --
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=60))
 def test_a_conversation_is_known_as_it_was_a_moment_ago(said: list[tuple[str, int]]) -> None:
     state: WorkspaceState = EMPTY

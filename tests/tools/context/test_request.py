@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from hypothesis import given as drawn
 from hypothesis import settings as runs
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
@@ -381,7 +382,7 @@ messages = st.lists(
 
 
 @drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
-@runs(max_examples=300, deadline=None)
+@runs(max_examples=examples(300), deadline=None)
 def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
     read: Any, system: int, library: int, history: int
 ) -> None:
@@ -767,10 +768,6 @@ def test_a_long_conversation_takes_time_in_line_with_its_length() -> None:
             chat.gives(("same id", "a.b", "found", False))
             chat.answer("Done.")
         envelope = chat.prompt(chat.say("And?"))
-        begin = time.thread_time()
-        asked(chat, envelope, "openai")
-        return time.thread_time() - begin
+        return thread_seconds(lambda: asked(chat, envelope, "openai"))
 
-    seconds(10)
-    short, long = (min(seconds(rounds) for _ in range(3)) for rounds in (100, 400))
-    assert long < 12 * short + 0.01
+    assert grows_linearly(seconds, 100, 400)

@@ -1,12 +1,13 @@
 """A search's payload explains itself, and nothing that was found can leave its place in it."""
 
 import re
-import time
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
 
 from workspaced_events.errors import LogDamaged
 from workspaced_tools.prompts.model.untrusted_text import unescape_body
@@ -115,7 +116,7 @@ def test_what_is_no_mark_stays_in_what_was_found() -> None:
     assert kept in search_text(Search("q", (Document("t", "s", kept),)), Numbers())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(hostile, hostile, hostile, hostile)
 def test_nothing_that_was_found_can_leave_its_place(query: str, title: str, source: str, body: str) -> None:
     search = Search(query, (Document(title, source or "s", body), PLAN))
@@ -147,12 +148,6 @@ def test_a_blob_that_is_no_search_is_damage(text: str) -> None:
 def test_a_payload_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         documents = (Document(unit * length, "s", unit * length), Document("t", unit * length, ""))
-        begun = time.thread_time()
-        search_text(Search("q", documents), Numbers())
-        return time.thread_time() - begun
+        return thread_seconds(lambda: search_text(Search("q", documents), Numbers()))
 
-    def doubled() -> bool:
-        """Whether eight times the text took less than 24 times as long: quadratic would be 64 times."""
-        return seconds(8_000) < 24 * seconds(1_000) + 0.005
-
-    assert any(doubled() for _ in range(5))  # a machine busy with other things slows one measurement, not five
+    assert grows_linearly(seconds, 2_000, 8_000)

@@ -1,12 +1,12 @@
 """Selected text and cursors in what stands around them: marks stand where they were put, nothing is made up."""
 
 import re
-import time
 
 import pytest
 import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.model.types import Artifact
@@ -206,13 +206,12 @@ def test_no_character_is_cut_in_two(character: str) -> None:
 def test_long_texts_take_linear_time(part: str) -> None:
     def seconds(count: int) -> float:
         text = part * count
-        best = float("inf")
-        for _ in range(3):
-            began = time.thread_time()
+
+        def mark() -> None:
             place = Place("a.md", max(1, text.count("\n") - 1), text.count("\n") + 1)
             cut_out(text, place, part * 10 + "!")
             marked_block(Artifact("selected_text", "x", "x"), text, shown(text, text))
-            best = min(best, time.thread_time() - began)
-        return best
 
-    assert seconds(40_000) < 40 * seconds(4_000) + 0.05
+        return thread_seconds(mark)
+
+    assert grows_linearly(seconds, 10_000, 40_000)
