@@ -331,7 +331,7 @@ class _Recordings:
         return self._json_mentions(content) or any(map(self._blob_mentions_deeply, _names_in(content)))
 
     def without_note(self, events: Iterable[Event], forgetting: Callable[[Event], Event]) -> Iterator[Event]:
-        """Yields the events without the note and notes which blobs they name."""
+        """Yields the events without the note and records which blobs they name."""
         has_changed = False
         for event in events:
             remaining = forgetting(event)
