@@ -103,7 +103,7 @@ class TestALogFileThatIsChangedBehindItsBack:
         again = opened(place.disk)
         assert again.log.tail.seq == 5
         assert isinstance(record(again, 6), list)
-        again.recorder.close()
+        again.writer.close()
 
 
 class TestTheReserveOfDescriptors:

@@ -26,7 +26,7 @@ from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
-from workspaced_events.privacy.tombstones import Forgetting, Trail
+from workspaced_events.privacy.tombstones import NoteEraser, Trail
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
 from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import apply, fold_all
@@ -61,7 +61,7 @@ def trail_of(events: list[Event], note: NoteId, vault: VaultId = V) -> Trail:
 
 
 def without(events: list[Event], note: NoteId) -> list[Event]:
-    forgetting = Forgetting(
+    forgetting = NoteEraser(
         V, trail_of(events, note), lambda _event: False, ConversationEraser(lambda _said: False)
     )
     return [forgetting(event) for event in events]
@@ -435,7 +435,7 @@ class TestADataDirectory:
     def test_is_another_log_that_opens_and_goes_on(self, desk: Desk) -> None:
         whole = fold_all(desk.events(), EMPTY)
         old = desk.open()
-        old.recorder.close()
+        old.writer.close()
         desk.forget(MOVED)
         journal = desk.open()
         assert journal.warnings == []

@@ -404,7 +404,7 @@ class TestStopping:
 
     def test_is_not_clean_any_more_once_the_log_is_open(self) -> None:
         disk = SimDisk()
-        opened(disk).recorder.close()
+        opened(disk).writer.close()
         assert scanned(disk)[0].clean
         opened(disk)
         assert not scanned(disk.crash(1))[0].clean

@@ -140,16 +140,16 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
     anew, journal = opened(without_snapshots(disk)), opened(disk)
     if anew.log.tail.seq > 0:  # else each opening made a log of its own
         assert journal.log.tail == anew.log.tail
-    assert journal.writer.state == anew.recorder.state
+    assert journal.writer.state == anew.writer.state
     assert type(journal.writer.state) is WorkspaceState
     for vault in (None, VaultId("v"), VaultId("w")):
-        given, wanted = to_json(journal.writer.state, vault), to_json(anew.recorder.state, vault)
+        given, wanted = to_json(journal.writer.state, vault), to_json(anew.writer.state, vault)
         assert msgspec.json.encode(given) == msgspec.json.encode(wanted)
-    assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(anew.recorder.state)
+    assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(anew.writer.state)
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
     assert events == anew.log.read(1, EVERYTHING, EVERYTHING)
     for event in events:
-        assert journal.writer.seen(event.id) == anew.recorder.seen(event.id) == seen_in(event)
+        assert journal.writer.seen(event.id) == anew.writer.seen(event.id) == seen_in(event)
         assert journal.log.read(event.seq, 1) == [event]
     return journal
 
@@ -186,9 +186,9 @@ class TestOpeningFromASnapshot:
         journal = opened(disk)
         line = b'[{"seq":21,"id":"n","time":"2026-01-02T00:00:00.000000Z","source":"ui","vault":"v",'
         journal.log.append(Batch(21, 21, line + b'"type":"note_starred","data":{"note":"a.md"}}]'), 20)
-        assert opened(disk, snapshot_events=1).recorder.state.unknown_events == 1
+        assert opened(disk, snapshot_events=1).writer.state.unknown_events == 1
         record(opened(disk, snapshot_events=1), Action(c.ActiveNoteSet(NOTES[0]), id=EventId("after")))
-        assert check_same(disk).recorder.state.unknown_events == 1
+        assert check_same(disk).writer.state.unknown_events == 1
 
     def test_tells_the_time_of_the_last_event(self) -> None:
         disk = closed(session(4, 20))

@@ -135,7 +135,7 @@ class TestAGoldenLog:
         again = opened(directory)  # from the snapshot that the closing took
         append(again, c.NotePinned(NoteId("newer.md")))
         assert again.log.read(1, 1_000)[:-2] == before
-        again.recorder.close()
+        again.writer.close()
         assert kept_in(directory)[:-2] == before
 
     def test_is_exported_in_the_present_version(self, directory: Path) -> None:

@@ -132,8 +132,8 @@ def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Pat
         journal.writer.close()
         assert list((tmp_path / "snapshots").iterdir())
     again = opened(tmp_path)
-    assert again.recorder.visibility.of(V) == expected
-    again.recorder.close()
+    assert again.writer.visibility.of(V) == expected
+    again.writer.close()
 
 
 def test_findings_do_not_move_the_state(tmp_path: Path) -> None:
