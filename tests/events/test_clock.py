@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced_events.clock import STEP_US, LogClock, event_time, just_after, microseconds
-from workspaced_events.projections.clock_steps import ClockStep, Stretch, naming, set_by_us, stretches
+from workspaced_events.projections.clock_steps import ClockStep, Stretch, clock_advance_us, stretches, stretches_at
 
 START = "2026-03-01T12:00:00.000000Z"
 HOUR_US = 3_600_000_000
@@ -75,18 +75,26 @@ STEPS = (
 
 def test_by_how_much_the_clock_was_set_is_a_sum() -> None:
     there, back = 49 * HOUR_US, -50 * HOUR_US - HOUR_US // 2
-    assert set_by_us(STEPS, 0) == there + back
-    assert (set_by_us(STEPS, 9), set_by_us(STEPS, 10), set_by_us(STEPS, 20)) == (there + back, back, 0)
-    assert (set_by_us(STEPS, 0, 9), set_by_us(STEPS, 0, 10), set_by_us(STEPS, 9, 19)) == (0, there, there)
+    assert clock_advance_us(STEPS, 0) == there + back
+    assert (clock_advance_us(STEPS, 9), clock_advance_us(STEPS, 10), clock_advance_us(STEPS, 20)) == (
+        there + back,
+        back,
+        0,
+    )
+    assert (clock_advance_us(STEPS, 0, 9), clock_advance_us(STEPS, 0, 10), clock_advance_us(STEPS, 9, 19)) == (
+        0,
+        there,
+        there,
+    )
 
 
 def test_a_time_names_the_newest_stretch_that_holds_it_and_else_the_newest_that_began_before() -> None:
     found = stretches(STEPS, (1, START), (30, after(2 * HOUR_US)))
     first, second, third = found
     assert [(each.first, each.last) for each in found] == [(1, 9), (10, 19), (20, 30)]
-    assert naming(found, after(HOUR_US // 4)) == [first]
-    assert naming(found, after(3 * HOUR_US // 4)) == [third, first]
-    assert naming(found, after(50 * HOUR_US)) == [second]
-    assert naming(found, after(3 * HOUR_US)) == [third]
-    assert naming(found, after(-1)) == []
+    assert stretches_at(found, after(HOUR_US // 4)) == [first]
+    assert stretches_at(found, after(3 * HOUR_US // 4)) == [third, first]
+    assert stretches_at(found, after(50 * HOUR_US)) == [second]
+    assert stretches_at(found, after(3 * HOUR_US)) == [third]
+    assert stretches_at(found, after(-1)) == []
     assert stretches((), (1, START), (0, "")) == [Stretch(1, 0, START, "")]

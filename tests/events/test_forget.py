@@ -27,7 +27,7 @@ from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
-from workspaced_events.privacy.tombstones import Forgetting, Trail
+from workspaced_events.privacy.tombstones import NoteEraser, Trail
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
 from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import apply, fold_all
@@ -62,7 +62,7 @@ def trail_of(events: list[Event], note: NoteId, vault: VaultId = V) -> Trail:
 
 
 def without(events: list[Event], note: NoteId) -> list[Event]:
-    forgetting = Forgetting(
+    forgetting = NoteEraser(
         V, trail_of(events, note), lambda _event: False, ConversationEraser(lambda _said: False)
     )
     return [forgetting(event) for event in events]

@@ -701,7 +701,7 @@ class TestTheWriterThread:
         }
         assert msgspec.json.encode(daemon.recorder.state) == msgspec.json.encode(fold_all(events, EMPTY))
         assert again.recovered is None
-        again.recorder.close()
+        again.writer.close()
 
     def test_survives_a_plan_with_a_bug(self, tmp_path: Path) -> None:
         daemon = Daemon(tmp_path)

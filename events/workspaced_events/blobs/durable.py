@@ -56,7 +56,7 @@ class DurableBlobStore:
     def put(self, content: bytes) -> str:
         """Stores `content` and returns its sha256 in lower-case hex. Cheap if it is already stored.
 
-        Overwrites a file of that name with another content.
+        Overwrites a file of that name if its content differs.
 
         Raises:
             OSError: the content was not stored.

@@ -22,7 +22,8 @@ class WaitingBytes:
     def take(self, client: Hashable, size_bytes: int) -> None:
         """Counts a batch until `give_back` is called with the same arguments.
 
-        A client's first waiting batch is always accepted, however large, because it would be refused forever.
+        Each limit applies only while other batches count towards it, because a larger batch would be refused
+        forever.
 
         Raises:
             Busy: more than WAITING_BYTES_MAX would wait, or more than WAITING_CLIENT_BYTES_MAX of this client.

@@ -100,7 +100,7 @@ class _Draft:
 
 
 class LogWriter:
-    """Appends to the log.
+    """The only writer of the log.
 
     Attributes:
         state: the fold of all synced events; never modified in place, so any thread may keep a reference.
@@ -197,7 +197,7 @@ class LogWriter:
         return self._clock.now()
 
     def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
-        """Queues the first actions of a session.
+        """Queues the daemon's first actions.
 
         If the disk had no room at opening, this retries the opening; the log takes nothing else until that
         succeeds (`SegmentLog.waiting`).

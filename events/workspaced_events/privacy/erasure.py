@@ -42,7 +42,7 @@ from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
 from .conversation_erasure import ConversationEraser
-from .tombstones import Forgetting, Trail
+from .tombstones import NoteEraser, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _POSITION_MARKS: Final = (b'"leftOut"', b'"ask":"visits"')
@@ -109,11 +109,11 @@ def prepare(
         raise NotInLog(f"The note that was {note!r} last is {trail.note!r} now.", hint="Forget it by that path.")
     try:
         recordings = _Recordings(disk, _pattern(note, trail))
-        forgetting = Forgetting(
+        eraser = NoteEraser(
             vault, trail, recordings.mentions_note, ConversationEraser(recordings.part_mentions_note)
         )
-        import_events(staging, recordings.without_note(_events(log), forgetting), version=version, now=now)
-        if not forgetting.changed:
+        import_events(staging, recordings.without_note(_events(log), eraser), version=version, now=now)
+        if not eraser.changed:
             raise NotInLog(
                 f"The log of vault {vault!r} never mentions {note!r}.",
                 hint="Give the note's path in the vault; `workspaced log export` shows what the log holds.",
@@ -124,7 +124,7 @@ def prepare(
             clear(staging)
         raise
     paths = sorted(trail.paths(), key=lambda path: (path != trail.note, path))
-    return Prepared(vault, state.vaults[vault].path, paths, forgetting.changed, recordings.calls, ready)
+    return Prepared(vault, state.vaults[vault].path, paths, eraser.changed, recordings.calls, ready)
 
 
 def carry_out(disk: Disk, staging: Disk, prepared: Prepared) -> None:
@@ -330,11 +330,11 @@ class _Recordings:
         content = msgspec.json.encode(part)
         return self._json_mentions(content) or any(map(self._blob_mentions_deeply, _names_in(content)))
 
-    def without_note(self, events: Iterable[Event], forgetting: Callable[[Event], Event]) -> Iterator[Event]:
-        """Yields the events without the note and notes which blobs they name."""
+    def without_note(self, events: Iterable[Event], eraser: Callable[[Event], Event]) -> Iterator[Event]:
+        """Yields the events without the note and records which blobs they name."""
         has_changed = False
         for event in events:
-            remaining = forgetting(event)
+            remaining = eraser(event)
             has_changed = has_changed or remaining is not event
             if type(remaining) is UnknownEvent:
                 self._keep_named_in(bytes(remaining.data))

@@ -4,7 +4,7 @@ Text is replaced word by word. White space and punctuation stay, so folders, lin
 structure; each character of a word is replaced by one of its own alphabet (below), so case and length stay, in
 characters and in UTF-8 bytes. The words of one shape are permuted under a key, so
 - a word has the same pseudonym everywhere: `Project Plan.md` as a path and "project plan" in a text still match;
-- two words never share a pseudonym. Nor do two paths: the pseudonym shows which characters were replaced from
+- two words never share a pseudonym. Nor do two paths: a pseudonym shows which characters were replaced and from
   which alphabets, so whole texts are permuted as well. (This holds for texts in NFC, like note ids. Words that
   differ only in normalisation keep that difference if it is between NFC and NFD.)
 

@@ -99,7 +99,7 @@ class Trail:
         return self._spans
 
 
-class Forgetting:
+class NoteEraser:
     """Removes the note from events, which it must get in order from the log's first.
 
     Attributes:

@@ -20,7 +20,7 @@ class ClockStep(msgspec.Struct, frozen=True, rename="camel"):
     after: str
 
 
-def set_by_us(steps: Sequence[ClockStep], after: int, upto: int | None = None) -> int:
+def clock_advance_us(steps: Sequence[ClockStep], after: int, upto: int | None = None) -> int:
     """The microseconds by which the clock was set forward after event `after` up to `upto` (None: the end).
 
     The true time between events at `after` and `upto` is the difference of their times minus this.
@@ -66,7 +66,7 @@ def stretches(steps: Sequence[ClockStep], first: tuple[int, str], last: tuple[in
     return parts
 
 
-def naming(found: Sequence[Stretch], time: str) -> list[Stretch]:
+def stretches_at(found: Sequence[Stretch], time: str) -> list[Stretch]:
     """The stretches that contain a time, newest first; if none does, the newest that began before it."""
     holding = [each for each in reversed(found) if each.holds(time)]
     return holding or [each for each in reversed(found) if each.begin <= time][:1]

@@ -23,7 +23,7 @@ from ..ids import NoteId, VaultId
 from ..limits import CLOCK_STEPS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, READ_EVENTS_MAX, VISITS_MAX
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
-from .clock_steps import ClockStep, set_by_us
+from .clock_steps import ClockStep, clock_advance_us
 
 _CATCH_UPS_MAX: Final = 8
 """How often a reader checks whether the log grew while it read."""
@@ -171,7 +171,7 @@ def _with_steps(
     """The `visits` of `stays` as of `until`, with the steps of the clock since then."""
 
     def set_since(seq: int) -> int:
-        return set_by_us(steps, seq, until)
+        return clock_advance_us(steps, seq, until)
 
     return [
         replace(

@@ -25,7 +25,7 @@ from ..limits import (
 )
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
-from .clock_steps import ClockStep, set_by_us
+from .clock_steps import ClockStep, clock_advance_us
 from .conversations import CONVERSATION_TYPES, apply_conversation
 from .workspace_state import (
     ANY_CLIENT,
@@ -96,7 +96,7 @@ def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
     return [
         tab
         for tab in state.tabs.values()
-        if microseconds(tab.last_accessed) + set_by_us(steps, tab.accessed_seq) <= limit
+        if microseconds(tab.last_accessed) + clock_advance_us(steps, tab.accessed_seq) <= limit
     ]
 
 

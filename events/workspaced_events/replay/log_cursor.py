@@ -9,7 +9,7 @@ import msgspec
 
 from ..clock import Clock, system_clock
 from ..errors import InvalidArgument
-from ..projections.clock_steps import ClockStep, Stretch, naming, stretches
+from ..projections.clock_steps import ClockStep, Stretch, stretches, stretches_at
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, ToolCalled
@@ -65,7 +65,7 @@ def moment_at_time(
     """
     if at > now and not any(each.holds(at) for each in all_stretches):
         raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
-    newest, *others = naming(all_stretches, at) or all_stretches[:1]
+    newest, *others = stretches_at(all_stretches, at) or all_stretches[:1]
     also = tuple(last_until(at, each.first, each.last) for each in others)
     since = newest.first if newest is not all_stretches[0] else 0
     return Moment(last_until(at, newest.first, newest.last), at, since=since, also=also)

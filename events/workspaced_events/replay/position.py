@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from ..errors import InvalidArgument
-from ..projections.clock_steps import Stretch, naming
+from ..projections.clock_steps import Stretch, stretches_at
 from ..schema.catalogue import ClockStepped, Event
 from .source import Progress, Sink, Source
 
@@ -184,7 +184,7 @@ def place_of(source: Source, time: str) -> Place:
     source.feed(split)
     known = {each.first.seq: each for each in parts}
     read = [Stretch(each.first.seq, each.last.seq, each.first.time, each.end) for each in parts]
-    named = [known[each.first] for each in naming(read, time)]
+    named = [known[each.first] for each in stretches_at(read, time)]
     if not parts:
         raise not_held(time, None, None)
     newest, *others = named or parts[:1]

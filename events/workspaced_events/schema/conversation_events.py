@@ -113,7 +113,7 @@ class ConversationStarted(ConversationData, frozen=True):
     adapter_sha256: Sha256 | None = None
     """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
-    """A prompt holds this many to twice as many of the last turns verbatim; None: all turns."""
+    """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
 
 
 @entry("conversation_ended", Publisher.DAEMON, changes_state=False)

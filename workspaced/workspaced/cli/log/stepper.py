@@ -14,7 +14,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.clock_steps import naming, stretches
+from workspaced_events.projections.clock_steps import stretches, stretches_at
 from workspaced_events.projections.state_diff import Change, changes
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
@@ -101,7 +101,7 @@ class Tape:
             return until - first.seq + 1
         steps = self.state(len(self)).clock_steps
         all_stretches = stretches(steps, (first.seq, first.time), (last.seq, last.time))
-        stretch = (naming(all_stretches, until) or all_stretches)[0]
+        stretch = (stretches_at(all_stretches, until) or all_stretches)[0]
         positions = range(stretch.first - first.seq + 1, stretch.last - first.seq + 2)
         return positions.start - 1 + bisect_right(positions, until, key=lambda position: self.event(position).time)
 
