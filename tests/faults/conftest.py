@@ -223,7 +223,7 @@ def verified() -> Callable[..., list[Any]]:
     def check(running: Any, acknowledged: dict[str, int]) -> list[Any]:
         events: list[Any] = []
         with running.connect() as client:
-            for _ in range(10):  # the records of tool calls may still be on their way
+            for _ in range(100):  # the records of tool calls may still be on their way
                 before = client.call("workspaced/status")["seq"]
                 events.clear()
                 result = replay(running.data, each=events.extend)
