@@ -16,7 +16,7 @@ test: check
 
 # What `make test` left out, and every property on all of its examples.
 thorough: $(VENV)/.dev
-	WORKSPACED_TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
+	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
 
 # What must pass before a change lands.
 test-all: test

@@ -35,7 +35,7 @@ NOT_COPIED = shutil.ignore_patterns("node_modules", "__pycache__", ".*_cache")
 FAILED, PASSED = 1, 0
 """What pytest ends with."""
 TIMEOUT_S = 120
-THOROUGH = {"WORKSPACED_TEST_PROFILE": "thorough"}
+THOROUGH = {"TEST_PROFILE": "thorough"}
 """What a property catches may take all of its examples."""
 
 

@@ -1,4 +1,4 @@
-"""How thoroughly properties are tried: the variable WORKSPACED_TEST_PROFILE says `quick` or `thorough`.
+"""How thoroughly properties are tried: the variable TEST_PROFILE says `quick` or `thorough`.
 
 `quick` is what `make test` runs: a fifth of the examples. `thorough` is what `make thorough` and `make mutants`
 run. A test states the thorough number, as `@settings(max_examples=examples(200))`; one that states none has 100.
@@ -11,7 +11,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from hypothesis import settings
 
-VARIABLE = "WORKSPACED_TEST_PROFILE"
+VARIABLE = "TEST_PROFILE"
 QUICK, THOROUGH = "quick", "thorough"
 PROFILES = (QUICK, THOROUGH)
 QUICK_SHARE = 5
@@ -54,9 +54,9 @@ def some_of(values: Iterable[object], quick: int) -> list[ParameterSet]:
 def load() -> None:
     """What `@given` takes where a test states nothing. Called once, before tests are collected.
 
-    Examples are the same in every run, so that a run that passed passes again; WORKSPACED_TEST_RANDOM=1 looks for
+    Examples are the same in every run, so that a run that passed passes again; TEST_RANDOM=1 looks for
     others.
     """
-    random = bool(os.environ.get("WORKSPACED_TEST_RANDOM"))
+    random = bool(os.environ.get("TEST_RANDOM"))
     settings.register_profile(chosen(), max_examples=examples(DEFAULT_EXAMPLES), derandomize=not random)
     settings.load_profile(chosen())
