@@ -72,13 +72,13 @@ BRIDGE_LINGER_S: Final = 10.0
 """How long answers may still come once the agent has said its last."""
 
 # Recording calls of tools: how much may wait for it, and how long it lets calls come together.
-SCRIBE_DELAY_S: Final = 0.1
-SCRIBE_SLICE_S: Final = 0.002
-SCRIBE_PAUSE_S: Final = 0.03
-SCRIBE_HURRY: Final = 500
+CALL_RECORDER_DELAY_S: Final = 0.1
+CALL_RECORDER_SLICE_S: Final = 0.002
+CALL_RECORDER_PAUSE_S: Final = 0.03
+CALL_RECORDER_HURRY: Final = 500
 """With so many waiting it pauses no more."""
 CALL_RECORDER_WAITING_MAX: Final = 2_000
-SCRIBE_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
+CALL_RECORDER_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
 ARGUMENTS_INLINE_BYTES_MAX: Final = 4_096
 """Of the JSON of a call's arguments; longer ones are kept beside the log, like what was answered."""
 

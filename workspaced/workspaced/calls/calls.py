@@ -110,7 +110,9 @@ class Calls:
             ReadFailed: notes kept turning private.
         """
         for attempt in itertools.count(1):
-            state = self._tail.state if vault == self._tail.state.current else self._with_current(vault)
+            state = self._tail.state
+            if vault != state.current:
+                state = replace(state, current=vault)
             served = self._served.get(vault) if vault is not None else None
             present = Present(state, self._tail.seq, served)
             try:
@@ -118,9 +120,6 @@ class Calls:
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)
         raise AssertionError("it ends with an answer")
-
-    def _with_current(self, vault: VaultId | None) -> Any:
-        return replace(self._tail.state, current=vault)
 
     def _present(self) -> Present:
         state = self._tail.state

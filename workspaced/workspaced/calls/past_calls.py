@@ -1,6 +1,5 @@
 """Calls that ask about a moment of the past, answered from the log and its recordings alone."""
 
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -34,11 +33,7 @@ AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time s
 
 
 class PastCalls:
-    """One for each daemon. Everything here blocks.
-
-    One question about the past is answered at a time: each may read megabytes of recordings, holds the interpreter
-    while it decodes them, and would need that memory again beside another one.
-    """
+    """One for each daemon. Everything here blocks."""
 
     def __init__(
         self,
@@ -63,7 +58,6 @@ class PastCalls:
         self._checks = checks
         self._clock = clock
         self._wait_until_recorded = wait_until_recorded
-        self._one_at_a_time = threading.Lock()
 
     def vault_at(self, at: Any) -> VaultId | None:
         """The current vault of a moment; None too where `at` is no moment."""
@@ -102,9 +96,8 @@ class PastCalls:
         if served is not None:
             self._checks.check_rules(served, ReconcileFirst)
         state = self._moments.state_at(moment.seq)
-        with self._one_at_a_time:
-            recorder = ViewRecorder(self._view(moment, state, caller, present, served), state)
-            result = run(tool, recorder.view, arguments)
+        recorder = ViewRecorder(self._view(moment, state, caller, present, served), state)
+        result = run(tool, recorder.view, arguments)
         if served is not None:
             self._checks.check_missing(served, ReconcileFirst)
         return answered(result, recorder, moment.seq)
@@ -157,8 +150,7 @@ class PastCalls:
         """An earlier version of a note for a call about the present (`PastPort.version`)."""
         self._wait_until_recorded()
         until = Moment(self._moments.tail, self._clock(), lasts=True)
-        with self._one_at_a_time:
-            return self._versions(served, present, until).version(note, since, current)
+        return self._versions(served, present, until).version(note, since, current)
 
     def _versions(self, served: ServedVault, present: WorkspaceState, until: Moment) -> PastVersions:
         withheld = _WithheldAtPresent(served, present)

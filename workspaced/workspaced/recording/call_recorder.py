@@ -23,12 +23,12 @@ from workspaced_tools.tools.tool import ANSWER_VERSION
 
 from ..limits import (
     ARGUMENTS_INLINE_BYTES_MAX,
+    CALL_RECORDER_DELAY_S,
+    CALL_RECORDER_HURRY,
+    CALL_RECORDER_PAUSE_S,
+    CALL_RECORDER_SLICE_S,
+    CALL_RECORDER_WAITING_BYTES_MAX,
     CALL_RECORDER_WAITING_MAX,
-    SCRIBE_DELAY_S,
-    SCRIBE_HURRY,
-    SCRIBE_PAUSE_S,
-    SCRIBE_SLICE_S,
-    SCRIBE_WAITING_BYTES_MAX,
 )
 from .tool_answer import ToolAnswer
 
@@ -69,7 +69,7 @@ def _waiting(call: Call) -> _Waiting:
 
 
 class CallRecorder:
-    """One for each daemon. `take` belongs to the event loop's thread."""
+    """One for each daemon. `record` belongs to the event loop's thread."""
 
     def __init__(self, blobs: EvictableBlobStore | None, submit: Callable[[ToolCalled], None]) -> None:
         """`blobs`: None keeps none. `submit` may be called on any thread."""
@@ -98,7 +98,7 @@ class CallRecorder:
         """Records a call, soon."""
         waiting = _waiting(call)
         waiting_bytes = self._taken_bytes - self._written_bytes
-        if len(self._waiting) >= CALL_RECORDER_WAITING_MAX or waiting_bytes > SCRIBE_WAITING_BYTES_MAX:
+        if len(self._waiting) >= CALL_RECORDER_WAITING_MAX or waiting_bytes > CALL_RECORDER_WAITING_BYTES_MAX:
             self.skipped += 1
             self._submit(_event(waiting, None))
             return
@@ -124,15 +124,15 @@ class CallRecorder:
         while not self._closing.is_set():
             self._some.wait()
             self._some.clear()
-            self._closing.wait(SCRIBE_DELAY_S)  # more may come, and whoever asked is served first
+            self._closing.wait(CALL_RECORDER_DELAY_S)  # more may come, and answers go out before their records
             while self._waiting and not self._closing.is_set():
                 self._write_some()
-                if len(self._waiting) < SCRIBE_HURRY:
+                if len(self._waiting) < CALL_RECORDER_HURRY:
                     # Calls that come meanwhile want the interpreter more than their records do.
-                    self._closing.wait(SCRIBE_PAUSE_S)
+                    self._closing.wait(CALL_RECORDER_PAUSE_S)
 
     def _write_some(self) -> None:
-        until = time.monotonic() + SCRIBE_SLICE_S
+        until = time.monotonic() + CALL_RECORDER_SLICE_S
         with self._writing:
             while self._waiting and time.monotonic() < until:
                 self._write(self._waiting.popleft())

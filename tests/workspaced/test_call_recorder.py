@@ -12,7 +12,7 @@ import pytest
 
 from workspaced.calls.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
-from workspaced.recording import call_recorder as scribe_module
+from workspaced.recording import call_recorder as recorder_module
 from workspaced.recording.call_recorder import Call, CallRecorder
 from workspaced.service.status import status
 from workspaced_events.blobs.evictable import EvictableBlobStore
@@ -152,7 +152,7 @@ def test_nothing_but_taking_it_is_done_on_the_thread_of_the_caller(
         hashed.add(threading.get_ident())
         return sha256(content)
 
-    monkeypatch.setattr(scribe_module.hashlib, "sha256", sha)
+    monkeypatch.setattr(recorder_module.hashlib, "sha256", sha)
     call_recorder = CallRecorder(blobs, log.submit)
     call_recorder.start()
     for number in range(50):
@@ -166,7 +166,7 @@ def test_nothing_but_taking_it_is_done_on_the_thread_of_the_caller(
 
 
 def test_closing_submits_what_waits(blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scribe_module, "SCRIBE_DELAY_S", 60.0)
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_DELAY_S", 60.0)
     call_recorder = CallRecorder(blobs, log.submit)
     call_recorder.start()
     for number in range(3):
@@ -195,7 +195,7 @@ def test_flushing_from_many_threads_loses_and_doubles_nothing(blobs: Blobs, log:
 def test_above_its_bounds_calls_are_recorded_without_what_they_read(
     blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scribe_module, "CALL_RECORDER_WAITING_MAX", 3)
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_MAX", 3)
     call_recorder = CallRecorder(blobs, log.submit)
     for number in range(5):
         call_recorder.record(call(number))
@@ -213,7 +213,7 @@ def test_above_its_bounds_calls_are_recorded_without_what_they_read(
 def test_what_waits_is_bounded_in_bytes_too(
     blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch, large: str
 ) -> None:
-    monkeypatch.setattr(scribe_module, "SCRIBE_WAITING_BYTES_MAX", 100_000)
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 100_000)
     call_recorder = CallRecorder(blobs, log.submit)
     for _ in range(4):
         answer = ToolAnswer(
@@ -230,7 +230,7 @@ def test_what_waits_is_bounded_in_bytes_too(
 def test_texts_that_wait_count_once_however_often_they_are_read(
     session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scribe_module, "SCRIBE_WAITING_BYTES_MAX", 300_000)
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 300_000)
     for number in range(8):
         sessions.write(session.vaults["one"], f"n{number}.md", f"# N{number}\n\n{'words ' * 15_000}".encode())
     session.open()
@@ -273,7 +273,7 @@ def test_answers_are_not_affected_by_a_store_that_cannot_be_written(session: Any
     assert [each.outcome for each in found] == [Outcome.NOT_RECORDED] * 2
 
 
-def test_a_log_that_takes_nothing_stops_neither_scribe_nor_answers(session: Any, caplog: Any) -> None:
+def test_a_log_that_takes_nothing_stops_neither_recorder_nor_answers(session: Any, caplog: Any) -> None:
     session.open()
     answer = session.call("get_workspace_context")
     session.service.log.poison("The disk failed.")
@@ -284,7 +284,9 @@ def test_a_log_that_takes_nothing_stops_neither_scribe_nor_answers(session: Any,
     assert answer.ok
 
 
-def test_a_submission_that_is_refused_does_not_end_the_scribe(session: Any, monkeypatch: Any, caplog: Any) -> None:
+def test_a_submission_that_is_refused_does_not_end_the_recorder(
+    session: Any, monkeypatch: Any, caplog: Any
+) -> None:
     session.open()
 
     def refuse(*_args: Any, **_named: Any) -> None:
