@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-# Tests run side by side, and each of them in any order.
-WORKERS ?= auto
+# Tests run side by side, and each of them in any order; half of their time they wait for a daemon.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -30,6 +30,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/workspaced schema --check
+	$(BIN)/python docs/generator/python_answers.py --check
 
 # One JSON line per figure; ONLY=prefix runs a part.
 bench: $(VENV)/.dev
@@ -63,8 +64,16 @@ EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
+# The packages in dist/: wheel, source distribution, npm tarball (needs Node 20 and npm). REPOSITORY_URL=... makes the
+# README's links absolute.
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	cd clients/typescript && npm install --no-audit --no-fund --silent && npm pack --silent --pack-destination "$(CURDIR)/dist"
+
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas
+	$(BIN)/python docs/generator/python_answers.py
 
 # The generated pages of docs/reference/, and the pictures; RECORD=--record records `make demo` anew.
 reference: $(VENV)/.dev

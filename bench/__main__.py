@@ -13,6 +13,7 @@ from typing import Final
 
 from . import (
     context,
+    definitions,
     mcp_calls,
     peers,
     privacy,
@@ -20,6 +21,7 @@ from . import (
     recording,
     replay,
     scale,
+    search,
     shrink,
     silent,
     tools,
@@ -56,8 +58,10 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "mcp": mcp_calls.calls,
     "peers": peers.side_by_side,
     "context": context.tokens,
+    "definitions": definitions.tokens,
+    "search": search.search,
 }
-"""The same, for what needs package registries and minutes: measured only when asked for by its name."""
+"""The same, for what needs package registries or minutes: measured only when asked for by its name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,7 +25,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
-from workspaced_tools.prompts.requests.templates import Shaped, shape, template_named
+from workspaced_tools.prompts.requests.templates import RenderedBody, shape, template_named
 
 from .daemon import Place, daemon
 from .measure import Figure, at_least, at_most, interleaved, median, percentile, seconds
@@ -292,7 +292,7 @@ def shaping(at: Place) -> Iterator[Figure]:
     envelope = assemble(*large).envelope
     settings = large.conversation.settings
 
-    def shaped(name: str) -> Shaped:
+    def shaped(name: str) -> RenderedBody:
         return shape(envelope, settings, template_named(name, None), large.texts, lambda _name: None)
 
     samplers: list[Callable[[], float]] = [lambda: seconds(lambda: assemble(*large)) * 1e3]

@@ -73,7 +73,7 @@ class Daemon:
         self.data = data
 
     def wire(self) -> Wire:
-        """A connection that has said hello, as cheap for the measuring side as can be."""
+        """A connection after its hello, as cheap for the measuring side as can be."""
         wire = Wire(self.socket)
         wire.ask(request_line(0, "workspaced/hello", hello_params("bench")))
         return wire
@@ -122,29 +122,29 @@ def daemon(
         settings: in force besides, by their names in the environment.
     """
     data = data or at.new("data")
-    socket, said = at.sockets / f"{name}.sock", at.new("stderr")
+    socket, log = at.sockets / f"{name}.sock", at.new("stderr")
     command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(vault), "--data-dir", str(data)]
     # A file and no pipe: a daemon that has much to say must not wait for us to read it.
-    with open(said, "wb") as stderr:
+    with open(log, "wb") as stderr:
         # With a home of its own, so that nobody who looks for running daemons finds this one.
         home = {**os.environ, **(settings or {}), "HOME": str(at.root)}
         process = subprocess.Popen([*command, "--socket", str(socket)], stderr=stderr, env=home)
     try:
-        _wait_until_listening(process, said)
+        _wait_until_listening(process, log)
         yield Daemon(process, socket, data)
     finally:
         process.terminate()
         process.wait()
-        *_, complaints = said.read_text(errors="replace").partition("listening on")
+        *_, complaints = log.read_text(errors="replace").partition("listening on")
         if len(lines := complaints.splitlines()) > 1:
             progress("\n".join(f"  daemon: {line}" for line in lines[1:6]))
 
 
-def _wait_until_listening(process: "subprocess.Popen[bytes]", said: Path) -> None:
+def _wait_until_listening(process: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + READY_S
-    while b"listening on" not in said.read_bytes():
+    while b"listening on" not in log.read_bytes():
         if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"the daemon did not start: {said.read_text(errors='replace')}")
+            raise RuntimeError(f"the daemon did not start: {log.read_text(errors='replace')}")
         time.sleep(0.001)
 
 

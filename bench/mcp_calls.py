@@ -255,8 +255,8 @@ def _over_client(at: Place, client: Client, mode: str, servers: dict[str, list[s
     era = _era(mode)
     try:
         for name, command in servers.items():
-            said = str(at.new(f"{name}.stderr"))
-            started = {"command": command, "env": None, "cwd": None, "stderr": said, "mode": mode}
+            stderr = str(at.new(f"{name}.stderr"))
+            started = {"command": command, "env": None, "cwd": None, "stderr": stderr, "mode": mode}
             client.request("start", CALL_S, name=name, **started)
             client.request("tools", CALL_S, name=name)
         samplers = [partial(_called, client, name, at.sizes.calls) for name in servers]
@@ -273,7 +273,7 @@ def _over_client(at: Place, client: Client, mode: str, servers: dict[str, list[s
     goal, aim = whole(at_most(1.3)), whole(at_most(1.15))
     yield Figure(f"mcp.call.{era}.to_floor", _ratio(ours, taken["floor"]), FLOOR, goal, aim, fields | encoding)
     fields["floor_to_sdk_server"] = _ratio(taken["sdk"], taken["floor"])
-    fields["note"] = "most of it is the client, whoever answers; mcp.pipe.call.sdk_server is without it"
+    fields["note"] = "most of it is the client, with any server; mcp.pipe.call.sdk_server is without it"
     yield Figure(f"mcp.call.{era}.sdk_server", _ratio(taken["sdk"], ours), "x as long", None, None, fields)
 
 

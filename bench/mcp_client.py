@@ -16,8 +16,8 @@ class Server(peer_client.Server):  # type: ignore[misc]
     """A server in the era that was asked for."""
 
     @contextlib.asynccontextmanager
-    async def opened(self, parameters: StdioServerParameters, said: Any) -> AsyncIterator[Any]:
-        async with Client(stdio_client(parameters, said), mode=self.request["mode"]) as client:
+    async def opened(self, parameters: StdioServerParameters, stderr: Any) -> AsyncIterator[Any]:
+        async with Client(stdio_client(parameters, stderr), mode=self.request["mode"]) as client:
             yield client
 
 

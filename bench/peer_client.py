@@ -2,7 +2,7 @@
 
 It needs nothing else of this project, since it runs in an environment of its own. One JSON line on stdin asks for
 one thing, one on stdout answers it; who asks decides about order and rounds. Times are taken here, around the
-client's own call, so the pipe to whoever asks is not in them.
+client's own call, so the pipe to the caller is not in them.
 
     {"op": "start", "name", "command", "env", "cwd", "stderr", "timeout_s"}
     {"op": "call", "name", "tool", "arguments": [one or more, taken in turn], "times", "timeout_s"}
@@ -43,10 +43,10 @@ class Server:
             await self._task
 
     @contextlib.asynccontextmanager
-    async def opened(self, parameters: StdioServerParameters, said: Any) -> AsyncIterator[Any]:
-        """The session, after the handshake, as long as the server runs; it writes its stderr to `said`."""
+    async def opened(self, parameters: StdioServerParameters, stderr: Any) -> AsyncIterator[Any]:
+        """The session, after the handshake, as long as the server runs; it writes its stderr to `stderr`."""
         async with (
-            stdio_client(parameters, said) as (reading, writing),
+            stdio_client(parameters, stderr) as (reading, writing),
             ClientSession(reading, writing) as session,
         ):
             await session.initialize()

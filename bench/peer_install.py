@@ -96,11 +96,11 @@ def _run(step: list[str], name: str) -> None:
     except OSError as error:
         raise Skip(f"installing {name} failed: {error.strerror}") from None
     if done.returncode:
-        raise Skip(f"installing {name} failed: {said(done.stderr or done.stdout)}")
+        raise Skip(f"installing {name} failed: {reason_in(done.stderr or done.stdout)}")
 
 
-def said(output: str) -> str:
-    """The last line of a program's output that tells of an error, else its last line; this machine's paths out."""
+def reason_in(output: str) -> str:
+    """The last line of a program's output that names an error, else the last line; without local paths."""
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(_NOISE)]
     telling = [line for line in lines if "error" in line.lower()]
     text = (telling or lines or ["it said nothing"])[-1]

@@ -18,7 +18,7 @@ from workspaced.client.wire import request_line
 from .bare import latencies_ms
 from .daemon import Daemon, Place, call_line, daemon
 from .measure import cpu_seconds
-from .peer_install import Skip, said
+from .peer_install import Skip, reason_in
 from .peer_list import HERE, Ask, Peer, Spot
 
 STOP_S: Final = 20.0
@@ -60,9 +60,9 @@ class Client:
 
     def __init__(self, python: Path, log: Path, script: str = "peer_client.py") -> None:
         command = [str(python), str(HERE / script)]
-        with open(log, "wb") as said:
+        with open(log, "wb") as stderr:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0
             )
         self._rest = b""
 
@@ -125,7 +125,7 @@ class ByClient:
             "call", timeout_s, name=self._name, tool=ask.tool, arguments=ask.arguments, times=times
         )
         if done["failed"]:
-            raise Skip(f"{ask.tool} answers with an error: {said(done['answer'])}")
+            raise Skip(f"{ask.tool} answers with an error: {reason_in(done['answer'])}")
         return Answered(done["ms"], done["answer"])
 
     def tools(self, timeout_s: float) -> tuple[list[str], int]:
@@ -153,7 +153,9 @@ def _by_client(client: Client, peer: Peer, spot: Spot, log: Path, timeout_s: flo
             client.request("start", timeout_s, name=peer.name, **started)
         except Skip as skip:
             output = log.read_text(errors="replace") if log.exists() else ""
-            raise Skip(f"it did not start: {skip}" + (f"; {said(output)}" if output.strip() else "")) from None
+            raise Skip(
+                f"it did not start: {skip}" + (f"; {reason_in(output)}" if output.strip() else "")
+            ) from None
         finally:
             own = client.children() - before  # now, for later ones are other servers
         yield ByClient(client, peer.name, own)
@@ -190,7 +192,7 @@ class Socket:
             raise Skip(f"the daemon does not answer: {error}") from None
         reply = msgspec.json.decode(answers[0])
         if "result" not in reply or reply["result"].get("isError"):
-            raise Skip(f"{ask.tool} answers with an error: {said(answers[0].decode())}")
+            raise Skip(f"{ask.tool} answers with an error: {reason_in(answers[0].decode())}")
         return Answered(taken, answers[0].decode())
 
     def tools(self, timeout_s: float) -> tuple[list[str], int]:

@@ -20,7 +20,7 @@ from typing import Final
 
 from .daemon import Place, place
 from .measure import FULL, QUICK, Bound, Figure, Sizes, at_most, interleaved, median, p50s, pooled, progress
-from .peer_install import Skip, install, said
+from .peer_install import Skip, install, reason_in
 from .peer_list import BARE, BARE_PIPE, CLIENT, PEERS, Ask, Peer, Spot
 from .peer_questions import KINDS, Questions, make_questions
 from .peer_run import Answered, Client, Row, resident_mb, run, until_quiet, used_s
@@ -211,7 +211,7 @@ def _first_right(lane: Lane, kind: str, within_s: float) -> None:
             if ask.needle in answered.text:
                 lane.first[kind] = time.monotonic() - started, answered
                 return
-            problem = f"not the right answer: {said(answered.text)}"
+            problem = f"not the right answer: {reason_in(answered.text)}"
         except Skip as skip:
             problem = str(skip)
         if time.monotonic() - started > within_s or lane.spent_s >= PEER_S:

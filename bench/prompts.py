@@ -121,8 +121,8 @@ class Seen:
     """As they are now."""
     known: list[str]
     """All that was ever attached, in the order first seen."""
-    said: list[Message]
-    """What users and assistants said before, without context."""
+    earlier: list[Message]
+    """Earlier messages of users and assistants, without context."""
     sent: list[Message]
     """The same as it was sent: users' messages with what was glued into them."""
 
@@ -135,7 +135,7 @@ def note_block(path: str, notes: dict[str, str]) -> str:
 def glued(seen: Seen) -> list[Message]:
     """All that was ever attached, as it is now, in the newest user message."""
     context = [note_block(path, seen.notes) for path in seen.known]
-    return [("system", SYSTEM), *seen.said, ("user", "\n\n".join([*context, seen.turn.question]))]
+    return [("system", SYSTEM), *seen.earlier, ("user", "\n\n".join([*context, seen.turn.question]))]
 
 
 def glued_and_kept(seen: Seen) -> list[Message]:
@@ -147,12 +147,12 @@ def glued_and_kept(seen: Seen) -> list[Message]:
 def read_again(seen: Seen) -> list[Message]:
     """All that was ever attached in the system message, read anew for each turn."""
     library = [note_block(path, seen.notes) for path in seen.known]
-    return [("system", "\n\n".join([SYSTEM, *library])), *seen.said, ("user", seen.turn.question)]
+    return [("system", "\n\n".join([SYSTEM, *library])), *seen.earlier, ("user", seen.turn.question)]
 
 
 def injected(seen: Seen) -> list[Message]:
     """The first INJECTED_CHARS of the active note, and nothing else, in the newest user message."""
-    return [("system", SYSTEM), *seen.said, _with_active_note(seen)]
+    return [("system", SYSTEM), *seen.earlier, _with_active_note(seen)]
 
 
 def injected_and_kept(seen: Seen) -> list[Message]:
@@ -185,19 +185,19 @@ def call_of(number: int, turn: Turn) -> tuple[Message, Message]:
 def prompts_of(made: Script, way: Callable[[Seen], list[Message]]) -> Iterator[list[Message]]:
     """Each prompt of the conversation, made that way."""
     notes, known = dict(made.notes), list[str]()
-    said, sent = list[Message](), list[Message]()
+    earlier, sent = list[Message](), list[Message]()
     for number, turn in enumerate(made.turns):
         for path, added in turn.edits:
             notes[path] += added
         known += [path for path in turn.attached if path not in known]
-        prompt = way(Seen(turn, notes, known, said, sent))
+        prompt = way(Seen(turn, notes, known, earlier, sent))
         yield prompt
         after: list[Message] = []
         if turn.found is not None:
             after += call_of(number, turn)
             yield [*prompt, *after]
         after.append(("assistant", turn.answer))
-        said += [("user", turn.question), *after]
+        earlier += [("user", turn.question), *after]
         sent += [prompt[-1], *after]
 
 

@@ -104,7 +104,7 @@ def _append_one(at: Place, bench: _Bench, bare: BareLog) -> Figure:
 
 
 def _append_many(at: Place, bench: _Bench, bare: BareLog) -> Figure:
-    """64 actions in flight: whoever gets a receipt submits the next one at once."""
+    """64 actions in flight: each receipt at once causes the next submit."""
     appends = 40 * SUBMITTERS
     group_events: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The same conversations by tools alone: a runtime that sends its system prompt, what was said and the tools'
+"""The same conversations by tools alone: a runtime that sends its system prompt, earlier messages and the tools'
 definitions, and whose model reads what it needs.
 
 The model is one that wastes nothing: it reads a note when a question first needs it, and again after an edit, as
@@ -21,7 +21,7 @@ class Reader(NamedTuple):
     attached: bool
     """Whether it reads all that is attached, as our prompts have it; else the active note, as static injection."""
     keeps: bool
-    """Whether what it read stays in what was said; else it goes on from its own answers."""
+    """Whether its reads stay in the conversation; else it goes on from its own answers."""
 
 
 READERS: Final = {
@@ -44,29 +44,29 @@ def pulled(at: Place, made: Script, reader: Reader) -> list[list[Message]]:
 def definitions(client: SyncClient) -> str:
     """Of all our tools, as a provider is sent them."""
     tools = client.call("tools/list")["tools"]
-    told = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
-    return msgspec.json.encode(told).decode()
+    definitions_sent = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
+    return msgspec.json.encode(definitions_sent).decode()
 
 
 def _prompts(client: SyncClient, vault: Path, made: Script, reader: Reader) -> Iterator[list[Message]]:
-    said: list[Message] = [("system", f"{SYSTEM}\n\n{definitions(client)}")]
+    earlier: list[Message] = [("system", f"{SYSTEM}\n\n{definitions(client)}")]
     known = set[str]()
     for number, turn in enumerate(made.turns):
         made.edit(vault, turn)
         known -= {path for path, _added in turn.edits}
         client.publish([{"type": "active_note_set", "data": {"note": turn.active}}])
-        said.append(("user", turn.question))
-        yield list(said)
+        earlier.append(("user", turn.question))
+        yield list(earlier)
         read: tuple[Message, ...] = ()
         wanted = [path for path in turn.attached[: None if reader.attached else 1] if path not in known]
         if wanted:
             known.update(wanted)
             read = _read(client, number, wanted, turn.active)
-            yield [*said, *read]
+            yield [*earlier, *read]
         called = call_of(number, turn) if turn.found is not None else ()
         if called:
-            yield [*said, *read, *called]
-        said += (*(read if reader.keeps else ()), *called, ("assistant", turn.answer))
+            yield [*earlier, *read, *called]
+        earlier += (*(read if reader.keeps else ()), *called, ("assistant", turn.answer))
 
 
 def _read(client: SyncClient, number: int, wanted: list[str], active: str) -> tuple[Message, Message]:

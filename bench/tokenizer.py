@@ -30,9 +30,9 @@ class Tokenizer:
 
     def __init__(self, python: Path, stderr: Path) -> None:
         self._known: dict[str, list[int]] = {}
-        with open(stderr, "wb") as said:
+        with open(stderr, "wb") as errors:
             self._process = subprocess.Popen(
-                [str(python), "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said
+                [str(python), "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
 
     def __call__(self, text: str) -> list[int]:

@@ -82,7 +82,7 @@ def _measured(at: Place, running: Daemon, bare: Wire, cases: list[_Case]) -> Ite
         _check_answer(case, answer)
     requests = [echo_request(len(case.line), len(answer)) for case, answer in zip(cases, answers, strict=True)]
     calls, rounds = at.sizes.calls, at.sizes.rounds
-    # Each call beside its echo, so that whatever slows the machine for a moment slows both.
+    # Each call beside its echo, so that a short slowdown of the machine slows both.
     samplers = [
         sampler
         for case, request in zip(cases, requests, strict=True)

@@ -1,13 +1,12 @@
 """`make faults`: faults of a real file system under a log and a daemon, one JSON line per figure.
 
 The file system is an ext4 of its own on a loop device where we are root and there is one, else a directory of this
-machine. Each call of the log (tests/fault_session.py) fails once and from there on, made to fail by the preloaded
-shim; on the loop device the disk also fills up, loses its backing and is cut off in the middle of writing, with a
-daemon on it (tests/faults/test_real_disk.py).
+machine. Each call of the log (support/fault_session.py) fails once and from there on, made to fail by the
+preloaded shim; on the loop device the disk also fills up, loses its backing and is cut off in the middle of
+writing, with a daemon on it (tests/faults/test_real_disk.py).
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import shutil
@@ -20,22 +19,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from support import call_faults, fault_session
+
 HERE = Path(__file__).parent
 SLOWEST_S = 20.0
 """So long may a session with a fault take, all in all."""
-
-
-def load(path: Path) -> Any:
-    """A module of the tests, by its path."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-call_faults = load(HERE / "faults" / "call_faults.py")
 
 
 def say(**figures: Any) -> None:
@@ -53,42 +41,41 @@ def run_cases(place: Path, every: int) -> int:
 
     # What lasts is met hundreds of times; the true bound is tests/faults/test_row_61.py's to see.
     system_calls.INTERRUPTION_PAUSE_S, system_calls.INTERRUPTIONS_MAX = 0.0, 3
-    sessions = load(HERE / "fault_session.py")
     plan = call_faults.Plan(Path(os.environ["CALL_FAULTS_PLAN"]))
-    made = counted(sessions, plan, place)
+    made = counted(fault_session, plan, place)
     failed = ran = missed = 0
     worst, started = 0.0, time.monotonic()
     kinds: Counter[str] = Counter()
     parent = os.getppid()
-    for number, case in enumerate(sessions.cases(lambda asked, area: made[asked, area])):
+    for number, case in enumerate(fault_session.cases(lambda asked, area: made[asked, area])):
         if number % every:
             continue
         if os.getppid() != parent:
             raise SystemExit(3)
         root = fresh(place)
         disk = RealDisk(root)
-        past = sessions.prepare(disk)
+        past = fault_session.prepare(disk)
         before = time.monotonic()
         try:
             fault = plan.add(
-                sessions.SHIM_CALLS[case.operation],
+                fault_session.SHIM_CALLS[case.operation],
                 case.area,
                 case.errno,
                 skip=case.nth - 1,
                 times=-1 if case.lasts else 1,
-                after_bytes=20 if case.error == sessions.SHORT else -1,
+                after_bytes=20 if case.error == fault_session.SHORT else -1,
             )
-            history = sessions.under_fault(disk)
+            history = fault_session.under_fault(disk)
             missed += not plan.met(fault)
             plan.clear()
             took = time.monotonic() - before
             assert took < SLOWEST_S, f"L: {took:.1f} s"
             worst = max(worst, took)
-            sessions.check(disk, [past, history])
+            fault_session.check(disk, [past, history])
         except Exception as error:
             plan.clear()
             failed += 1
-            say(failed=sessions.described(case), error=repr(error)[:500])
+            say(failed=fault_session.described(case), error=repr(error)[:500])
         ran += 1
         kinds[case.error] += 1
     say(
@@ -108,12 +95,12 @@ def counted(sessions: Any, plan: Any, place: Path) -> Counter[tuple[str, str]]:
 
     many = 1_000_000
     made: Counter[tuple[str, str]] = Counter()
-    for operation, call in sessions.SHIM_CALLS.items():
+    for operation, call in fault_session.SHIM_CALLS.items():
         disk = RealDisk(fresh(place))
-        sessions.prepare(disk)
-        numbers = [plan.add(call, area, skip=many) for area in (*sessions.AREAS, "log")]
-        sessions.under_fault(disk)
-        for area, number in zip((*sessions.AREAS, "log"), numbers, strict=True):
+        fault_session.prepare(disk)
+        numbers = [plan.add(call, area, skip=many) for area in (*fault_session.AREAS, "log")]
+        fault_session.under_fault(disk)
+        for area, number in zip((*fault_session.AREAS, "log"), numbers, strict=True):
             made[operation, area] = many - plan.left_to_skip(number)
         plan.clear()
     return made

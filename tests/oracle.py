@@ -20,7 +20,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oracle_reading import Heading, Link, Reading, read
+from support.oracle_reading import Heading, Link, Reading, read
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.markdown import parse_names

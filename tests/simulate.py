@@ -1,26 +1,14 @@
 """Runs seeds of the simulation by hand: `make simulate SEEDS=n SEED_START=k`."""
 
 import argparse
-import importlib.util
 import logging
 import sys
 import time
 import traceback
-from pathlib import Path
-from typing import Any
+
+from support.simulation import Session
 
 PROGRESS_SEEDS = 1_000
-SIMULATION = Path(__file__).parent / "events" / "test_simulation.py"
-
-
-def load() -> Any:
-    """The module of the simulation; tests are no package, so by its path."""
-    spec = importlib.util.spec_from_file_location("simulation", SIMULATION)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["simulation"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def main() -> int:
@@ -29,10 +17,9 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0)
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # snapshots that a full disk refused
-    session = load().Session
     started, failed, lives = time.monotonic(), 0, 0
     for seed in range(options.start, options.start + options.seeds):
-        run = session(seed)
+        run = Session(seed)
         try:
             run.run()
         except Exception:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from support.daemon import Factory
 
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import CALL_RECORDER_WAITING_MAX
@@ -415,8 +416,6 @@ def line_of(minute: int, soak: Soak, found: Figures, seq: int, rate: float) -> d
 
 
 def main() -> int:
-    from conftest import Factory  # beside this file, which is only there for whoever runs it
-
     def say(line: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()

@@ -22,6 +22,7 @@ import click
 
 from workspaced.api.routes import METHODS
 from workspaced.cli import COMMANDS, cli
+from workspaced.cli.setup.manual import man_page
 from workspaced.daemon.settings import Settings
 from workspaced.errors import CODES
 from workspaced_tools.tools.registry import TOOLS
@@ -97,6 +98,7 @@ def pages(remarks: Remarks) -> dict[str, str]:
         text = "\n".join([title, "", _NOTICE, *rest])
         made[name] = re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
     remarks.check_all_read()
+    made["workspaced.1"] = man_page(cli)
     return made
 
 
@@ -146,6 +148,14 @@ def _data_of(schema: Schema) -> Schema:
     return {**data, "$defs": schema.get("$defs", {})}
 
 
+def _answer_data(schema: Schema) -> Schema:
+    """The schema of a successful answer's `data`."""
+    data: Schema = schema["properties"]["data"]
+    data = data.get("anyOf", [data])[0]
+    found: Schema = schema["$defs"][data["$ref"].rpartition("/")[2]]
+    return found
+
+
 def _tools(remarks: Remarks) -> Iterator[str]:
     yield "# Tools"
     yield from ("", remarks.of("pages", "tools").strip(), "")
@@ -158,7 +168,7 @@ def _tools(remarks: Remarks) -> Iterator[str]:
         if "rules" in remark:
             yield from (remark["rules"], "")
         yield from _fields(_schema(f"tools/{name}.input"), {}, name, remarks, "argument")
-        data = _schema(f"tools/{name}.output")["properties"]["data"]
+        data = _answer_data(_schema(f"tools/{name}.output"))
         yield f"`data` of the answer: {', '.join(f'`{field}`' for field in data['properties'])}."
 
 

@@ -44,7 +44,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         markdown = _PICTURE.sub("", markdown)
     parts = _BLOCK.split(markdown)
     code = parts[1::2]
-    # A link's text may hold code, so code is put aside under a number that no page holds.
+    # A link's text may hold code, so code is replaced by a number that no page holds.
     bare = "".join(part if not index % 2 else f"\0{index // 2}\0" for index, part in enumerate(parts))
     bare = _LINK.sub(lambda match: _link(match, path, site_path), bare)
     return re.sub("\0(\\d+)\0", lambda match: code[int(match.group(1))], bare)

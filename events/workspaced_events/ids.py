@@ -49,7 +49,10 @@ def note_id(path: str) -> NoteId:
             hint=f"At most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for one name.",
         )
     if not path.lower().endswith(".md"):
-        raise InvalidArgument(f"Expected the path of a Markdown note (*.md), got {shown}.")
+        raise InvalidArgument(
+            f"Expected the path of a Markdown note (*.md), got {shown}.",
+            hint="Give a path relative to the vault's root, such as 'work/plan.md'.",
+        )
     if any(part == "" or part.startswith(".") for part in parts):
         raise InvalidArgument(
             f"The path {shown} has an empty or hidden component.",

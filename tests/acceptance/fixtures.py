@@ -54,9 +54,16 @@ class Refused(ToolError):
 
 
 class WithSchema(Tool[Arguments]):
-    """A tool whose schema was written by hand."""
+    """A tool whose schema was written by hand, and is listed whole.
+
+    The product lists shorter schemas; the suite asks whether what is listed arrives as it is.
+    """
 
     input_schema = SCHEMA  # type: ignore[assignment]
+
+    @property
+    def definition(self) -> dict[str, Any]:  # type: ignore[override]
+        return {**super().definition, "inputSchema": SCHEMA}
 
 
 def say(_view: View, _arguments: Arguments) -> Answer:

@@ -1,7 +1,6 @@
 """Drives a real daemon with clients that we did not write; see README.md beside this file."""
 
 import argparse
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -9,12 +8,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import conformance
 from agent_vault import NOTES
 from programs import Unreachable, node_programs, python_program
+
+sys.path.insert(1, str(Path(__file__).parents[1]))  # `support` lies there
+
+from support import mcp_schema
+from support.daemon import Factory
 
 HERE = Path(__file__).parent
 MODES = ("legacy", "auto", "2026-07-28")
@@ -22,18 +25,6 @@ NVIM = shutil.which("nvim")
 NEOVIM_PLUGIN = HERE.parents[1] / "clients" / "neovim"
 RUN_S = 120
 OURS = [sys.executable, "-m", "workspaced"]
-
-
-def load(name: str) -> ModuleType:
-    """A module of the tests, which are no package; what it imports of `support` lies beside it."""
-    if str(HERE.parent) not in sys.path:
-        sys.path.insert(1, str(HERE.parent))
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 # -- runs --
@@ -133,12 +124,12 @@ CLIENTS = {
 }
 
 
-def checked(records: list[Path], schemas: ModuleType) -> int:
+def checked(records: list[Path]) -> int:
     """How many messages went over the wire, all of them valid."""
     count = 0
     for record in records:
         lines = [line.split(b" ", 1) for line in record.read_bytes().splitlines()]
-        count += schemas.check_exchange([(sender.decode(), line) for sender, line in lines])
+        count += mcp_schema.check_exchange([(sender.decode(), line) for sender, line in lines])
     return count
 
 
@@ -147,7 +138,7 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="fail where something cannot be installed")
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(CLIENTS)}; default: all")
     options = parser.parse_args()
-    factory, schemas = load("conftest").Factory(), load("mcp_schema")
+    factory = Factory()
     skipped = False
     try:
         for name in options.clients or CLIENTS:
@@ -160,7 +151,7 @@ def main() -> int:
                     sys.stderr.write(f"{name}: skipped: {reason}\n")
                     skipped = True
                     break
-                count = checked(sorted(daemon.root.glob("record*")), schemas)
+                count = checked(sorted(daemon.root.glob("record*")))
                 messages = f", {count} messages valid" if count else ""
                 sys.stdout.write(f"{name} {mode}: passed{messages}\n")
                 sys.stdout.flush()

@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from support import ROOT
 
-PLUGIN = Path(__file__).parents[2] / "clients" / "neovim"
+PLUGIN = ROOT / "clients" / "neovim"
 NVIM = shutil.which("nvim")
 ANSWER_S = 20.0
 UNTIL_MS = 15_000
@@ -174,9 +175,9 @@ def events(client: Any, *, of_editor: bool = True) -> list[dict[str, Any]]:
     return [event for event in found if not of_editor or event["source"].startswith("neovim")]
 
 
-def until_type(client: Any, wanted: str) -> None:
-    """Waits for an event of that type; one that is there already counts too."""
-    next(iter(client.events(since=0, types=[wanted])))
+def until_type(client: Any, wanted: str, since: int = 0) -> None:
+    """Waits for an event of that type after sequence `since`; one that is there already counts too."""
+    next(iter(client.events(since=since, types=[wanted])))
 
 
 def is_stopped(pid: int) -> bool:
@@ -228,8 +229,10 @@ def test_windows_become_active_note_tabs_and_pins_and_go_when_closed(daemon: Any
     shows(None, [], [])
     nvim.do("edit c.md", "split a.md", "WorkspacedPin")
     shows("a.md", ["c.md"], ["a.md"])
+    before = client.call("workspaced/status")["seq"]
     nvim.quit()
-    until_type(client, "active_note_cleared")
+    until_type(client, "temporary_tab_closed", since=before)
+    until_type(client, "active_note_cleared", since=before)
     last = client.state()
     assert (tabs(last), pins(last)) == ([], ["a.md"]), "pins outlast the editor"
 

@@ -2,9 +2,9 @@
 
 import ast
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support import ROOT
+
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 FLOORS = {"events": "workspaced_events", "tools": "workspaced_tools", "workspaced": "workspaced"}
 STEPS_MAX = 15

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
-ROOT = Path(__file__).parents[2]
 ANSWERS = {
     "initialize": {"serverInfo": {"name": "é"}},
     "tools/call": {"content": [{"type": "text", "text": "{}"}]},

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("peer_install", "peer_list", "peer_questions", "peer_run", "peer_table", "peers", "measure")
 
 
@@ -83,9 +83,9 @@ def test_a_python_newer_than_any_is_a_reason(bench, tmp_path):
 def test_of_what_an_installer_says_the_last_error_is_the_reason(bench):
     output = "WARNING: old\nERROR: first\nERROR: No matching distribution found\nnpm notice update\nbye\n"
 
-    assert bench.peer_install.said(output) == "ERROR: No matching distribution found"
-    assert bench.peer_install.said("one\ntwo\n") == "two"
-    assert bench.peer_install.said("") == "it said nothing"
+    assert bench.peer_install.reason_in(output) == "ERROR: No matching distribution found"
+    assert bench.peer_install.reason_in("one\ntwo\n") == "two"
+    assert bench.peer_install.reason_in("") == "it said nothing"
 
 
 def test_the_right_answers_are_in_the_vault_and_nowhere_else(asked, bench):

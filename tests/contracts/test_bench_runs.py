@@ -3,11 +3,9 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from support import ROOT
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """Vaults for benchmarks: equal arguments make equal bytes, and what real vaults have is in them."""
 
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -10,21 +10,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support import ROOT
 
 from workspaced_events.ids import note_id
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def vaults() -> ModuleType:
     # bench/ is importable from the root only, and no part of an installed wheel.
-    spec = importlib.util.spec_from_file_location("bench_vaults", ROOT / "bench" / "vaults.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        return importlib.import_module("bench.vaults")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""FAULTS.md says which test proves which row: it must name every row, and tests that are there."""
+"""FAULTS.md says which test proves which row: it must name every row, and tests that are there.
+Each row and each room of the code has a planted fault."""
 
 import re
 import tomllib
@@ -11,6 +12,14 @@ ROWS = [line for line in TEXT.splitlines() if re.match(r"\| \d+ \|", line)]
 LAST = 64
 NOT_YET = {30}
 """Row 30 comes with the inspector."""
+SOURCES = {
+    "events": ROOT / "events" / "workspaced_events",
+    "tools": ROOT / "tools" / "workspaced_tools",
+    "workspaced": ROOT / "workspaced" / "workspaced",
+}
+"""The package of each floor."""
+WITHOUT_CODE = {"tools/ports"}
+"""Rooms of types alone: nothing in them can go wrong."""
 
 
 def numbers() -> list[int]:
@@ -32,21 +41,24 @@ def test_every_named_test_is_there() -> None:
         assert re.search(rf"^ *(async )?def {name}\b|^class {name}\b", source, re.MULTILINE), f"{file}::{name}"
 
 
-def test_every_row_names_a_test_that_every_run_runs() -> None:
-    """One that is not marked `thorough`, which `make test` leaves out."""
-    for line in ROWS:
-        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)
-        assert not all(is_thorough(file, name) for file, name in named), line
-
-
-def is_thorough(file: str, name: str) -> bool:
-    decorated = rf"^ *@pytest\.mark\.thorough\n( *@.*\n)* *(async )?def {name}\b"
-    return re.search(decorated, (ROOT / file).read_text(), re.MULTILINE) is not None
-
-
 def planted() -> dict[str, Any]:
     """The planted faults by name; tests/mutants/run.py says what a file holds."""
     return {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "tests" / "mutants").glob("*.toml")}
+
+
+def rooms() -> set[str]:
+    """The rooms with code, each as its floor and its path in the floor's package, such as `tools/vault/links`."""
+    found = set()
+    for floor, top in SOURCES.items():
+        modules = (each for each in top.rglob("*.py") if each.name != "__init__.py" and each.parent != top)
+        found |= {f"{floor}/{each.parent.relative_to(top).as_posix()}" for each in modules}
+    return found - WITHOUT_CODE
+
+
+def room_of(file: str) -> str:
+    """The room of a module; `file` is its path in the repository."""
+    floor, _package, *inner = Path(file).parent.parts
+    return "/".join((floor, *inner))
 
 
 def test_every_row_has_a_planted_fault() -> None:
@@ -54,9 +66,15 @@ def test_every_row_has_a_planted_fault() -> None:
     guarded = set()
     for name, fault in planted().items():
         found = re.findall(r"(row|finding) (\d+)", fault["guards"])
-        assert found, name
+        assert found or fault["guards"] == f"room {room_of(fault['file'])}", name
         guarded |= {int(number) + (45 if kind == "finding" else 0) for kind, number in found}
     assert set(numbers()) <= guarded
+
+
+def test_every_room_has_a_planted_fault() -> None:
+    """A new room gets a file `tests/mutants/room-NAME.toml`."""
+    assert len(rooms()) > 40
+    assert rooms() - {room_of(fault["file"]) for fault in planted().values()} == set()
 
 
 def test_every_planted_fault_has_one_place_and_tests_that_are_there() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import TESTS
 
 from workspaced.limits import UNREAD_BYTES_MAX
 
@@ -27,7 +28,7 @@ def hasty(daemon: Any) -> Any:
     def start(*flags: str) -> Any:
         running = daemon("--no-watch", *flags, start=False)
         limits = [f"{name}={LIMIT_S}" for name in ("PARTIAL_LINE_S", "UNREAD_S")]
-        program = str(Path(__file__).with_name("short_limits.py"))
+        program = str(TESTS / "support" / "short_limits.py")
         running.wrapper = (sys.executable, program, *limits, "--")
         return running.start()
 

@@ -3,13 +3,13 @@
 import json
 import random
 import time
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from support.daemon import refusal
 
 from workspaced_events.blobs.durable import read_blob, unpacked
 from workspaced_events.errors import LogDamaged
@@ -98,7 +98,7 @@ def plain(events: list[Event]) -> list[Any]:
 
 @pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
 def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
-    daemon: Any, refusal: Callable[..., Any], place: str
+    daemon: Any, place: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
@@ -139,7 +139,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
 
 
 def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
-    daemon: Any, refusal: Callable[..., Any]
+    daemon: Any,
 ) -> None:
     running = daemon("--no-watch", start=False)
     make_past(running.data)
@@ -158,15 +158,13 @@ def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_veri
     assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
 
 
-def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(
-    daemon: Any, refusal: Callable[..., Any]
-) -> None:
+def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
     sealed = segments(running.data)[1]
     flip(sealed, 30 * 8)
     running.start()
-    check_read_only(running, events, sealed, 0, refusal)
+    check_read_only(running, events, sealed, 0)
 
 
 # -- what is scanned at the start --
@@ -174,7 +172,7 @@ def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_th
 
 @pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
 def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_and_sequences(
-    daemon: Any, refusal: Callable[..., Any], which: int
+    daemon: Any, which: int
 ) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data, snapshot=False)
@@ -183,10 +181,10 @@ def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_a
     at = len(content) // 2
     flip(damaged, at * 8 + 1)
     running.start()
-    check_read_only(running, events, damaged, line_start(content, at), refusal)
+    check_read_only(running, events, damaged, line_start(content, at))
 
 
-def check_read_only(running: Any, events: list[Event], damaged: Path, offset: int, refusal: Any) -> None:
+def check_read_only(running: Any, events: list[Event], damaged: Path, offset: int) -> None:
     """The daemon serves what comes before the damage, and only that, and says where it is."""
     client = running.connect()
     (said, *_) = client.call("workspaced/status")["degraded"]

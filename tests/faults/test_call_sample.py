@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import TESTS
 
 EVERY = 41
 QUICK = Path("/dev/shm")
 """Where there is one, a sync costs nothing."""
-PROGRAM = Path(__file__).parents[1] / "faults_by_hand.py"
+PROGRAM = TESTS / "faults_by_hand.py"
 
 
 def test_calls_that_fail_on_a_real_file_system_cost_nothing_acknowledged(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Publishes cancelled at each of their awaits, in the daemon and in the client. Row 22 of the table of faults."""
 
-import importlib.util
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from pathlib import Path
@@ -11,6 +9,8 @@ import anyio
 import anyio.lowlevel
 import msgspec
 import pytest
+from support import session_machine
+from support.crowd import look, verified
 
 from workspaced import Client
 from workspaced.prompts import params
@@ -21,12 +21,6 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
-
-_SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
-assert _SPEC is not None and _SPEC.loader is not None
-session_machine = importlib.util.module_from_spec(_SPEC)
-sys.modules["session_machine"] = session_machine
-_SPEC.loader.exec_module(session_machine)
 
 LIMIT_S = 20
 SETTINGS = params.Start(
@@ -177,7 +171,7 @@ def test_row_22_cancelled_at_any_await_the_event_is_there_or_not_and_a_retry_mak
 
 @pytest.mark.parametrize("large", [False, True], ids=["a line", "more than a socket takes at once"])
 async def test_row_22_a_client_whose_publish_is_cancelled_at_any_await_goes_on_and_a_retry_makes_it_one(
-    daemon: Any, look: Any, verified: Any, large: bool
+    daemon: Any, large: bool
 ) -> None:
     running = daemon("--no-watch")
     note = "/".join(["d" * 250] * 3)

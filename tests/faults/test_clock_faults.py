@@ -4,14 +4,14 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
+from support import TESTS
 
 Json = dict[str, Any]
 MINUTE, DAY, YEARS = 60, 86_400, 30 * 365 * 86_400
-PROGRAM = Path(__file__).with_name("clocked_daemon.py")
+PROGRAM = TESTS / "support" / "clocked_daemon.py"
 
 
 class Clocked:
@@ -55,7 +55,7 @@ class Clocked:
 
     def tabs(self) -> list[str]:
         told = self.client.tool("get_workspace_context")["data"]["temporaryTabs"]
-        return [tab["id"] for tab in told]
+        return [tab["noteId"] for tab in told]
 
     def check_calls(self) -> None:
         """Every call made so far comes out the same when it is made again."""

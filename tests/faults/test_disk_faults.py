@@ -7,12 +7,13 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import Crowd, look, verified
+from support.daemon import refusal
 
 from workspaced.errors import RemoteError
 from workspaced.limits import CONNECTIONS_MAX
@@ -48,13 +49,11 @@ def limit_file_size(running: Any, limit: int) -> None:
 # -- 4, 7: what poisons --
 
 
-def test_row_04_a_failed_sync_poisons_until_a_restart(
-    daemon: Any, inject: Any, crowd: Any, look: Any, verified: Any, refusal: Callable[..., Any]
-) -> None:
+def test_row_04_a_failed_sync_poisons_until_a_restart(daemon: Any, inject: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
     acknowledged = {f"before-{each}": publish(client, look("a.md", f"before-{each}")) for each in range(10)}
-    pending = crowd(running, 8)
+    pending = Crowd(running, 8)
     # Once and no more: whoever syncs that descriptor again is told that all is well. Held up before it fails, so
     # that others wait behind it.
     inject(running, "fdatasync:error=EIO:delay_enter=300000:when=1", path=segment(running))
@@ -78,7 +77,7 @@ def test_row_04_a_failed_sync_poisons_until_a_restart(
 
 
 def test_row_07_a_short_write_that_cannot_be_cut_back_poisons_and_a_restart_recovers(
-    daemon: Any, inject: Any, look: Any, verified: Any, refusal: Callable[..., Any]
+    daemon: Any, inject: Any
 ) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -101,9 +100,7 @@ def test_row_07_a_short_write_that_cannot_be_cut_back_poisons_and_a_restart_reco
 # -- 6: no space --
 
 
-def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(
-    daemon: Any, look: Any, verified: Any, refusal: Callable[..., Any]
-) -> None:
+def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
     client.call("workspaced/reconcile")  # the limit is the whole process's, and would meet the index as well
@@ -126,7 +123,7 @@ def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(
 
 @pytest.mark.parametrize("size", ["64k", "256k"])
 def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
-    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path, size: str
+    small_disk: Any, daemon: Any, tmp_path: Path, size: str
 ) -> None:
     running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk(f"size={size}")
@@ -166,7 +163,7 @@ def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
 
 
 def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
-    small_disk: Any, daemon: Any, look: Any, verified: Any, tmp_path: Path, refusal: Callable[..., Any]
+    small_disk: Any, daemon: Any, tmp_path: Path
 ) -> None:
     running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk("size=1m,nr_inodes=64")
@@ -228,9 +225,6 @@ def published_at_last(client: Any, action: dict[str, Any]) -> int:
 def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
     small_disk: Any,
     daemon: Any,
-    look: Any,
-    verified: Any,
-    refusal: Callable[..., Any],
     tmp_path: Path,
     before: str,
 ) -> None:
@@ -283,9 +277,7 @@ def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
 # -- 16: descriptors --
 
 
-def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goes_on(
-    daemon: Any, look: Any, verified: Any
-) -> None:
+def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goes_on(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     running.wrapper = ("sh", "-c", 'ulimit -n 64; exec "$@"', "sh")
     running.start()
@@ -324,13 +316,13 @@ def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goe
 
 
 def test_row_17_while_a_sync_takes_long_reads_answer_the_queue_is_bounded_and_who_waits_is_told_when_to_retry(
-    daemon: Any, inject: Any, crowd: Any, look: Any, verified: Any, record_property: Any
+    daemon: Any, inject: Any, record_property: Any
 ) -> None:
     running = daemon("--no-watch")
     client = running.connect()
     clients = QUEUE_BATCHES_MAX // 32 + 40
     assert clients < CONNECTIONS_MAX
-    many = crowd(running, clients)
+    many = Crowd(running, clients)
     memory = running.memory_bytes()
     slow = inject(running, f"fdatasync:delay_enter={int((SLOW_SYNC_S + 0.9) * 1e6)}", path=segment(running))
     sending = threading.Thread(target=many.publish, args=(32, "many", 6))

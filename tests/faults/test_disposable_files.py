@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import look
 
 NOTES = {
     "a.md": "# Alpha\n\nA zebra, see [[b]].\n",
@@ -68,7 +69,7 @@ def answers(running: Any) -> dict[str, Any]:
     return {"state": state} | {name: (each["success"], each.get("data")) for name, each in asked.items()}
 
 
-def filled(running: Any, look: Callable[..., Any]) -> Any:
+def filled(running: Any) -> Any:
     """Stopped, with a snapshot and a sealed index."""
     client = running.connect()
     client.call("workspaced/reconcile")
@@ -93,12 +94,12 @@ def check_answers_without_them(running: Any) -> list[str]:
 @pytest.mark.parametrize("which", [snapshot_of, index_of], ids=["snapshot", "index"])
 @pytest.mark.parametrize("how", [missing, corrupt, foreign, a_fifo, a_folder], ids=lambda how: how.__name__)
 def test_row_13_a_start_over_one_answers_as_without_it(
-    daemon: Any, look: Callable[..., Any], which: Callable[[Any], Path], how: Callable[[Path, Path], None]
+    daemon: Any, which: Callable[[Any], Path], how: Callable[[Path, Path], None]
 ) -> None:
-    running = filled(daemon("--no-watch", notes=NOTES), look)
+    running = filled(daemon("--no-watch", notes=NOTES))
     other = running
     if how is foreign:
-        other = filled(daemon("--no-watch", notes=LATER), look)
+        other = filled(daemon("--no-watch", notes=LATER))
     path = which(running)
     how(path, which(other))
     warnings = check_answers_without_them(running)
@@ -106,10 +107,8 @@ def test_row_13_a_start_over_one_answers_as_without_it(
     assert bool(named) is (which is snapshot_of and how is not missing), warnings
 
 
-def test_row_13_a_snapshot_and_an_index_ahead_of_a_log_and_notes_put_back_from_a_backup(
-    daemon: Any, look: Callable[..., Any]
-) -> None:
-    running = filled(daemon("--no-watch", notes=NOTES), look)
+def test_row_13_a_snapshot_and_an_index_ahead_of_a_log_and_notes_put_back_from_a_backup(daemon: Any) -> None:
+    running = filled(daemon("--no-watch", notes=NOTES))
     backup = running.root / "backup"
     shutil.copytree(running.data / "log", backup / "log")
     shutil.copytree(running.vault, backup / "vault")

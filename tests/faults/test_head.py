@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import look, verified
+from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
@@ -46,7 +48,7 @@ CONDITIONS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.fixture
-def stopped(daemon: Any, faults_of: Any, look: Any) -> Any:
+def stopped(daemon: Any, faults_of: Any) -> Any:
     """A daemon that stopped in good order, the plan of its next life's faults, and what was acknowledged."""
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -56,7 +58,7 @@ def stopped(daemon: Any, faults_of: Any, look: Any) -> Any:
     return running, plan, {receipt["id"]: receipt["seq"] for receipt in receipts}
 
 
-def check_goes_on(running: Any, acknowledged: dict[str, int], look: Any, verified: Any) -> None:
+def check_goes_on(running: Any, acknowledged: dict[str, int]) -> None:
     """It lost nothing, takes events, and its next start is as good."""
     client = running.connect()
     assert client.state()["activeNote"]["id"] == "b.md"
@@ -66,9 +68,7 @@ def check_goes_on(running: Any, acknowledged: dict[str, int], look: Any, verifie
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_row_12_the_daemon_opens_from_the_log_and_warns(
-    stopped: Any, look: Any, verified: Any, condition: str
-) -> None:
+def test_row_12_the_daemon_opens_from_the_log_and_warns(stopped: Any, condition: str) -> None:
     running, _plan, acknowledged = stopped
     head = running.data / "log" / "HEAD"
     CONDITIONS[condition](head)
@@ -77,7 +77,7 @@ def test_row_12_the_daemon_opens_from_the_log_and_warns(
     if condition != "half of it":  # a slot of it may still be good
         assert any("log/HEAD" in each for each in status["warnings"]), status
     assert any("log/HEAD" in each for each in status["degraded"]) == (condition == "a directory")
-    check_goes_on(running, acknowledged, look, verified)
+    check_goes_on(running, acknowledged)
     if condition == "a directory":
         (head / "inside").rmdir()
         head.rmdir()
@@ -89,18 +89,16 @@ def test_row_12_the_daemon_opens_from_the_log_and_warns(
 
 
 @pytest.mark.parametrize(("call", "error"), [("open", errno.EACCES), ("open", errno.EIO), ("read", errno.EIO)])
-def test_row_12_that_cannot_be_read_it_opens_from_the_log_and_warns(
-    stopped: Any, look: Any, verified: Any, call: str, error: int
-) -> None:
+def test_row_12_that_cannot_be_read_it_opens_from_the_log_and_warns(stopped: Any, call: str, error: int) -> None:
     running, plan, acknowledged = stopped
     fault = plan.add(call, "log/HEAD", error, times=1)
     running.start()
     assert plan.met(fault)
     assert any("log/HEAD" in each for each in running.connect().call("workspaced/status")["warnings"])
-    check_goes_on(running, acknowledged, look, verified)
+    check_goes_on(running, acknowledged)
 
 
-def test_row_12_stale_it_is_behind_and_nothing_is_wrong(stopped: Any, look: Any, verified: Any) -> None:
+def test_row_12_stale_it_is_behind_and_nothing_is_wrong(stopped: Any) -> None:
     running, _plan, acknowledged = stopped
     head = running.data / "log" / "HEAD"
     stale = head.read_bytes()
@@ -111,12 +109,10 @@ def test_row_12_stale_it_is_behind_and_nothing_is_wrong(stopped: Any, look: Any,
     running.start()
     status = running.connect().call("workspaced/status")
     assert status["degraded"] == [] and not any("log/HEAD" in each for each in status["warnings"])
-    check_goes_on(running, acknowledged | {"later": receipt["seq"]}, look, verified)
+    check_goes_on(running, acknowledged | {"later": receipt["seq"]})
 
 
-def test_row_12_of_another_log_it_is_ignored_with_a_warning(
-    stopped: Any, daemon: Any, look: Any, verified: Any
-) -> None:
+def test_row_12_of_another_log_it_is_ignored_with_a_warning(stopped: Any, daemon: Any) -> None:
     running, _plan, acknowledged = stopped
     other = daemon("--no-watch")
     other.connect().publish([look("a.md", f"o{each}") for each in range(50)])
@@ -125,12 +121,10 @@ def test_row_12_of_another_log_it_is_ignored_with_a_warning(
     head.write_bytes((other.data / "log" / "HEAD").read_bytes())
     running.start()
     assert any("log/HEAD" in each for each in running.connect().call("workspaced/status")["warnings"])
-    check_goes_on(running, acknowledged, look, verified)
+    check_goes_on(running, acknowledged)
 
 
-def test_row_12_ahead_of_the_log_acknowledged_events_are_missing_and_nothing_more_is_taken(
-    stopped: Any, look: Any, refusal: Callable[..., Any]
-) -> None:
+def test_row_12_ahead_of_the_log_acknowledged_events_are_missing_and_nothing_more_is_taken(stopped: Any) -> None:
     running, _plan, _acknowledged = stopped
     (segment,) = (running.data / "log").glob("*.wlog")
     before = segment.read_bytes()

@@ -1,6 +1,6 @@
 """Hostile JSON where it comes in besides the socket: MCP through the bridge, the command line's standard input.
 
-Row 27 of the table of faults; tests/workspaced/test_wire.py has the socket.
+Row 27 of the table of faults; tests/workspaced/server/test_wire.py has the socket.
 """
 
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import verified
 
 from workspaced.errors import wire
 from workspaced.limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX
@@ -101,7 +102,7 @@ def codes_of(message: dict[str, Any]) -> set[Any]:
 
 
 def test_row_27_over_mcp_hostile_json_gets_its_code_and_the_next_request_its_answer(
-    shared: Any, bridge: Any, verified: Any
+    shared: Any, bridge: Any
 ) -> None:
     through, meta = bridge
     for name, (value, wanted) in VALUES.items():
@@ -137,21 +138,23 @@ STDIN: dict[str, bytes] = {
 
 @pytest.mark.parametrize("hostile", STDIN.values(), ids=list(STDIN))
 def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stands_before(
-    shared: Any, verified: Any, hostile: bytes
+    shared: Any, hostile: bytes
 ) -> None:
     with shared.connect() as client:
         before = client.call("workspaced/status")["seq"]
     good = ACTION.format('"good.md"').encode() + b"\n"
     done = shared.cli("publish", "--stdin", "--json", stdin=good + b"\n" * 3 + hostile + b"\n" + good)
-    assert done.returncode == 2 and "[" in done.stderr.splitlines()[0], done.stderr
+    [refusal] = [line for line in done.stderr.splitlines() if line.startswith("workspaced: ")]
+    assert done.returncode == 2 and "[" in refusal, done.stderr
     assert all(len(line) < 1_000 for line in done.stderr.splitlines())
     events = [event for event in verified(shared, {}) if event.seq > before and event.type == "active_note_set"]
-    receipts = [json.loads(line) for line in done.stdout.splitlines()]
+    *receipts, failure = [json.loads(line) for line in done.stdout.splitlines()]
+    assert failure["error"]["code"] in refusal
     assert [event.seq for event in events] == [each["seq"] for each in receipts]
     assert {event.data.note for event in events} <= {"good.md"}
 
 
-def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared: Any, verified: Any) -> None:
+def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared: Any) -> None:
     line = (
         b'{"type":"x","type":"active_note_set","data":{"note":"one.md","note":"two.md"},"id":"a","id":"twice"}\n'
     )
@@ -209,7 +212,7 @@ def test_row_27_a_hostile_export_is_refused_where_it_is_imported_and_where_it_is
     "hostile", ["NaN", DEEP, '"\\ud800"', DIGITS, '{"a":1,"a":[]}'], ids=lambda each: each[:12]
 )
 def test_row_27_a_chat_with_hostile_comments_is_imported_with_warnings_or_refused(
-    shared: Any, verified: Any, hostile: str
+    shared: Any, hostile: str
 ) -> None:
     chat = f"**user**\n\nhello\n\n<!-- workspaced {hostile} -->\n\n**assistant**\n\nhi\n"
     options = ["--provider", "openai", "--model", "m", "--context-window", "10000", "--output-reserve", "100"]

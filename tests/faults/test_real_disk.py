@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import look, verified
 
 from workspaced.errors import NoDaemon, RemoteError
 
@@ -124,9 +125,7 @@ def long(name: str) -> dict[str, Any]:
     return {"type": "selection_changed", "data": data, "id": name}
 
 
-def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(
-    on_it: Any, look: Any, verified: Any
-) -> None:
+def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(on_it: Any) -> None:
     disk, running = on_it(size=8 * MEGABYTE)
     running.start()
     client = running.connect()
@@ -154,9 +153,7 @@ def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(
     verified(running, acknowledged)
 
 
-def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_recovers(
-    on_it: Any, look: Any, verified: Any
-) -> None:
+def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_recovers(on_it: Any) -> None:
     """The file system believes in space that its device has not: what it was given fails at the sync."""
     disk, running = on_it(size=64 * MEGABYTE, backing=12 * MEGABYTE)
     running.start()
@@ -181,9 +178,7 @@ def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_r
     verified(running, acknowledged)
 
 
-def test_a_file_system_cut_off_under_load_keeps_all_that_was_acknowledged(
-    on_it: Any, look: Any, verified: Any
-) -> None:
+def test_a_file_system_cut_off_under_load_keeps_all_that_was_acknowledged(on_it: Any) -> None:
     disk, running = on_it()
     acknowledged: dict[str, int] = {}
     for turn in range(ROUNDS):

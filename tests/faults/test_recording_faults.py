@@ -1,6 +1,5 @@
 """Hostile notes and clients: what is withheld is in no blob, no call makes a recording wrong or a log long."""
 
-import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support import session_machine as sessions
 
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX, REQUEST_BYTES_MAX
 from workspaced_events.blobs.durable import unpacked
@@ -15,11 +15,6 @@ from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.replay.verify import Outcome
-
-_SPEC = importlib.util.spec_from_file_location("session_machine", Path(__file__).parents[1] / "session_machine.py")
-assert _SPEC is not None and _SPEC.loader is not None
-sessions = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(sessions)
 
 CANARY = b"kanarienvogel"
 """In the withheld note's path, title, alias, tag, front matter and text, and nowhere else."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import look, verified
+from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
@@ -48,7 +50,7 @@ def blob_files(running: Any) -> list[Path]:
 
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename"])
 def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+    daemon: Any, faults_of: Any, call: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -70,7 +72,7 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
 
 @pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
 def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+    daemon: Any, faults_of: Any, call: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -97,7 +99,7 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
 def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any, call: str, error: int, code: str
+    daemon: Any, faults_of: Any, call: str, error: int, code: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -118,9 +120,7 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
     verified(running, acknowledged)
 
 
-def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any
-) -> None:
+def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faults_of: Any) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
     running.start()
@@ -155,7 +155,7 @@ def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(
     ],
 )
 def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_time(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, refusal: Any, call: str, path: str, code: str
+    daemon: Any, faults_of: Any, call: str, path: str, code: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -184,7 +184,7 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
 
 @pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
 def test_row_61_a_head_whose_writing_is_interrupted_without_end_hangs_nobody(
-    daemon: Any, faults_of: Any, look: Any, verified: Any, call: str
+    daemon: Any, faults_of: Any, call: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)

@@ -1,22 +1,15 @@
 """Row 45: the machinery of `make soak` for some seconds, and that its bounds notice what they are there for."""
 
-import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import soak
+from support import TESTS
 
-TESTS = Path(__file__).parents[1]
 LEAKING = TESTS / "data" / "leaking"
 MB = 1_000_000
-
-_SPEC = importlib.util.spec_from_file_location("soak", TESTS / "soak.py")
-assert _SPEC is not None and _SPEC.loader is not None
-soak = importlib.util.module_from_spec(_SPEC)
-sys.modules["soak"] = soak
-_SPEC.loader.exec_module(soak)
 
 UNFILLED_BYTES_MAX = 24 * MB
 """What a daemon may grow by in its first seconds, when little of what is bounded is full."""

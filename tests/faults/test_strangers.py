@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from support import TESTS
 
 from workspaced import connect
 from workspaced.client.async_client import Client
@@ -23,7 +24,7 @@ class Stranger:
     """Another user's program on a socket; `given_away`: the file of its socket belongs to us."""
 
     def __init__(self, path: Path, *, given_away: bool) -> None:
-        program = Path(__file__).with_name("stranger.py")
+        program = TESTS / "support" / "stranger.py"
         self.path = path
         self._process = subprocess.Popen(
             [sys.executable, str(program), str(path), str(NOBODY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -5,7 +5,6 @@ the byte, which SIGKILL alone never gives. Run as a script this file is the host
 forks a writer for each line it reads.
 """
 
-import importlib.util
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import call_faults
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -27,11 +27,6 @@ from workspaced_events.log.scan import scan_log
 from workspaced_events.schema import catalogue as c
 
 ROUNDS_EACH = 40
-
-_SPEC = importlib.util.spec_from_file_location("call_faults", Path(__file__).parent / "call_faults.py")
-assert _SPEC is not None and _SPEC.loader is not None
-call_faults = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(call_faults)
 
 
 # -- in the forked writer --

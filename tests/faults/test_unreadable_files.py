@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crowd import look, verified
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: strace")
 
@@ -67,7 +68,7 @@ def make_unreadable(running: Any, how: str, *paths: Path) -> None:
 
 
 @pytest.fixture
-def stopped(daemon: Any, look: Any) -> Any:
+def stopped(daemon: Any) -> Any:
     """A daemon with a few events, a snapshot and an index, stopped in good order."""
     running = daemon("--no-watch")
     client = running.connect()
@@ -78,9 +79,7 @@ def stopped(daemon: Any, look: Any) -> Any:
 
 
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
-def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(
-    stopped: Any, look: Any, verified: Any, how: str
-) -> None:
+def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: Any, how: str) -> None:
     (snapshot,) = (stopped.data / "snapshots").glob("*.wsnap")
     (seal,) = (stopped.data / "cache").glob("*.seal")
     head = stopped.data / "log" / "HEAD"
@@ -102,9 +101,7 @@ def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(
 
 
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
-def test_row_58_what_a_forgetting_left_and_cannot_be_read_stops_no_start(
-    stopped: Any, look: Any, how: str
-) -> None:
+def test_row_58_what_a_forgetting_left_and_cannot_be_read_stops_no_start(stopped: Any, how: str) -> None:
     ready = stopped.data / "forgetting" / "ready"
     (ready.parent / "log").mkdir(parents=True)
     (ready.parent / "log" / "00000000000000000001.wlog").write_bytes(b"half")

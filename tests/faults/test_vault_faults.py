@@ -4,7 +4,6 @@ What is opened and stat'ed is counted by strace around a process of its own (row
 (rows 34 and 37).
 """
 
-import importlib.util
 import json
 import os
 import shutil
@@ -19,24 +18,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import bad_paths as paths
 
 from workspaced_events.ids import NoteId
-from workspaced_events.limits import NOTE_ID_CHARS_MAX
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
-from workspaced_events.projections.workspace_state import Vault as RegisteredVault
-from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX, QUERY_CHARS_MAX
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.limits import CONTENT_CHARS_MAX, DIRECTORY_DEPTH_MAX, NOTE_BYTES_MAX
 from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.view import View
-from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import Result, run
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.vault import Vault
-
-_SPEC = importlib.util.spec_from_file_location("bad_paths", Path(__file__).parents[1] / "bad_paths.py")
-assert _SPEC is not None and _SPEC.loader is not None
-paths = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(paths)
 
 NOW = "2026-03-01T12:00:00.000000Z"
 SWAPPING_S = 5.0
@@ -69,32 +58,6 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Path], Vault]]:
         vault.close()
 
 
-def view_of(vault: Vault, active: str = "top.md") -> View:
-    state = VaultState(active=ActiveNote(NoteId(active), NOW), recents={NoteId(active): NOW})
-    registered = {"v": RegisteredVault("v", "V", "/v", True)}  # type: ignore[arg-type]
-    known = WorkspaceState(7, "v", registered, {"v": state})  # type: ignore[arg-type, dict-item]
-    return shared_view(known, NOW, vault, level="all", withheld=lambda _note: False)
-
-
-def ask_everything(vault: Vault, path: str) -> list[Result]:
-    """Every tool, with `path` as the note in question: asked for, looked for, and as the active note.
-
-    Nothing is recorded here, so answers about the past are left out.
-    """
-    asked = {"reference": path, "query": path[:QUERY_CHARS_MAX], "folder": path[:NOTE_ID_CHARS_MAX]}
-    results = [
-        run(
-            tool,
-            view_of(vault, active),
-            {name: asked[name] for name in tool.input_schema["properties"] if name in asked}
-            | {name: True for name in tool.input_schema["properties"] if name.startswith("include")},
-        )
-        for tool in TOOLS.values()
-        for active in ({"top.md", path} if vault.has(NoteId("top.md")) else {path})
-    ]
-    return [result for result in results if result.get("code") != "NOT_RECORDED"]
-
-
 def read_note(vault: Vault, note: str) -> Note:
     [found] = vault.read([NoteId(note)])
     assert isinstance(found, Note), found
@@ -116,7 +79,7 @@ def test_row_31_no_tool_answers_a_bad_path_with_anything_from_outside(
     assert len(paths.BAD) >= 40
     vault = opened(world)
     for path in paths.bad(world):
-        results = ask_everything(vault, path)
+        results = paths.ask_everything(vault, path)
         assert paths.CANARY not in json.dumps(results, default=str) and "root:" not in json.dumps(
             results, default=str
         )
@@ -129,20 +92,18 @@ def test_row_31_no_tool_answers_a_bad_path_with_anything_from_outside(
 
 TRACED = """
 import json, os, sys
-from importlib.util import module_from_spec, spec_from_file_location
-spec = spec_from_file_location("faults", sys.argv[1])
-faults = module_from_spec(spec)
-spec.loader.exec_module(faults)
 from pathlib import Path
-world = Path(sys.argv[2])
-vault = faults.Vault(world)
+from support.bad_paths import ask_everything, bad
+from workspaced_tools.vault.vault import Vault
+world = Path(sys.argv[1])
+vault = Vault(world)
 vault.reconcile()
 for path in ["top.md", "none.md"]:  # whatever is imported late is imported now
-    faults.ask_everything(vault, path)
+    ask_everything(vault, path)
 os.access("BEGIN-OF-TRACE", os.F_OK)
 vault.reconcile()
-for path in faults.paths.bad(world):
-    faults.ask_everything(vault, path)
+for path in bad(world):
+    ask_everything(vault, path)
     vault.read([path])
 os.access("END-OF-TRACE", os.F_OK)
 vault.close()
@@ -154,7 +115,7 @@ def test_row_31_nothing_outside_is_even_looked_at(world: Path, tmp_path: Path) -
     trace = tmp_path / "trace"
     command = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
     done = subprocess.run(
-        [*command, sys.executable, "-c", TRACED, __file__, str(world)],
+        [*command, sys.executable, "-c", TRACED, str(world)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
     )
@@ -241,7 +202,7 @@ def test_row_33_special_files_block_nobody_and_are_reported_once(
     vault = opened(folder)
     for note in ("fifo.md", "folder.md", "socket.md"):
         assert failure(vault, note) == "READ_ERROR"
-        [said] = {result["code"] for result in ask_everything(vault, note) if not result["success"]}
+        [said] = {result["code"] for result in paths.ask_everything(vault, note) if not result["success"]}
         assert said == "READ_ERROR"
     vault.reconcile()
     [warning] = vault.statistics().warnings
@@ -324,7 +285,7 @@ def test_row_34_answers_about_giants_are_as_small_as_others(
     folder.mkdir()
     (folder / "line.md").write_text("# Line\n" + "word [[x]] " * 1_000_000)
     vault = opened(folder)
-    for result in ask_everything(vault, "line.md"):
+    for result in paths.ask_everything(vault, "line.md"):
         assert result["success"], result
         assert len(json.dumps(result)) < 3 * CONTENT_CHARS_MAX
 
@@ -447,7 +408,7 @@ def test_row_35_any_bytes_are_readable_and_say_so_and_a_bad_name_stops_nothing(
     for name, (_, text, flagged) in notes.items():
         note = read_note(vault, name)
         assert (note.text, bool(note.warnings)) == (text, flagged), name
-        assert all(result["success"] for result in ask_everything(vault, name))
+        assert all(result["success"] for result in paths.ask_everything(vault, name))
     [warning] = vault.statistics().warnings
     assert warning.startswith("3 names are not UTF-8")
 

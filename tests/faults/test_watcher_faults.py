@@ -83,7 +83,7 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
         tasks.start_soon(watched.served.settle, lambda: watched.state, watched.record)
         try:
             await watched.until_watching()
-            watched.served.settler.named([NOTE])
+            watched.served.visibility_checker.named([NOTE])
             # `watching` is said from the beginning: what came after it has truly begun is seen.
             watched.write("probe.md")
             await watched.until(lambda: "probe.md" in watched.ids())

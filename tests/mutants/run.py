@@ -2,7 +2,7 @@
 
 A fault is a file `NAME.toml` beside this one:
 
-    guards = "row 4"            # or "finding 12", or the room that it is planted in
+    guards = "row 4"            # or "finding 12", or "room tools/vault/links", the room of `file`
     breaks = "what no longer holds"
     file = "events/workspaced_events/log/segments.py"
     old = "text that occurs exactly once in that file"

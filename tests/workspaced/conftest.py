@@ -1,18 +1,12 @@
 """MCP clients of both eras over a bare wire, which hold every message against the specification's JSON Schema."""
 
-import importlib.util
 import json
 from collections import deque
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-_SPEC = importlib.util.spec_from_file_location("mcp_schema", Path(__file__).parents[1] / "mcp_schema.py")
-assert _SPEC is not None and _SPEC.loader is not None
-mcp_schema = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(mcp_schema)
+from support import mcp_schema
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

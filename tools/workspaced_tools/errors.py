@@ -1,31 +1,33 @@
-"""Errors of the reading floor.
+"""Errors of floor 2.
 
     WorkspacedError                (workspaced_events.errors: code, message, hint, details)
       ToolError                    a tool cannot answer; becomes a result with success: false
         NoActiveNote               NO_ACTIVE_NOTE
         NoActiveVault              NO_ACTIVE_VAULT
         NoteNotFound               NOTE_NOT_FOUND
+        SectionNotFound            SECTION_NOT_FOUND: the note is there, the heading or block is not
         AmbiguousReference         AMBIGUOUS_REFERENCE
+        IndexBuilding              INDEX_BUILDING: a name may mean another note once the index is built
         ReferenceOutsideVault      OUTSIDE_VAULT
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
         SharingOff                 SHARING_OFF
-        NotRecorded                NOT_RECORDED: of the past, and not kept
+        NotRecorded                NOT_RECORDED: the question is about the past, and its answer is not kept
       BudgetExceeded               BUDGET_EXCEEDED: a prompt needs more tokens than it may have
-      UnknownShape                 UNKNOWN_SHAPE: there is no template of that name that can be used
-      TemplateFailed               TEMPLATE_FAILED: a template could not be rendered, or gave no JSON object
-      BodyInvalid                  BODY_INVALID: a template gave a body that its provider would refuse
+      UnknownShape                 UNKNOWN_SHAPE: no usable template has that name
+      TemplateFailed               TEMPLATE_FAILED: a template cannot be rendered, or renders no JSON object
+      BodyInvalid                  BODY_INVALID: a template renders a body that its provider would refuse
 
-An error's `details` become the failed result's `data`: candidates, near titles.
-
-`message` is the short sentence of a result's `error`, `hint` the one of its `message`: what to try next.
+A `ToolError` becomes a failed result: `message` becomes its `error`, a short sentence; `hint` becomes its
+`message`, the next thing to try; `details` become its `data`, such as candidates, near titles or the
+note's outline.
 """
 
 from workspaced_events.errors import WorkspacedError
 
 
 class ToolError(WorkspacedError):
-    """A tool cannot answer; the caller sees a result with `success: false` in the usual shape."""
+    """A tool cannot answer. The caller gets a result with `success: false` in the usual form."""
 
 
 class NoActiveNote(ToolError):
@@ -38,6 +40,18 @@ class NoActiveVault(ToolError):
 
 class NoteNotFound(ToolError):
     code = "NOTE_NOT_FOUND"
+
+
+class SectionNotFound(ToolError):
+    """The note has no such heading or block. `details`: the `note`, and its `outline`."""
+
+    code = "SECTION_NOT_FOUND"
+
+
+class IndexBuilding(ToolError):
+    """What a name means is not sure before the index is built. `details`: what it means so far."""
+
+    code = "INDEX_BUILDING"
 
 
 class AmbiguousReference(ToolError):
@@ -65,28 +79,28 @@ class NotRecorded(ToolError):
 
 
 class BudgetExceeded(WorkspacedError):
-    """A prompt cannot be made to fit: what must be in it is too much, even without the library and old rounds.
+    """A prompt cannot fit: its required parts exceed the limit, even without the library and old rounds.
 
-    `details`, in tokens: `needed`, the `limit`; what is needed for `system`, `tools`, `turn`, `summary` and
-    `history`; the `library`, which is not.
+    `details`, in tokens: `needed` and `limit`; the required parts `system`, `tools`, `turn`, `summary` and
+    `history`; and the `library`, which is not required.
     """
 
     code = "BUDGET_EXCEEDED"
 
 
 class UnknownShape(WorkspacedError):
-    """No template of that name can be used. `details`: the names of what is `known`."""
+    """No usable template has that name. `details`: the `known` names."""
 
     code = "UNKNOWN_SHAPE"
 
 
 class TemplateFailed(WorkspacedError):
-    """A template could not be rendered. `details`: its `template` and, where it is known, the `line`."""
+    """A template cannot be rendered. `details`: the `template` and, if known, the `line`."""
 
     code = "TEMPLATE_FAILED"
 
 
 class BodyInvalid(WorkspacedError):
-    """A template's body would be refused. `details`: the `template`, and the JSON `path` of what is wrong."""
+    """A provider would refuse a template's body. `details`: the `template` and the JSON `path` of the fault."""
 
     code = "BODY_INVALID"

@@ -1,19 +1,20 @@
-"""Every bound of the reading floor, in one place. Units are the last word of a name."""
+"""Every limit of floor 2. The last word of a name is its unit."""
 
 from typing import Final
 
 NOTE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Of a larger file only this much is read, with a warning."""
+"""The rest of a larger file is not read; the note has a warning."""
 CACHE_BYTES_MAX: Final = 64 * 1024 * 1024
 UNCERTAIN_NS: Final = 2_000_000_000
-"""A version younger than this when read may still change without its stat changing: read again next time."""
+"""A file changed less than this before it was read may still change without a new stat, so it is read again next
+time."""
 SETTLE_S: Final = 0.2
-"""So long our own clock must have seen the same version of a file before it may show what was withheld;"""
+"""A file must stay unchanged for this long, by the monotonic clock, before a withheld note may be shown."""
 SETTLE_EMPTY_S: Final = 2.0
-"""of an empty one, which an editor leaves while it saves, so long."""
+"""The same for an empty file, which an editor leaves while it saves."""
 READ_THREADS: Final = 8
 READ_INLINE_S: Final = 0.001
-"""Once a note took this long, the rest of a call's notes is read by threads."""
+"""Once reading one note took this long, threads read the rest of a call's notes."""
 
 CONTENT_CHARS_MAX: Final = 50_000
 INCOMING_LINKS_MAX: Final = 100
@@ -27,15 +28,15 @@ DIRECTORY_DEPTH_MAX: Final = 64
 FRONT_MATTER_CHARS_MAX: Final = 65_536
 FRONT_MATTER_ALIASES_MAX: Final = 8
 FRONT_MATTER_OPEN_MAX: Final = 1_000
-"""Brackets that are open at once: the loader takes time by their square before it refuses more than 128."""
+"""Brackets open at once. The loader's time grows with their square before it refuses more than 128."""
 FRONT_MATTER_NODES_MAX: Final = 50_000
-"""What a text with few aliases may expand to; a list of the most characters has fewer values."""
+"""Values that a text with few aliases may expand to. A list of FRONT_MATTER_CHARS_MAX characters has fewer."""
 MARKDOWN_CHARS_MAX: Final = 1_048_576
-"""Headings, links and tags are looked for in this much of a body: the parser takes up to 50 times its text."""
+"""Headings, links and tags after this are ignored: the parser needs up to 50 times the text's size in memory."""
 CONTAINERS_PER_LINE_MAX: Final = 100
-"""Quotes and lists that begin in one line: the parser looks at each of them for every line that follows."""
+"""Quotes and lists that begin in one line. The parser visits each of them for every following line."""
 LINK_BYTES_MAX: Final = 4_096
-"""A longer thing in brackets is no link."""
+"""A longer text in brackets is no link."""
 LINK_TARGET_CHARS_MAX: Final = 1_024
 LINKS_PER_NOTE_MAX: Final = 20_000
 HEADINGS_PER_NOTE_MAX: Final = 10_000
@@ -44,86 +45,97 @@ TAGS_PER_NOTE_MAX: Final = 2_000
 TAG_CHARS_MAX: Final = 200
 NOTE_TITLE_CHARS_MAX: Final = 512
 READ_ATTEMPTS_MAX: Final = 4
-"""How often a note that changes while it is read is read anew before it is served as it came."""
+"""A note that changes during this many reads is returned as last read."""
 SEPARATORS_MAX: Final = 8
-"""How many `#`, `^` and `|` of a reference are tried as the end of its name."""
+"""The number of `#`, `^` and `|` in a reference that are tried as the end of its name."""
 SCAN_REPORT_NAMES_MAX: Final = 100
-"""Of each kind of thing that is no note, a scan names this many and counts the rest."""
+"""The number of names that a scan reports for each kind of file that is no note. The rest are only counted."""
 
-# What an answer may hold beside content, so that its whole stays near CONTENT_CHARS_MAX.
+# The parts of an answer other than content, so that the whole answer stays near CONTENT_CHARS_MAX.
 FRAME_CHARS_MAX: Final = 20_000
-"""Names and metadata of all notes of the workspace, where the answer holds content too; without, twice that."""
+"""Names and metadata of all notes in an answer with content. An answer without content may hold twice as much."""
 RECENT_NOTES_SHOWN_MAX: Final = 10
 CUSTOM_FIELDS_CHARS_MAX: Final = 8_000
 TAGS_CHARS_MAX: Final = 4_000
 NOTE_TYPE_CHARS_MAX: Final = 100
 LISTED_MAX: Final = 500
-"""Headings of an outline, outgoing links."""
+"""Headings of an outline; outgoing links."""
 WARNINGS_MAX: Final = 20
 WARNINGS_CHARS_MAX: Final = 4_000
 REFERENCE_CHARS_MAX: Final = 2_048
 
 INDEXED_CHARS_MAX: Final = 1_048_576
-"""Of a longer body search knows this much."""
+"""The search index ignores the rest of a longer body."""
 QUERY_WORDS_MAX: Final = 32
+CANDIDATES_VERIFIED_MAX: Final = 1_000
+"""Of the notes that may hold the words of a search this many are read from the index and verified."""
+CHARS_VERIFIED_MAX: Final = 8_388_608
+HITS_COMPARED_MAX: Final = 200
+"""Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
+SNIPPETS_CHARS_FOLDED_MAX: Final = 524_288
+"""The snippets of an answer are looked for in so many characters, best hit first; lines of ASCII do not count."""
+NAMES_COMPARED_MAX: Final = 10_000
+NAMES_VERIFIED_MAX: Final = 200
 WORDS_WEIGHED_MAX: Final = 64
-"""Of a note's words this many, the most frequent ones, are weighed for what tells it from others."""
+"""The number of a note's most frequent words that are weighed to find its distinctive words."""
 SIMILAR_WORDS_MAX: Final = 10
+SIMILAR_VERIFIED_MAX: Final = 400
+"""Of the notes that may be similar this many are compared."""
 TELLING_NOTES_MAX: Final = 1_000
-"""A word that more notes have tells nothing."""
+"""A word that occurs in more notes is not distinctive."""
 TAGGED_NOTES_MAX: Final = 500
-"""Of the notes with one tag this many are looked at."""
+"""The number of notes with one tag that are compared."""
 
-# What the two tools over visits show.
+# Answers about visits, manifests and the workspace.
 HISTORY_CHARS_MAX: Final = 48_000
-"""Of all visits of one answer, as JSON; the rest of it is a frame of a few hundred."""
+"""All visits of one answer, as JSON. The rest of the answer has a few hundred characters."""
 MANIFEST_CHARS_MAX: Final = 24_000
-"""Of all entries of one prompt's manifest, as JSON."""
+"""All entries of one prompt's manifest, as JSON."""
 SUMMARY_CHARS_MAX: Final = 20_000
-"""Of the lists of notes as JSON, and as much again of open questions; tags and warnings come on top."""
+"""The lists of notes as JSON, and the same again for open questions. Tags and warnings are extra."""
 SUMMARY_LISTED_MAX: Final = 10
-"""Notes, or tags, of each list."""
+"""Notes or tags in each list."""
 QUESTIONS_LISTED_MAX: Final = 20
 """Open questions of each kind."""
 SUMMARY_SOURCES_MAX: Final = 50
-"""Notes whose links are looked at."""
+"""Notes whose links are checked."""
 SUMMARY_LINKS_PER_NOTE_MAX: Final = 2_000
 MOST_VISITED_DAYS: Final = 30
 UNTOUCHED_DAYS: Final = 30
-"""A pin not visited for so long is an open question."""
+"""A pin without a visit for this long is an open question."""
 
-# Search and what notes have to do with each other.
+# Search and related notes.
 QUERY_CHARS_MAX: Final = 500
 SEARCH_TAGS_MAX: Final = 10
 RESULTS_LISTED_MAX: Final = 50
-"""Notes of an answer of search, or of related notes."""
+"""Notes in one answer about hits or related notes."""
 RESULTS_CHARS_MAX: Final = 48_000
-"""Of those notes, or of what a reference may have meant, as JSON; the rest of the answer is a frame."""
+"""The notes of such an answer, or the suggestions for a reference, as JSON."""
 RELATED_LOOKED_AT_MAX: Final = 50
-"""Notes that are weighed of each kind: with shared tags, similar text, common visits."""
+"""Notes compared for each signal: shared tags, similar text, visits close together."""
 RELATED_INCOMING_MAX: Final = 500
 """Links to a note that are counted."""
 REASON_WORDS_MAX: Final = 5
-"""Tags, or words, that a reason names."""
+"""Tags or words in one reason."""
 VISITED_TOGETHER_VISITS: Final = 3
-"""So many visits before and after one of a note are close to it,"""
+"""The number of visits before and after a visit that can be close to it."""
 VISITED_TOGETHER_S: Final = 1_800
-"""if no more than this lies between the end of the one and the beginning of the other."""
+"""The longest time between the end of a visit and the beginning of a close one."""
 
-# What is read for one prompt.
+# The inputs of one prompt.
 ATTACHED_CHARS_MAX: Final = 400_000
 """A longer text is not attached."""
 ATTACHED_IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024
 MEMBERS_ATTACHED_MAX: Final = 200
 """Notes of one attached folder or tag."""
 ATTACHED_AT_ONCE: Final = 16
-"""Of those so many are read, and held, at a time."""
+"""The number of these notes that are read and held in memory at once."""
 IMAGES_NAMED_MAX: Final = 20
 """Images of the active note."""
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10
 SURROUNDINGS_CHARS_MAX: Final = 12_000
-"""Shown of what stands before a selection or a cursor, and as much of what stands after it."""
+"""The text before a selection or cursor that is shown, and the same for the text after it."""
 SUMMARY_TOKENS_MAX: Final = 300
-"""A longer summary of a conversation is shown whole, with a warning."""
+"""A longer summary of a conversation is included whole, with a warning."""

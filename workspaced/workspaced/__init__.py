@@ -23,7 +23,7 @@ __all__ = ["Client", "SyncClient", "WorkspacedError", "__version__", "connect", 
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a module when what is in it is first asked for: the command line must start fast."""
+    """Imports a public name when it is first used, because the command line must start fast."""
     if name == "Client":
         from .client.async_client import Client
 

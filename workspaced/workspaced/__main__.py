@@ -1,13 +1,13 @@
-"""Where the command begins, also as `python -m workspaced`.
+"""Entry point of the command, also as `python -m workspaced`.
 
-The bridge is branched off before the command line is imported: an agent waits for it, and there may be many.
+The bridge starts before the command line is imported: an agent waits for it, and there may be many bridges.
 """
 
 import sys
 
 
 def main() -> None:
-    """Runs the bridge if that is all that was asked for, else the command line."""
+    """Runs the bridge if the arguments ask for the bridge only, else the command line."""
     if sys.argv[1:2] == ["mcp"]:
         from .bridge import stdio
 

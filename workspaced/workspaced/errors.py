@@ -1,17 +1,20 @@
 """Errors of the process floor, and the one table from codes to JSON-RPC numbers and exit codes.
 
 WorkspacedError            (workspaced_events.errors)
-  NoDaemon                 NO_DAEMON: nobody listens, or the connection was refused or lost
+  NoDaemon                 NO_DAEMON: no daemon listens, or the connection was refused or lost
   SocketUnusable           SOCKET_UNUSABLE: the path or its directory cannot be trusted or used
+  WorkspaceNotNamed        WORKSPACE_NOT_NAMED: a write to a daemon that was neither named nor is the default one
   SettingsInvalid          INVALID_ARGUMENT: a setting, by name
-    FolderUnsafe           a directory of the daemon's own that others own or may write to
-  VaultUnusable            INVALID_ARGUMENT: a vault that is no directory
-  RequestError             a request that is none: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
-  RemoteError              what the daemon answered; `code` is the daemon's
+    FolderUnsafe           a directory of the daemon's own that other users own or may write to
+  VaultUnusable            INVALID_ARGUMENT: a vault that is not a readable directory
+  RequestError             an invalid request: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
+  RemoteError              the daemon answered with an error; `code` is the daemon's
   TimedOut                 TIMEOUT
+  ServiceFailed            SERVICE_FAILED: the system's manager of services refused a command
   UnknownTool              UNKNOWN_TOOL
-  UnknownConversation      UNKNOWN_CONVERSATION: there is none of that id, or it has ended
-  UnknownMessage           UNKNOWN_MESSAGE: the conversation has none of that id
+  UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
+  UnknownMessage           UNKNOWN_MESSAGE: no message of the conversation has that id
+  McpError                 an error of MCP with its own JSON-RPC number
 """
 
 from typing import Any, Final, NamedTuple
@@ -20,7 +23,7 @@ from workspaced_events.errors import WorkspacedError
 
 
 class Wire(NamedTuple):
-    """How a code shows outside: the JSON-RPC error number and the command line's exit code."""
+    """The JSON-RPC error number and the command line's exit code of an error code."""
 
     jsonrpc: int
     exit: int
@@ -54,17 +57,19 @@ CODES: Final[dict[str, Wire]] = {
     "NO_DAEMON": Wire(4005, 3),
     "SOCKET_UNUSABLE": Wire(4005, 3),
     "ALREADY_RUNNING": Wire(4005, 3),
+    "WORKSPACE_NOT_NAMED": Wire(4005, 2),
     "BUDGET_EXCEEDED": Wire(4006, 1),
     "BODY_INVALID": Wire(-32602, 1),
     "TEMPLATE_FAILED": Wire(-32603, 1),
     "NOT_RECORDED": Wire(-32602, 1),
+    "SERVICE_FAILED": Wire(-32603, 1),
     "READ_ERROR": Wire(-32603, 1),
     "PREDICATE_FAILED": Wire(-32603, 1),
     "NEVER_TRUE": Wire(-32603, 1),
     "ALREADY_TRUE": Wire(-32603, 1),
     "CANNOT_TELL": Wire(-32603, 1),
 }
-"""Codes not listed, those of tools, come in results with `success: false`; their exit code is 1."""
+"""Codes of tools are not listed: they come in results with `success: false`, and their exit code is 1."""
 
 
 def wire(code: str) -> Wire:
@@ -80,12 +85,18 @@ class SocketUnusable(WorkspacedError):
     code = "SOCKET_UNUSABLE"
 
 
+class WorkspaceNotNamed(WorkspacedError):
+    """A write to a daemon that was neither named nor is the default one; `workspace` is its name."""
+
+    code = "WORKSPACE_NOT_NAMED"
+
+
 class SettingsInvalid(WorkspacedError):
     code = "INVALID_ARGUMENT"
 
 
 class FolderUnsafe(SettingsInvalid):
-    """A directory of the daemon's own that others own or may write to; `path` is it."""
+    """A directory of the daemon's own that other users own or may write to. `path` names the directory."""
 
 
 class VaultUnusable(WorkspacedError):
@@ -94,6 +105,10 @@ class VaultUnusable(WorkspacedError):
 
 class TimedOut(WorkspacedError):
     code = "TIMEOUT"
+
+
+class ServiceFailed(WorkspacedError):
+    code = "SERVICE_FAILED"
 
 
 class UnknownTool(WorkspacedError):
@@ -109,7 +124,7 @@ class UnknownMessage(WorkspacedError):
 
 
 class RequestError(WorkspacedError):
-    """A line that is no request we know; carries the id where one could be read."""
+    """A line that is not a valid request; carries the request's id if it could be read."""
 
     code = "INVALID_REQUEST"
 
@@ -123,10 +138,10 @@ class RemoteError(WorkspacedError):
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # the daemon's code, whatever it is
+        self.code = code  # type: ignore[misc]  # the daemon's code, known here or not
 
 
 class McpError(WorkspacedError):
-    """A refusal with a JSON-RPC number of its own."""
+    """An error of MCP with its own JSON-RPC number."""
 
     jsonrpc: int = -32602

@@ -1,4 +1,4 @@
-"""Every bound of the process floor, in one place. Units are the last word of a name."""
+"""All bounds of the process floor. A name ends with its unit."""
 
 import sys
 from typing import Final
@@ -10,21 +10,21 @@ IN_FLIGHT_MAX: Final = 32
 PARTIAL_LINE_S: Final = 10.0
 CONNECTIONS_MAX: Final = 512
 ACCEPTS_PER_TURN: Final = 4
-"""Connections taken in one turn of the loop: a crowd must not use up the descriptors before it can be refused."""
+"""Connections accepted in one turn of the loop, so that many at once are refused before descriptors run out."""
 DESCRIPTORS_RESERVED: Final = 24
-"""Never given to clients: log, vaults, watchers, and what tools open."""
+"""File descriptors that clients never get: for the log, vaults, watchers, and files that tools open."""
 SUBSCRIPTIONS_PER_CONNECTION_MAX: Final = 64
 
 UNREAD_BYTES_MAX: Final = 1024 * 1024
-"""Of answers a client has not read yet: above it nothing more is read from that client."""
+"""Unread answers of one client; above this bound the daemon reads nothing more from the client."""
 UNREAD_S: Final = 10.0
-"""A client that lets its answers lie this long is disconnected."""
+"""A client whose unread answers stay above their bound for this long is disconnected."""
 STEP_S: Final = 1.0
-"""What a client may take is counted in steps of this;"""
+"""The time of UNREAD_S and PARTIAL_LINE_S is counted in steps of this length."""
 LATE_S: Final = 1.0
-"""one that ends later than this was the daemon's own sleep, and is not counted."""
+"""A step that ends later than this was a sleep of the daemon or machine, and is not counted."""
 FLUSH_BYTES: Final = 64 * 1024
-"""More than this is written at once: only then is it known whether the client reads."""
+"""A larger buffer is written at once: only a write shows whether the client reads."""
 
 MIN_SEQ_WAIT_S: Final = 2.0
 RECENT_EVENTS: Final = 4_096
@@ -32,64 +32,65 @@ GAP_EVENTS: Final = 10_000
 """A subscriber further behind than this gets a gap instead of the events."""
 NOTIFICATION_EVENTS_MAX: Final = 500
 CATCH_UPS_MAX: Final = 2
-"""So many subscribers read the log at a time: each has a notification's events in memory, and takes a thread."""
+"""Subscribers that read the log at a time: each holds one notification's events in memory, and uses a thread."""
 COALESCE_S: Final = 0.05
 
 FREE_PAGES_INTERVAL_S: Final = 30.0
-"""Between two times that free memory goes back to the system."""
+"""Interval at which free memory is returned to the system."""
 TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
 SWITCH_INTERVAL_S: Final = 0.0001
-"""A call looks at dozens of files and asks for the interpreter anew after each: beside a thread that parses, 25
-stats took 26 ms at Python's default of 5 ms, and 0.04 ms so."""
+"""The interpreter's thread switch interval. A call stats dozens of files and waits for the interpreter after each:
+beside a thread that parses, 25 stats took 26 ms with Python's default of 5 ms, and 0.04 ms with this value."""
 STOP_S: Final = 5.0
 ROOM_CHECK_S: Final = 1.0
-"""How often a log that found no room at the start tries again."""
+"""How often a daemon checks for room if the disk was full at its start."""
 COMPARES_PER_CALL_MAX: Final = 3
-"""So often a call has its vault compared because notes are missing; then they stay withheld for a while."""
+"""How often one call reconciles its vault to find missing notes; then the notes stay withheld until the next
+reconcile."""
 TOOL_THREADS: Final = 4
 NONBLOCKING_CALL_S: Final = 0.05
-"""A call made on the event loop that took longer than this sends the vault's calls to threads,"""
+"""After a call on the event loop that took longer than this, the vault's calls run on threads."""
 NONBLOCKING_PAUSE_S: Final = 60.0
-"""for this long."""
+"""How long the calls of such a vault run on threads."""
 LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
 CLIENT_NAME_CHARS_MAX: Final = 64
 
 RECORD_BYTES_MAX: Final = 64 * 1024
-"""Of the file that says where a daemon is."""
+"""Of the file that names a daemon's socket."""
 PROBE_S: Final = 1.0
 START_S: Final = 30.0
-"""Until a daemon that was started on demand must listen."""
+"""Time in which a daemon started on demand must listen."""
 OTHER_S: Final = 3.0
-"""For a daemon that holds the log and does not listen: it is about to, or about to be gone."""
+"""How long to wait for a daemon that holds the log but does not listen: it is starting or ending."""
 ON_DEMAND_IDLE_MINUTES: Final = 30
 START_LOG_BYTES_MAX: Final = 1024 * 1024
-"""The log of daemons started on demand begins anew above this."""
+"""The log file of daemons started on demand is emptied above this size."""
 BRIDGE_CHUNK_BYTES: Final = 64 * 1024
 BRIDGE_LINGER_S: Final = 10.0
-"""How long answers may still come once the agent has said its last."""
+"""How long the bridge waits for answers after the agent has closed its output."""
 
-# Recording calls of tools: how much may wait for it, and how long it lets calls come together.
+# Recording calls of tools: bounds of the queue, and how long calls are collected.
 CALL_RECORDER_DELAY_S: Final = 0.1
 CALL_RECORDER_SLICE_S: Final = 0.002
 CALL_RECORDER_PAUSE_S: Final = 0.03
 CALL_RECORDER_HURRY: Final = 500
-"""With so many waiting it pauses no more."""
+"""With so many calls queued, the recorder makes no more pauses."""
 CALL_RECORDER_WAITING_MAX: Final = 2_000
 CALL_RECORDER_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
 ARGUMENTS_INLINE_BYTES_MAX: Final = 4_096
-"""Of the JSON of a call's arguments; longer ones are kept beside the log, like what was answered."""
+"""Longest JSON of a call's arguments in the event; longer arguments are stored as a blob, like answers."""
 
-# Forgetting them: how often that is looked after, and how often it is due.
+# Sweeping recordings: how often the sweeper checks, and how often a sweep is due.
 SWEEP_CHECK_S: Final = 60.0
 SWEEP_INTERVAL_S: Final = 3_600.0
 RECORD_BYTES: Final = 1024 * 1024 * 1024
 RECORD_DAYS: Final = 90.0
 RECORD_DAYS_MAX: Final = 36_500.0
 
-# Conversations, and the prompts made of them.
+# Conversations and prompts.
 MESSAGES_PER_REQUEST_MAX: Final = 200
 MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
 ATTACHMENTS_PER_MESSAGE_MAX: Final = 200
@@ -99,10 +100,10 @@ PINS_PER_CONVERSATION_MAX: Final = 100
 SKILLS_MAX: Final = 500
 DOCUMENTS_PER_SEARCH_MAX: Final = 100
 CONTEXT_NAME_CHARS_MAX: Final = 200
-"""Of providers, models, tools and skills."""
+"""Names of providers, models, tools and skills."""
 CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 SIGNATURE_CHARS_MAX: Final = 100_000
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
-"""How often a prompt is made while its conversation keeps moving; then it fails."""
+"""Attempts at a prompt while its conversation changes each time; then the request fails."""
 CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
-"""Of the log's texts that are kept in memory for the next prompt."""
+"""The log's texts that are cached in memory for later prompts."""

@@ -1,12 +1,12 @@
-"""A recorded log in a program of one's own: fold it to a moment, ask a tool there, make recorded calls again.
+"""Recorded logs for your own programs: fold a log to a moment, call a tool there, replay recorded calls.
 
     with workspaced.replay.open("bug.wsb") as log:
         assert log.end.state_json()["activeNote"]["id"] == "Home.md"
         assert log.at(120).call("get_current_note")["success"]
         assert all(each.outcome == "same" for each in log.verify())
 
-It needs no daemon and no vault. Nothing is withheld here by today's share policy: what was private when a call was
-made is in no recording, and whoever holds the file can read the rest of it anyway.
+It needs no daemon and no vault. The present share policy withholds nothing here: recordings do not hold notes that
+were withheld at their call, and a user who has the file can read the rest of it anyway.
 """
 
 import os
@@ -40,7 +40,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.recorded_calls import kept_call
+from workspaced_tools.recording.recorded_calls import recorded_call
 from workspaced_tools.replay.call_replay import Notes
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
@@ -51,8 +51,8 @@ from workspaced_tools.replay.verify import (
     Rebuilt,
     StateNotRetained,
     Verified,
-    make_again,
     verify,
+    verify_call,
 )
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
@@ -65,7 +65,7 @@ __all__ = ["Call", "Log", "Moment", "Outcome", "Rebuilt", "Verified", "open"]
 Json = dict[str, Any]
 
 _STRIDE_EVENTS: Final = 1_000
-"""Of so many events one state is kept."""
+"""One state is cached for each so many events."""
 _ECHO_CHARS_MAX: Final = 100
 
 
@@ -73,25 +73,25 @@ _ECHO_CHARS_MAX: Final = 100
 def open(log: str | os.PathLike[str] | IO[bytes]) -> Iterator["Log"]:  # noqa: A001 (as gzip.open and others)
     """The log of a data directory, an export or a bundle, read into memory as it is now.
 
-    A binary stream of an export or a bundle does as well.
+    A binary stream of an export or a bundle is accepted too.
 
     Raises:
-        InvalidArgument: there is nothing, nothing that could be a log, or one of a newer version.
-        LogDamaged: it does not verify.
-        OSError: it cannot be read.
+        InvalidArgument: there is no log at the path, or the log is of a newer version.
+        LogDamaged: the log does not verify.
+        OSError: the log cannot be read.
     """
     with open_source(Path(log) if isinstance(log, str | os.PathLike) else log) as source:
         yield Log(source)
 
 
 class Log:
-    """What happened, and what agents were shown. Made by `open`; for one thread at a time."""
+    """A log's events, and what agents were shown. Returned by `open`. Not thread-safe."""
 
     def __init__(self, source: Source) -> None:
         """`source` stays open as long as the log is used."""
         events: list[Event] = []
         self.warnings: list[str] = source.feed(events.extend)
-        """What was found wanting in the file, for people."""
+        """Problems of the file, as sentences for people."""
         self._part = Slice(
             source.log_id, source.start, msgspec.json.encode(source.start_visits()), events, source.blob
         )
@@ -108,12 +108,12 @@ class Log:
         return [Call(self._part, event) for event in self.events() if isinstance(event.data, ToolCalled)]
 
     def at(self, at: int | str) -> "Moment":
-        """The moment after an event, by its sequence, or at an ISO 8601 time (UTC unless it says otherwise).
+        """The moment after the event with a sequence, or at an ISO 8601 time (UTC unless it names an offset).
 
-        That of a recorded call is when it was made: asked the same there, a tool answers what it answered then.
+        The sequence of a recorded call gives the moment of the call: there, the tool gives the same answer again.
 
         Raises:
-            InvalidArgument: the log does not hold it.
+            InvalidArgument: the log does not hold that moment.
         """
         return self._moment(self._events.moment(at))
 
@@ -127,18 +127,18 @@ class Log:
 
         Args:
             expression: reads the fields of `Moment.state_json`.
-            vault: whose state; default: of the vault that is the current one after the event.
+            vault: the vault whose state it reads; default: the vault that is current after the event.
 
         Raises:
-            NeverTrue: after none.
-            AlreadyTrue: of the state that the log begins with.
+            NeverTrue: it is true after no event.
+            AlreadyTrue: it is true of the state that the log begins with.
             InvalidArgument: it cannot be evaluated, or there is no such vault.
         """
         return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
 
     def verify(self) -> list[Verified | Rebuilt]:
-        """Every recorded call and every prompt made again, as `workspaced replay --verify`. Calls that asked about
-        an older moment come last."""
+        """Replays every recorded call and rebuilds every prompt, as `workspaced replay --verify`. Calls about an
+        earlier moment come last."""
         found: list[Verified | Rebuilt] = []
         verify(self._part, found.append, each_prompt=found.append)
         return found
@@ -148,11 +148,11 @@ class Log:
 
 
 class Moment:
-    """A place in a log: what the state was there, and what tools would have answered.
+    """A moment of a log: its state, and the answers of tools at that moment.
 
     Attributes:
-        seq: the last event that counts.
-        time: what a clock said.
+        seq: the sequence of the last event up to the moment.
+        time: the log's time at the moment.
     """
 
     def __init__(self, place: log_cursor.Moment, events: "_Events", recordings: Recordings, texts: Texts) -> None:
@@ -169,19 +169,20 @@ class Moment:
         return self._events.state_at(self.seq)
 
     def state_json(self, vault: str | None = None) -> Json:
-        """The state as `workspaced state --json` prints it, of the current vault or of another."""
+        """The state of the current vault, or of `vault`, in the form of `workspaced state --json`."""
         shown = to_json(self.state, VaultId(vault) if vault is not None else None)
         plain: Json = msgspec.to_builtins(shown)
         return plain
 
     def call(self, tool: str, /, **arguments: Any) -> Json:
-        """What the tool answers here: what a running daemon answers with `at`, for a client that is shown all.
+        """The tool's answer at this moment, as a running daemon answers with `at` for a client with the level
+        `all`.
 
-        It comes from the log and from what calls read. What none of them read gives a result with the code
-        NOT_RECORDED, or a note with that error, never a guess. Arguments are named as on the wire.
+        The answer is made from the log and the recordings of calls. For content that no call read, the answer, or
+        the note in it, has the error NOT_RECORDED. Arguments have the names of the wire.
 
         Raises:
-            UnknownTool: there is none of that name.
+            UnknownTool: there is no tool with that name.
             InvalidArgument: `at` is among the arguments.
         """
         if tool not in TOOLS:
@@ -213,18 +214,18 @@ class Moment:
 
 
 def _nothing(_note: NoteId) -> bool:
-    """Whether a note is withheld."""
+    """A test for withheld notes that withholds none."""
     return False
 
 
 class Call:
-    """A call of a tool that was recorded.
+    """A recorded call of a tool.
 
     Attributes:
-        event: its record in the log.
-        seq: of that event.
-        tool, caller, arguments: what was asked, by whom.
-        ok: whether it was answered with a success.
+        event: the call's event in the log.
+        seq: the event's sequence.
+        tool, caller, arguments: the request and its client.
+        ok: whether the answer was a success.
     """
 
     def __init__(self, part: Slice, event: Event) -> None:
@@ -239,19 +240,19 @@ class Call:
 
     @property
     def served(self) -> Json:
-        """What was answered then.
+        """The recorded answer.
 
         Raises:
-            NotRecorded: that is not kept.
+            NotRecorded: the answer is not kept.
         """
-        answer: Json = msgspec.json.decode(kept_call(self.event, self._part.blob).answer())
+        answer: Json = msgspec.json.decode(recorded_call(self.event, self._part.blob).answer())
         return answer
 
     def again(self) -> Json:
-        """What this program answers when it reads what was read then.
+        """The answer of this program's tool to the recorded reads.
 
         Raises:
-            NotRecorded: that is not kept.
+            NotRecorded: the recording is not kept.
         """
         made = self.verify()
         if made.answered is None:
@@ -260,13 +261,13 @@ class Call:
         return answer
 
     def verify(self) -> Verified:
-        """The call made again, and whether both answers are the same to the byte."""
+        """Replays the call; tells whether both answers are equal byte for byte."""
         called: ToolCalled = self.event.data
         then = Moments(self._part)
         for event in self._part.events[: _count(self._part.events, called.tail)]:
             then.take(event)
         try:
-            return make_again(self._part.blob, Notes(self._part.blob), then, self.seq, called)
+            return verify_call(self._part.blob, Notes(self._part.blob), then, self.seq, called)
         except StateNotRetained:
             return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
 
@@ -275,19 +276,19 @@ class Call:
 
 
 def _count(events: Sequence[Event], seq: int) -> int:
-    """How many of the events are not after `seq`."""
+    """The number of events up to and including `seq`."""
     return bisect_right(events, seq, key=lambda event: event.seq)
 
 
 class _Events:
-    """Implements `PastEvents` in memory, for a log that may begin anywhere."""
+    """Implements `PastEvents` in memory, for a log that may begin at any sequence."""
 
     def __init__(self, part: Slice) -> None:
         self._part = part
         self._events = part.events
         self._states = [part.start]
-        """After every _STRIDE_EVENTS, as far as they were needed."""
-        # Before the first event there is only the state; of a whole log that is the empty one.
+        """States after each _STRIDE_EVENTS events, computed on demand."""
+        # The position before the first event; 0 for a whole log.
         self._before = self._events[0].seq - 1 if self._events else part.start.seq
 
     @property
@@ -315,13 +316,13 @@ class _Events:
 
     @property
     def end(self) -> log_cursor.Moment:
-        """The moment at which all calls of the log count as made."""
+        """The moment after all events and calls of the log."""
         if not self._events:
             return self._beginning
         return log_cursor.Moment(self.tail, self._events[-1].time, lasts=True)
 
     def state_at(self, seq: int) -> WorkspaceState:
-        """The fold up to `seq`; of what is before the first event, the state that the log begins with."""
+        """The fold up to `seq`; before the first event, the state that the log begins with."""
         count = _count(self._events, seq)
         stride, rest = divmod(count, _STRIDE_EVENTS)
         while len(self._states) <= stride:
@@ -330,13 +331,13 @@ class _Events:
         return fold_all(self._events[count - rest : count], self._states[stride])
 
     def visits(self, vault: VaultId, seq: int) -> Sequence[Visit]:
-        """The visits of a vault as they were known at `seq`.
+        """The visits of a vault's notes up to `seq`.
 
         Raises:
-            NotRecorded: the log does not reach back so far.
+            NotRecorded: the log does not hold events early enough.
         """
         stream = VisitStream(start=self._part.start_visits())
-        feed_in_chunks(self._events[: _count(self._events, seq)], stream.feed)  # which forgets after each
+        feed_in_chunks(self._events[: _count(self._events, seq)], stream.feed)  # drops old visits after each chunk
         found = stream.visits(vault, seq)
         if found is None:
             raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.")

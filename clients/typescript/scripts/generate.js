@@ -125,7 +125,11 @@ class Declarations {
       if (values === false || (schema.properties !== undefined && values === undefined)) {
         return "Record<string, never>";
       }
-      return `Readonly<Record<string, ${typeof values === "object" ? this.type(values, depth) : "unknown"}>>`;
+      if (typeof values !== "object") {
+        return "Readonly<Record<string, unknown>>";
+      }
+      // An index signature may name the type that it stands in; Record<> may not.
+      return `{ readonly [name: string]: ${this.type(values, depth)} }`;
     }
     const required = new Set(schema.required ?? []);
     const indent = "  ".repeat(depth + 1);

@@ -136,7 +136,7 @@ export interface Exported extends Recorded {
   readonly text: string;
   /** What it may be called. */
   readonly fileName: string;
-  /** How many things were left out, since they tell of notes that are withheld. */
+  /** The number of parts left out because they name withheld notes. */
   readonly withheld: number;
   readonly warnings: readonly ChatWarning[];
 }

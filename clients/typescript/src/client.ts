@@ -150,7 +150,7 @@ export class Client {
    * The events from now on, or since a clock: iterate over them, or give a function.
    *
    * They go on after a reconnection without a loss. The function is called for one notice after the other; the
-   * next one waits for the promise it returns. If it fails, the subscription ends and `onError` is told.
+   * next one waits for the promise it returns. If it fails, the subscription ends and `onError` gets the error.
    *
    * @throws RemoteError: refused, such as a `since` beyond the log. TimedOut.
    */
@@ -229,7 +229,7 @@ export class Client {
     }
   }
 
-  /** A connection on which hello was said. */
+  /** A connection whose hello was answered. */
   async #establish(): Promise<Link> {
     const path = await locate(this.#target);
     const link = await Link.open(path);
@@ -243,7 +243,7 @@ export class Client {
       throw error;
     }
     if (this.#target.workspace === undefined && this.#target.folder === undefined) {
-      this.#target = { socket: path }; // the same daemon again, whatever else is started meanwhile
+      this.#target = { socket: path }; // the same daemon again, even if others start meanwhile
     }
     return link;
   }
@@ -275,7 +275,7 @@ export class Client {
     this.#connectionIs("connected");
   }
 
-  /** Calls go on once the state is the one the UI shows: whoever reads it then, reads that. */
+  /** Calls continue once the state is the one that the UI shows, so every later read gets that state. */
   #attachOutbox(link: Link): void {
     if (this.#link === link) this.#outbox.attach(link);
   }

@@ -1,4 +1,4 @@
-/** Conversations that a runtime tells of, and the prompts that are made for them. */
+/** Conversations of a runtime, and their prompts. */
 
 import type { Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded } from "./api.js";
 import type {
@@ -13,7 +13,7 @@ import type {
   Prompt,
 } from "./types.generated.js";
 
-/** A message of a conversation, as it is told. */
+/** A message of a conversation, as a runtime sends it. */
 export type ContextMessage = NonNullable<ContextMessageParams["messages"]>[number];
 
 /** Asks one of our methods. */

@@ -1,8 +1,8 @@
 /**
- * Which daemon is meant, without being told its socket: the rules are in docs/reference/discovery.md.
+ * Which daemon is meant when no socket is given: the rules are in docs/reference/discovery.md.
  *
  * A record is a hint: whether a daemon runs is seen by connecting to its socket. One whose socket is dead is
- * removed by whoever notices. A file that is not plainly ours (a symlink, another owner, open to others, garbage)
+ * removed by the program that notices. A file that is not plainly ours (a symlink, another owner, open to others, garbage)
  * is left alone and not believed.
  */
 
@@ -186,7 +186,7 @@ async function ifListening({ path, seen, record }: Found): Promise<DaemonRecord 
   return listening ? record : undefined;
 }
 
-/** Whether somebody takes connections there, however slowly; undefined where that cannot be told. */
+/** Whether somebody takes connections there, however slowly; undefined if that cannot be found out. */
 function isListening(path: string): Promise<boolean | undefined> {
   return new Promise((settle) => {
     const probe = connect(path);

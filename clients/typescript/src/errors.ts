@@ -81,7 +81,7 @@ export class ClientClosed extends WorkspacedError {
   }
 }
 
-/** The daemon's error as one of ours, whatever it is made of. */
+/** The daemon's error as one of ours, in any form. */
 export function remoteError(wire: Partial<WireError>): RemoteError {
   const { code, hint, retryAfterMs, ...details } = (wire.data ?? {}) as Record<string, unknown>;
   return new RemoteError(typeof code === "string" ? code : "INTERNAL", String(wire.message ?? ""), {

@@ -42,7 +42,7 @@ export class Outbox {
    * The result of a request, which waits for a connection if there is none.
    *
    * @param options.retried sent again where the connection breaks before the answer, instead of failing.
-   * @throws RequestTooLarge, QueueFull: at once. TimedOut. NoDaemon: as said. RemoteError: refused.
+   * @throws RequestTooLarge, QueueFull: at once. TimedOut. NoDaemon: as above. RemoteError: refused.
    */
   submit(method: string, params: unknown, options: { timeoutMs: number; retried: boolean }): Promise<unknown> {
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@
  *
  * What the reader has not taken is held here up to a bound. Beyond it the subscription is given up at the daemon,
  * and taken up again by its clock once the reader has caught up: nothing is lost, nothing grows. A reader that is
- * more than the daemon's bound behind (10,000 events) is told of a gap.
+ * more than the daemon's bound behind (10,000 events) gets a gap.
  */
 
 import type { Clock, Notice, SubscribeOptions } from "./api.js";

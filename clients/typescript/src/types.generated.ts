@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL";
+    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -1214,6 +1214,7 @@ export interface HelloParams {
     readonly version?: string;
     readonly pid?: number | null;
   };
+  readonly tools?: "all" | "core" | null;
 }
 
 export interface LogParams {
@@ -1228,6 +1229,8 @@ export interface PublishParams {
   readonly actions: readonly unknown[];
   /** (minLength 1, maxLength 64) */
   readonly source?: string | null;
+  /** (default false) */
+  readonly check?: boolean;
 }
 
 export type ReconcileParams = Record<string, never>;
@@ -1373,7 +1376,7 @@ export interface Prompt {
   readonly clock: string;
   readonly body?: Readonly<Record<string, unknown>> | null;
   readonly changes?: readonly string[] | null;
-  readonly toolNames?: Readonly<Record<string, string>> | null;
+  readonly toolNames?: { readonly [name: string]: string } | null;
   readonly cachedContent?: {
     readonly key: string;
     readonly ttl: string;
@@ -1420,7 +1423,7 @@ export interface WorkspaceState {
   } | null;
   readonly archived: readonly string[];
   readonly lastUpdated: string | null;
-  readonly sharing?: Readonly<Record<string, "all" | "names" | "none">>;
+  readonly sharing?: { readonly [name: string]: "all" | "names" | "none" };
   readonly alsoAt?: readonly number[];
 }
 
@@ -1439,16 +1442,27 @@ export interface GetContextManifestOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly conversation?: string;
-    readonly message?: string;
+    readonly conversation: string;
+    readonly message: string;
     readonly estimate?: number;
-    readonly layers?: ReadonlyArray<{
-      readonly id?: string;
+    readonly layers: ReadonlyArray<{
+      readonly id: string;
       readonly tokens?: number;
-      readonly stable?: boolean;
-      readonly entries?: readonly unknown[];
+      readonly stable: boolean;
+      readonly entries: ReadonlyArray<{
+        readonly id: string;
+        readonly kind: string;
+        readonly state: string;
+        readonly why: string;
+        readonly tokens?: number;
+        readonly cached: boolean;
+        readonly detail?: string;
+      }>;
     }>;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
 }
 
 export interface GetCurrentNoteInput {
@@ -1458,7 +1472,7 @@ export interface GetCurrentNoteInput {
   readonly includeLinks?: boolean;
   /** Headings. (default false) */
   readonly includeOutline?: boolean;
-  /** Characters. (minimum 100, maximum 50000) */
+  /** At most 50000. (minimum 100, maximum 50000) */
   readonly maxContentLength?: number;
   /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
   readonly offset?: number;
@@ -1472,23 +1486,68 @@ export interface GetCurrentNoteOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly id?: string;
-    readonly title?: string;
-    readonly path?: string;
+    readonly id: string;
+    readonly title: string;
+    readonly path: string;
     readonly type?: string;
-    readonly exists?: boolean;
-    readonly archived?: boolean;
-    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly exists: boolean;
+    readonly archived: boolean;
+    readonly metadata?: {
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: GetCurrentNoteOutputFrontMatter };
+      readonly created: string | null;
+      readonly lastModified: string | null;
+      readonly wordCount: number;
+      readonly characterCount: number;
+      readonly noteType: {
+        readonly name: string;
+        readonly schema?: GetCurrentNoteOutputFrontMatter;
+      };
+    };
     readonly content?: string;
     readonly sha256?: string;
-    readonly links?: Readonly<Record<string, unknown>>;
+    readonly links?: {
+      readonly outgoing: ReadonlyArray<{
+        readonly target: string;
+        readonly title: string;
+        readonly exists: boolean;
+        readonly line: number;
+        readonly id?: string;
+        readonly heading?: string;
+        readonly block?: string;
+        readonly alias?: string;
+        readonly embed: boolean;
+        readonly ambiguous?: boolean;
+      }>;
+      readonly outgoingTotal: number;
+      readonly incoming: ReadonlyArray<{
+        readonly source: string;
+        readonly title: string;
+        readonly context: string;
+        readonly line: number;
+        readonly heading?: string;
+      }>;
+      readonly incomingTotal: number;
+    };
     readonly outline?: ReadonlyArray<{
-      readonly level?: number;
-      readonly text?: string;
-      readonly line?: number;
+      readonly level: number;
+      readonly title: string;
+      readonly line: number;
     }>;
+    readonly indexState?: string;
+  };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
   };
 }
+
+export type GetCurrentNoteOutputFrontMatter = boolean | number | string | readonly GetCurrentNoteOutputFrontMatter[] | { readonly [name: string]: GetCurrentNoteOutputFrontMatter } | null;
 
 export interface GetNavigationHistoryInput {
   /** Visits. (minimum 1, maximum 200, default 20) */
@@ -1505,25 +1564,36 @@ export interface GetNavigationHistoryOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly visits?: ReadonlyArray<{
-      readonly id?: string;
-      readonly title?: string;
-      readonly exists?: boolean;
-      readonly at?: string;
-      readonly until?: string | null;
-      readonly dwellSeconds?: number;
+    readonly visits: ReadonlyArray<{
+      readonly id: string;
+      readonly title: string;
+      readonly exists: boolean;
+      readonly at: string;
+      readonly until: string | null;
+      readonly dwellSeconds: number;
     }>;
-    readonly total?: number;
+    readonly total: number;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
 }
 
 export interface GetNoteByReferenceInput {
-  /** Path, title, alias, id, file name or [[wikilink]]; #heading or not. (minLength 1, maxLength 2048) */
+  /** Path, title, alias, id, file name or [[wikilink]]; #heading, #^block: that section. (minLength 1, maxLength 2048) */
   readonly reference: string;
+  /** The note with the link. (minLength 1, maxLength 2048) */
+  readonly from?: string;
+  /** Not the section only. (default false) */
+  readonly whole?: boolean;
   /** Text. (default true) */
   readonly includeContent?: boolean;
   /** Tags, dates, counts, front matter. (default false) */
   readonly includeMetadata?: boolean;
+  /** Links from and to it. (default false) */
+  readonly includeLinks?: boolean;
+  /** Headings. (default false) */
+  readonly includeOutline?: boolean;
   /** Characters. (minimum 100, maximum 10000, default 3000) */
   readonly maxContentLength?: number;
   /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
@@ -1538,19 +1608,103 @@ export interface GetNoteByReferenceOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly id?: string;
-    readonly title?: string;
-    readonly path?: string;
+    readonly id: string;
+    readonly title: string;
+    readonly path: string;
     readonly type?: string;
-    readonly exists?: boolean;
-    readonly archived?: boolean;
-    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly exists: boolean;
+    readonly archived: boolean;
+    readonly metadata?: {
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: GetNoteByReferenceOutputFrontMatter };
+      readonly created: string | null;
+      readonly lastModified: string | null;
+      readonly wordCount: number;
+      readonly characterCount: number;
+      readonly noteType: {
+        readonly name: string;
+        readonly schema?: GetNoteByReferenceOutputFrontMatter;
+      };
+    };
     readonly content?: string;
     readonly sha256?: string;
-    readonly resolvedBy?: string;
-    readonly heading?: Readonly<Record<string, unknown>>;
-    readonly block?: Readonly<Record<string, unknown>>;
+    readonly links?: {
+      readonly outgoing: ReadonlyArray<{
+        readonly target: string;
+        readonly title: string;
+        readonly exists: boolean;
+        readonly line: number;
+        readonly id?: string;
+        readonly heading?: string;
+        readonly block?: string;
+        readonly alias?: string;
+        readonly embed: boolean;
+        readonly ambiguous?: boolean;
+      }>;
+      readonly outgoingTotal: number;
+      readonly incoming: ReadonlyArray<{
+        readonly source: string;
+        readonly title: string;
+        readonly context: string;
+        readonly line: number;
+        readonly heading?: string;
+      }>;
+      readonly incomingTotal: number;
+    };
+    readonly outline?: readonly GetNoteByReferenceOutputOutlineHeading[];
+    readonly indexState?: string;
+    readonly resolvedBy: string;
+    readonly section?: {
+      readonly heading?: string;
+      readonly level?: number;
+      readonly block?: string;
+      readonly startLine: number;
+      readonly endLine: number;
+      readonly offset: number;
+    };
+    readonly heading?: {
+      readonly level: number;
+      readonly title: string;
+      readonly line: number;
+      readonly offset: number;
+    };
+    readonly block?: {
+      readonly id: string;
+      readonly line: number;
+      readonly offset: number;
+    };
+  } | {
+    readonly candidates: readonly GetNoteByReferenceOutputNoteName[];
+    readonly near: readonly GetNoteByReferenceOutputNoteName[];
+    readonly indexState?: string;
+  } | {
+    readonly note: GetNoteByReferenceOutputNoteName;
+    readonly outline: readonly GetNoteByReferenceOutputOutlineHeading[];
+    readonly outlineTotal: number;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
+}
+
+export type GetNoteByReferenceOutputFrontMatter = boolean | number | string | readonly GetNoteByReferenceOutputFrontMatter[] | { readonly [name: string]: GetNoteByReferenceOutputFrontMatter } | null;
+
+export interface GetNoteByReferenceOutputNoteName {
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
+}
+
+export interface GetNoteByReferenceOutputOutlineHeading {
+  readonly level: number;
+  readonly title: string;
+  readonly line: number;
 }
 
 export interface GetNoteDiffInput {
@@ -1574,16 +1728,40 @@ export interface GetNoteDiffOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly id?: string;
-    readonly title?: string;
-    readonly path?: string;
-    readonly since?: Readonly<Record<string, unknown>>;
-    readonly sha256?: string;
-    readonly changed?: boolean;
-    readonly added?: number;
-    readonly removed?: number;
-    readonly diff?: string;
+    readonly id: string;
+    readonly title: string;
+    readonly path: string;
+    readonly since: {
+      readonly seq: number;
+      readonly at: string;
+      readonly exists: boolean;
+      readonly sha256: string | null;
+    };
+    readonly sha256: string;
+    readonly changed: boolean;
+    readonly added: number;
+    readonly removed: number;
+    readonly diff: string;
+  } | {
+    readonly candidates: readonly GetNoteDiffOutputNoteName[];
+    readonly near: readonly GetNoteDiffOutputNoteName[];
+    readonly indexState?: string;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
+}
+
+export interface GetNoteDiffOutputNoteName {
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
 }
 
 export interface GetRelatedNotesInput {
@@ -1601,27 +1779,45 @@ export interface GetRelatedNotesOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly note?: Readonly<Record<string, unknown>>;
-    readonly related?: ReadonlyArray<{
-      readonly id?: string;
-      readonly title?: string;
-      readonly path?: string;
+    readonly note: GetRelatedNotesOutputNoteName;
+    readonly related: ReadonlyArray<{
+      readonly id: string;
+      readonly title: string;
+      readonly path: string;
       readonly score?: number;
-      readonly reasons?: readonly unknown[];
+      readonly reasons?: ReadonlyArray<{
+        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "similarText";
+        readonly count?: number;
+        readonly tags?: readonly string[];
+        readonly words?: readonly string[];
+      }>;
       readonly archived?: boolean;
     }>;
-    readonly total?: number;
+    readonly total: number;
+  } | {
+    readonly candidates: readonly GetRelatedNotesOutputNoteName[];
+    readonly near: readonly GetRelatedNotesOutputNoteName[];
+    readonly indexState?: string;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+}
+
+export interface GetRelatedNotesOutputNoteName {
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
 }
 
 export interface GetWorkspaceContextInput {
   /** The notes' text. (default false) */
   readonly includeContent?: boolean;
-  /** Characters per note. (minimum 100, maximum 10000, default 2000) */
+  /** Per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
   /** Tags, dates, counts, front matter. (default true) */
   readonly includeMetadata?: boolean;
-  /** Characters in all. (minimum 100, maximum 50000, default 20000) */
+  /** In all. (minimum 100, maximum 50000, default 20000) */
   readonly maxTotalLength?: number;
   readonly at?: number | string;
   /** (minimum 0) */
@@ -1633,50 +1829,91 @@ export interface GetWorkspaceContextOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly activeNote?: GetWorkspaceContextOutputContextNote | null;
-    readonly pinnedNotes?: readonly GetWorkspaceContextOutputContextNote[];
-    readonly temporaryTabs?: readonly GetWorkspaceContextOutputContextNote[];
-    readonly activeTabId?: string | null;
-    readonly recentNotes?: ReadonlyArray<{
-      readonly id?: string;
-      readonly title?: string;
-      readonly exists?: boolean;
-      readonly at?: string;
+    readonly activeNote: GetWorkspaceContextOutputContextNote | null;
+    readonly pinnedNotes: readonly GetWorkspaceContextOutputContextNote[];
+    readonly temporaryTabs: readonly GetWorkspaceContextOutputContextNote[];
+    readonly activeTabId: string | null;
+    readonly recentNotes: ReadonlyArray<{
+      readonly id: string;
+      readonly title: string;
+      readonly exists: boolean;
+      readonly at: string;
     }>;
-    readonly selection?: Readonly<Record<string, unknown>> | null;
-    readonly vaultInfo?: Readonly<Record<string, unknown>>;
-    readonly summary?: Readonly<Record<string, unknown>>;
-    readonly omitted?: ReadonlyArray<{
-      readonly id?: string;
-      readonly part?: string;
-      readonly reason?: string;
+    readonly selection: {
+      readonly note: string;
+      readonly startLine: number;
+      readonly endLine: number;
+      readonly at: string;
+      readonly text?: string;
+      readonly textSha256?: string;
+    } | null;
+    readonly vaultInfo: {
+      readonly id: string;
+      readonly name: string;
+      readonly path?: string;
+      readonly noteCount: number | null;
+      readonly indexState: string;
+    };
+    readonly summary: {
+      readonly totalNotes: number;
+      readonly pinnedCount: number;
+      readonly temporaryTabsCount: number;
+      readonly contentLength: number;
+      readonly lastActivity: string | null;
+    };
+    readonly omitted: ReadonlyArray<{
+      readonly id: string;
+      readonly part: string;
+      readonly reason: string;
     }>;
-    readonly omittedTotal?: number;
-    readonly withheld?: number;
-    readonly lastUpdated?: string | null;
+    readonly omittedTotal: number;
+    readonly withheld: number;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
 }
 
 export interface GetWorkspaceContextOutputContextNote {
-  readonly id?: string;
-  readonly title?: string;
-  readonly path?: string;
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
   readonly type?: string;
-  readonly exists?: boolean;
-  readonly archived?: boolean;
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly exists: boolean;
+  readonly archived: boolean;
+  readonly metadata?: {
+    readonly tags: readonly string[];
+    readonly customFields: { readonly [name: string]: GetWorkspaceContextOutputFrontMatter };
+    readonly created: string | null;
+    readonly lastModified: string | null;
+    readonly wordCount: number;
+    readonly characterCount: number;
+    readonly noteType: {
+      readonly name: string;
+      readonly schema?: GetWorkspaceContextOutputFrontMatter;
+    };
+  };
   readonly content?: string;
   readonly sha256?: string;
   readonly error?: string;
   readonly contentRef?: string;
-  readonly truncation?: Readonly<Record<string, unknown>>;
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
   readonly since?: string;
+  readonly lastModified?: string;
+  readonly filename?: string;
   readonly pinnedAt?: string;
-  readonly tabId?: string;
+  readonly noteId?: string;
   readonly source?: string;
   readonly openedAt?: string;
   readonly lastAccessed?: string;
 }
+
+export type GetWorkspaceContextOutputFrontMatter = boolean | number | string | readonly GetWorkspaceContextOutputFrontMatter[] | { readonly [name: string]: GetWorkspaceContextOutputFrontMatter } | null;
 
 export interface GetWorkspaceSummaryInput {
   readonly at?: number | string;
@@ -1689,16 +1926,66 @@ export interface GetWorkspaceSummaryOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly counts?: Readonly<Record<string, unknown>>;
-    readonly indexState?: string;
-    readonly activity?: Readonly<Record<string, unknown>>;
-    readonly topTags?: Readonly<Record<string, unknown>>;
-    readonly openQuestions?: Readonly<Record<string, unknown>>;
+    readonly counts: {
+      readonly inVault: {
+        readonly notes: number;
+        readonly links?: number;
+      };
+      readonly inWorkspace: {
+        readonly pinnedCount: number;
+        readonly temporaryTabsCount: number;
+        readonly recentNotes: number;
+        readonly missingNotes: number;
+        readonly untouchedPins: number;
+      };
+      readonly inPinsAndActiveNote?: {
+        readonly brokenLinks: number;
+        readonly ambiguousLinks: number;
+      };
+      readonly inHistory: {
+        readonly visits: number;
+        readonly visitedNotes: number;
+      };
+    };
+    readonly indexState: string;
+    readonly activity: {
+      readonly recentlyVisited: readonly GetWorkspaceSummaryOutputListedNote[];
+      readonly recentlyChanged: readonly GetWorkspaceSummaryOutputListedNote[];
+      readonly mostVisited: readonly GetWorkspaceSummaryOutputListedNote[];
+    };
+    readonly topTags?: { readonly [name: string]: number };
+    readonly openQuestions: {
+      readonly brokenLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly ambiguousLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly missingNotes: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly untouchedPins: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+    };
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+}
+
+export interface GetWorkspaceSummaryOutputListedNote {
+  readonly id: string;
+  readonly title: string;
+  readonly exists: boolean;
+  readonly at?: string;
+  readonly visits?: number;
+  readonly dwellSeconds?: number;
+}
+
+export interface GetWorkspaceSummaryOutputOpenQuestion {
+  readonly note: string;
+  readonly title: string;
+  readonly target?: string;
+  readonly line?: number;
+  readonly listedIn?: readonly string[];
+  readonly at?: string;
 }
 
 export interface SearchWorkspaceInput {
-  /** Words; all must occur. (minLength 1, maxLength 500) */
+  /** All must occur; "a phrase", -word, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
@@ -1706,7 +1993,7 @@ export interface SearchWorkspaceInput {
   readonly scope?: "vault" | "workspace";
   /** Only notes with all. (maxItems 10) */
   readonly tags?: readonly string[];
-  /** Only notes below this path. (maxLength 1024) */
+  /** Only below this path. (maxLength 1024) */
   readonly folder?: string;
   readonly at?: number | string;
   /** (minimum 0) */
@@ -1718,17 +2005,21 @@ export interface SearchWorkspaceOutput {
   readonly message: string;
   readonly asOfSeq: number;
   readonly data?: {
-    readonly results?: ReadonlyArray<{
-      readonly id?: string;
-      readonly title?: string;
-      readonly path?: string;
-      readonly line?: number;
-      readonly snippet?: string;
-      readonly score?: number;
+    readonly results: ReadonlyArray<{
+      readonly id: string;
+      readonly title: string;
+      readonly path: string;
+      readonly line: number;
+      readonly snippet: string;
+      readonly score: number;
     }>;
-    readonly total?: number;
-    readonly indexState?: string;
+    readonly total: number;
+    readonly complete: boolean;
+    readonly indexState: string;
   };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
 }
 
 /** What a UI may publish. */

@@ -3,7 +3,7 @@
  *
  * Editors raise many events for one click, and their states in between are nonsense. So the UI recomputes its
  * whole view at any event and hands it over; what is handed over within one turn of the loop goes out once, the
- * last one, and only if it differs from what the daemon was told last. The daemon compares it with its state and
+ * last one, and only if it differs from the one sent last. The daemon compares it with its state and
  * appends what differs.
  */
 
@@ -38,7 +38,7 @@ export class ViewSender {
   #waiters: Waiter[] = [];
   #idle: (() => void)[] = [];
 
-  /** @param onUnheard is told of a refusal that no caller waits for: of a view sent again after a reconnection. */
+  /** @param onUnheard gets a refusal that no caller waits for: of a view sent again after a reconnection. */
   constructor(source: string, onUnheard: (error: WorkspacedError) => void) {
     this.#source = source;
     this.#onUnheard = onUnheard;
@@ -70,7 +70,7 @@ export class ViewSender {
     return shown;
   }
 
-  /** Sends the view over a new connection; settles once it was answered, whatever the answer. */
+  /** Sends the view over a new connection; settles once it was answered, also by a refusal. */
   attach(link: Link): Promise<void> {
     this.#link = link;
     this.#taken = undefined;

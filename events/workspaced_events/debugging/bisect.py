@@ -11,7 +11,7 @@ from contextlib import suppress
 import msgspec
 
 from ..errors import AlreadyTrue, CannotTell, InvalidArgument, NeverTrue, WorkspacedError
-from ..escaping import shown
+from ..escaping import escape_control
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..replay.position import Position, feed_until, not_held, place_until
@@ -90,8 +90,10 @@ def never_true(predicate: Predicate, last: WorkspaceState, message: str, hint: s
     """The error for a predicate that never became true, with a possible cause; `last` is the last state."""
     vault = predicate.vault
     if vault is not None and vault not in last.vaults and vault not in last.by_vault:
-        known = ", ".join(shown(each) for each in last.vaults)
-        return InvalidArgument(f"The log holds no vault {shown(vault)!r}.", hint=f"Its vaults: {known or 'none'}.")
+        known = ", ".join(escape_control(each) for each in last.vaults)
+        return InvalidArgument(
+            f"The log holds no vault {escape_control(vault)!r}.", hint=f"Its vaults: {known or 'none'}."
+        )
     if isinstance(predicate, Expression) and predicate.trouble is not None:
         hint = f"It could not always be evaluated: {predicate.trouble}."
     return NeverTrue(message, hint=hint, seq=last.seq)

@@ -17,6 +17,7 @@ from ..projections.workspace_fold import is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Data
+from .action_hints import ENVELOPE_HINT, actions_hint, data_hint
 
 
 class ActionJson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +52,7 @@ def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> l
         ActionError: with the index of the first invalid action; nothing of the batch may be appended.
     """
     if not raw:
-        raise InvalidArgument("Expected at least one action, got none.")
+        raise InvalidArgument("Expected at least one action, got none.", hint=ENVELOPE_HINT)
     if len(raw) > BATCH_ACTIONS_MAX:
         raise BatchTooLarge(
             f"Expected at most {BATCH_ACTIONS_MAX} actions a batch, got {len(raw)}.", hint="Publish it in parts."
@@ -66,22 +67,23 @@ def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> l
 
 
 def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
-    envelope = _convert(raw, ActionJson, "an action")
+    envelope = _convert(raw, ActionJson, "an action", lambda: ENVELOPE_HINT)
     entry = CATALOGUE.get(envelope.type)
     if entry is None:
         raise UnknownAction(
             f"There is no action {envelope.type[:ID_CHARS_MAX]!r}.",
-            hint="`workspaced schema` lists the actions of this version.",
+            hint=actions_hint(envelope.type),
         )
     if entry.data in DAEMON_TYPES:
-        raise NotAllowed(f"Only the daemon may publish {entry.name}.")
+        raise NotAllowed(f"Only the daemon may publish {entry.name}.", hint=actions_hint())
     if not entry.fields.issuperset(envelope.data):
         unknown = min(envelope.data.keys() - entry.fields)
         raise InvalidArgument(
             f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.",
-            hint=f"It takes {', '.join(sorted(entry.fields)) or 'no fields'}.",
+            hint=data_hint(entry),
         )
-    data = _with_checked_paths(_convert(envelope.data, entry.data, f"the data of {entry.name}"))
+    data = _convert(envelope.data, entry.data, f"the data of {entry.name}", lambda: data_hint(entry))
+    data = _with_checked_paths(data)
     blobs: tuple[bytes, ...] = ()
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
@@ -95,11 +97,11 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
     )
 
 
-def _convert(raw: Any, type_: Any, what: str) -> Any:
+def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
     try:
         return convert(raw, type_)
     except msgspec.ValidationError as error:
-        raise InvalidArgument(f"Cannot take {what}: {error}.") from None
+        raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
 
 
 _PATH_FIELDS: Final = {

@@ -33,7 +33,8 @@ class LogLock:
             os.close(self._directory)
             raise LogLocked(
                 f"Another workspaced (pid {pid or 'unknown'}) already uses this data directory.",
-                hint="Use that one, stop it with `workspaced stop`, or give another --data-dir.",
+                hint="For another vault beside it: `workspaced serve --workspace NAME --vault DIR`. Otherwise use "
+                "that one, or stop it with `workspaced stop`.",
                 pid=pid,
             ) from None
         self._file: int | None = None

@@ -289,6 +289,8 @@ def _strings(value: Any) -> Iterator[str]:
             yield unquote(value)
     elif isinstance(value, dict):
         for key, held in value.items():
+            if key == "filename" and str(value.get("path")).endswith(f"/{held}"):
+                continue  # it repeats the end of the path, and would pass for a note at the vault's root
             yield from _strings(key)
             yield from _strings(held)
     elif isinstance(value, list):

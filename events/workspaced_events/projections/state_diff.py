@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ..escaping import shown
+from ..escaping import escape_control
 from .workspace_state import StateJson
 
 _NAMES_IN_ORDER: Final = 4
@@ -50,7 +50,7 @@ def lines(changes: Iterable[Change]) -> list[str]:
     Escapes control characters in names.
     """
     listed = list(changes)
-    return [shown(_line(each)) for each in listed if each.field != "lastUpdated" or len(listed) == 1]
+    return [escape_control(_line(each)) for each in listed if each.field != "lastUpdated" or len(listed) == 1]
 
 
 # -- comparing --

@@ -104,6 +104,46 @@ def parse_markdown(body: str, first_line: int = 1) -> Markdown:
     return found if len(body) <= MARKDOWN_CHARS_MAX else msgspec.structs.replace(found, complete=False)
 
 
+class Block(msgspec.Struct, frozen=True):
+    """A paragraph, list, item, table, quote, code block or the like; lines are 1-based raw lines."""
+
+    kind: str
+    """The parser's name of it, such as `Item`."""
+    parent: int
+    """The index of the block around it; -1 for none."""
+    first_line: int
+    last_line: int
+    """The last line that is not blank."""
+
+
+_NO_BLOCKS: Final = frozenset(
+    {"Link", "Image", "Emphasis", "Strong", "Strikethrough", "TableHead", "TableRow", "TableCell"}
+)
+
+
+def parse_blocks(body: str, first_line: int = 1) -> list[Block]:
+    """The blocks of a body, in the order of their beginnings; `first_line` is as for `parse_markdown`."""
+    readable = _readable(body)
+    source = readable.encode()
+    lines = _Lines(source, first_line)
+    blocks: list[Block] = []
+    around = [-1]
+    event: Any
+    for event, place in _PARSER.events_with_range(_fed(readable), merge_text=True):
+        value = (event.get("Start") or event.get("End")) if type(event) is dict else None
+        kind = value if value is None or type(value) is str else next(iter(value))
+        if kind is None or kind in _NO_BLOCKS:
+            continue
+        if "End" in event:
+            around.pop()
+            continue
+        end = place["start"] + len(source[place["start"] : place["end"]].rstrip())
+        last = max(place["start"], end - 1)
+        blocks.append(Block(kind, around[-1], lines.number(place["start"]), lines.number(last)))
+        around.append(len(blocks) - 1)
+    return blocks
+
+
 def word_count(text: str) -> int:
     """Words: runs of letters and digits, joined by apostrophe or hyphen; each ideograph or kana counts as one."""
     return sum(1 for _ in _WORD.finditer(text))

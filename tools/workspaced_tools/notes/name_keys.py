@@ -6,10 +6,11 @@ the few notes under a key by its own rule.
 """
 
 import re
-import unicodedata
 from functools import lru_cache
 
 import regex
+
+from .normal_form import normalized
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+")
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -21,7 +22,7 @@ def fold(name: str) -> str:
     """`name` for comparison without case: case-folded, NFC."""
     if name.isascii():
         return name.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return normalized("NFC", normalized("NFC", name).casefold())
 
 
 def slug(name: str) -> str:
@@ -48,6 +49,6 @@ def without_ending(path: str) -> str:
 def _words(name: str) -> list[str]:
     if name.isascii():
         return _ASCII_WORDS.findall(name.lower())
-    plain = unicodedata.normalize("NFKD", fold(name))
+    plain = normalized("NFKD", fold(name))
     words: list[str] = _WORDS.findall(_ACCENTS.sub("", plain).casefold())
     return words

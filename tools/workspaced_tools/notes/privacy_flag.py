@@ -12,13 +12,13 @@ within them withholds the note.
 
 import codecs
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
 import regex
 
 from .frontmatter import split_front_matter
+from .normal_form import normalized
 from .note import Note
 
 HEAD_BYTES: Final = 64 * 1024
@@ -101,7 +101,7 @@ def _folded(text: str) -> str:
     """The text without differences of case and compatibility forms, and without invisible characters."""
     if text.isascii():
         return text.casefold()
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return _INVISIBLE.sub("", normalized("NFKC", text)).casefold()
 
 
 def _mentions(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The ports to a vault: the one of a View, and the one that the gate asks behind it."""
+"""The two ports that answer questions: `VaultPort`, which a View has, and `VaultSource` behind the gate."""
 
 from typing import Protocol
 
@@ -10,30 +10,33 @@ from .questions import Question, R
 class VaultPort(Protocol):
     """The current vault as the tools of one client see it. Safe from any thread; may block.
 
-    A question that needs the index waits for the index to be built, at most INDEX_WAIT_S, and then gets an answer
-    from what is there; `IndexState` tells. A path that names an existing file never waits. Notes that the share
-    policy withholds do not exist here.
+    A question that needs the index waits at most INDEX_WAIT_S for the index to be built. After that the answer
+    uses the unfinished index, and `IndexState` answers `building`. A path of an existing file never waits.
+    Withheld notes do not exist here.
     """
 
     def ask(self, question: Question[R]) -> R:
-        """The answer.
+        """Answers a question.
 
         Raises:
-            WorkspacedError: as the question says.
+            WorkspacedError: see the question's docstring.
         """
         ...
 
 
 class VaultSource(Protocol):
-    """One vault, present or past, without its history: answers no `Visits`, `VersionOf` and `ManifestOf`.
+    """One vault, present or past, without its history: `Visits`, `VersionOf` and `ManifestOf` are not answered.
 
-    As `VaultPort` in all else.
+    Otherwise the guarantees of `VaultPort` hold.
     """
 
     def ask(self, question: Question[R], state: VaultState) -> R:
-        """The answer; `state` decides what references and links mean: it knows archived notes and former paths.
+        """Answers a question.
+
+        Args:
+            state: its archived notes and former paths decide what references and links mean.
 
         Raises:
-            WorkspacedError: as the question says.
+            WorkspacedError: see the question's docstring.
         """
         ...

@@ -1,4 +1,4 @@
-"""The base of everything that crosses a port or the wire: camelCase names."""
+"""The base of all structs that cross a port or the wire: camelCase names."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What the gate asks for visits and for the past."""
+"""The ports behind the gate for visits and for earlier versions of notes."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -12,34 +12,40 @@ from ..notes.note import Note, NoteFailure
 
 
 class HistoryPort(Protocol):
-    """What the log tells of where the user was. Safe from any thread."""
+    """The user's visits, folded from the log. Safe from any thread."""
 
     def visits(self) -> Sequence[Visit]:
-        """The remembered visits of notes of the current vault, oldest first, up to the view's sequence; the gate
-        leaves out those of withheld notes."""
+        """The remembered visits of notes of the current vault, oldest first, up to the view's sequence.
+
+        Includes visits of withheld notes, which the gate removes.
+        """
         ...
 
 
 class VersionAt(msgspec.Struct, frozen=True):
-    """A note as it was."""
+    """A note at a past moment."""
 
     seq: int
-    """The moment: that of the question, or where the version was read last."""
+    """The moment of the question, or the last call that read the version."""
     at: str
-    """Its time."""
+    """The time of `seq`."""
     note: Note | NoteFailure
 
 
 class PastPort(Protocol):
-    """What log and recordings tell of earlier versions of notes. Safe from any thread; may block."""
+    """Earlier versions of notes, from the log and the recordings. Safe from any thread; may block."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        """What the note that is called `note` now was at the sequence or time `since`; with None the last version
-        that was recorded and whose file had another sha256 than `current`.
+        """The version of a note at a past moment.
+
+        Args:
+            note: the note's present path.
+            since: a sequence or a time; None: the last recorded version whose sha256 differs from `current`.
+            current: the sha256 of the present file.
 
         Raises:
-            NotRecorded: nobody kept it.
-            ArgumentInvalid: `since` is no moment of the log up to the view's own.
+            NotRecorded: no such version is kept.
+            ArgumentInvalid: `since` is no moment of the log up to the view's sequence.
         """
         ...
 

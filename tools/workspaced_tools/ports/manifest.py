@@ -29,7 +29,7 @@ class ManifestEntry(Wire, frozen=True):
     bytes: int = 0
     revision: str | None = None
     cached: bool = False
-    """Whether it lies in what a provider's prefix cache can serve."""
+    """Whether it is in the part of the prompt that a provider's prefix cache can serve."""
     detail: str | None = None
 
 

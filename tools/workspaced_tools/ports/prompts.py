@@ -1,4 +1,4 @@
-"""What the gate asks for prompts that were assembled."""
+"""The port behind the gate for assembled prompts."""
 
 from typing import Final, Protocol
 
@@ -10,24 +10,27 @@ from .manifest import Manifest
 
 
 class StoredManifest(msgspec.Struct, frozen=True):
-    """A prompt's manifest, and which notes its entries tell of beside those that their ids name."""
+    """A prompt's manifest, with the notes of the entries whose ids do not name their notes."""
 
     seq: int
+    """Of the prompt."""
     manifest: Manifest
     artifacts: dict[str, NoteId]
+    """Entry id to the note of an attachment."""
     provided: dict[str, tuple[NoteId, ...]]
+    """Entry id to the notes of a pinned provider."""
 
 
 class PromptSource(Protocol):
-    """Prompts, whoever asks for them."""
+    """The prompts of all conversations, before the gate limits them to one client."""
 
     def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
-        """As `ManifestOf`, with all that is kept."""
+        """The whole manifest that `ManifestOf` asks for. Raises the same errors."""
         ...
 
     def refresh_flags(self, notes: list[NoteId]) -> None:
-        """Looks at the notes' files where that tells which of them are withheld: a note's own flag comes to light
-        only so."""
+        """Reads the files of the notes where needed, so that it is known which of them their front matter
+        withholds."""
         ...
 
 
@@ -38,9 +41,9 @@ class ShownManifest(msgspec.Struct, frozen=True, rename="camel"):
     """Of the prompt."""
     manifest: Manifest
     withheld: int = 0
-    """How many entries are left out because they tell of notes that are withheld by now."""
+    """The number of entries left out because they name notes that are withheld now."""
     sized: bool = True
-    """Whether sizes are told; else they are 0."""
+    """Whether the manifest holds sizes; otherwise they are 0."""
 
 
 NO_PROMPT_HINT: Final = "A runtime asks for one with workspaced/context/assemble."

@@ -1,7 +1,7 @@
 """The questions that a tool may ask through its View.
 
-A question is a value: what asks, records, answers again or narrows it needs no method of its own for each. In a
-recording a question is its `name` and the JSON array of its fields, so neither may change.
+A question is a value, so a recorder, a replay or the gate needs no separate method for each kind. A recording
+stores a question as its `name` and the JSON array of its fields, so neither may change.
 """
 
 from collections.abc import Sequence
@@ -37,33 +37,46 @@ class Question(msgspec.Struct, Generic[_Answer_co], frozen=True, array_like=True
     """A question, generic in the type of its answer."""
 
     name: ClassVar[str]
-    """Names the question in recordings."""
+    """The question's name in recordings."""
 
 
 # -- to the vault --
 
 
 class Read(Question[list[Note | NoteFailure]], frozen=True, array_like=True):
-    """Each note's present version, in the order of the question. Distinct notes are read once, concurrently."""
+    """Each note's present version, in the order of `notes`. Each distinct note is read once, concurrently."""
 
     name: ClassVar[str] = "read"
     notes: Sequence[NoteId]
 
 
 class Resolve(Question[Resolution], frozen=True, array_like=True):
-    """What an agent's reference means: the one resolver's general order (vault/links/resolver.py).
+    """The notes that an agent's reference means, by the general order of vault/links/resolver.py.
 
     Raises:
-        ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
-        ArgumentInvalid: names nothing after trimming, or is no text.
+        ReferenceOutsideVault: the reference is absolute, contains `..` or NUL, or leads through a symlink.
+        ArgumentInvalid: the reference is empty after trimming, or is no text.
     """
 
     name: ClassVar[str] = "resolve"
     reference: str
 
 
+class ResolveFrom(Question[Resolution], frozen=True, array_like=True):
+    """The meaning of `reference` as a link in the note `source`, by the rule of `LinkTargets`.
+
+    Raises:
+        ReferenceOutsideVault, ArgumentInvalid: as `Resolve`, of either; `..` may lead up within the vault.
+        NoteNotFound: there is no note `source`.
+    """
+
+    name: ClassVar[str] = "resolve_from"
+    reference: str
+    source: str
+
+
 class LinkTargets(Question[list[LinkTarget]], frozen=True, array_like=True):
-    """Where links written in `source` lead, by Obsidian's rule first, in the order of the question."""
+    """The targets of links in the note `source`, by Obsidian's rule first, in the order of `links`."""
 
     name: ClassVar[str] = "link_targets"
     source: NoteId
@@ -79,22 +92,21 @@ class Incoming(Question[IncomingLinks], frozen=True, array_like=True):
 
 
 class Names(Question[list[NoteRef | None]], frozen=True, array_like=True):
-    """What the notes are called now, in the order of the question; None where there is no such note. Cheaper than
-    `Read`."""
+    """The present names of the notes, in the order of `notes`; None for a missing note. Cheaper than `Read`."""
 
     name: ClassVar[str] = "names"
     notes: Sequence[NoteId]
 
 
 class Search(Question[Found], frozen=True, array_like=True):
-    """The notes that hold all the words, ranked by BM25; names count more than text."""
+    """The notes that contain all the words, ranked by BM25. Words in names count more than words in text."""
 
     name: ClassVar[str] = "search"
     query: SearchQuery
 
 
 class Members(Question[MemberNotes], frozen=True, array_like=True):
-    """The notes below `folder` that have `tag`, sorted by path; both as in a `SearchQuery`, None: any."""
+    """The notes below `folder` that have `tag`, sorted by path. Both as in a `SearchQuery`; None: any."""
 
     name: ClassVar[str] = "members"
     folder: str | None
@@ -103,7 +115,7 @@ class Members(Question[MemberNotes], frozen=True, array_like=True):
 
 
 class Similar(Question[list[SimilarNote]], frozen=True, array_like=True):
-    """Notes with text like that of `note`, best first, without `note`."""
+    """The notes whose text is similar to that of `note`, best first, without `note`."""
 
     name: ClassVar[str] = "similar"
     note: NoteId
@@ -111,7 +123,7 @@ class Similar(Question[list[SimilarNote]], frozen=True, array_like=True):
 
 
 class SharingTags(Question[list[TaggedNote]], frozen=True, array_like=True):
-    """Notes with tags of `note`, greatest weight first, without `note`."""
+    """The notes that share tags with `note`, greatest weight first, without `note`."""
 
     name: ClassVar[str] = "sharing_tags"
     note: NoteId
@@ -126,7 +138,7 @@ class Overview(Question[VaultOverview], frozen=True, array_like=True):
 
 
 class NoteCount(Question[int | None], frozen=True, array_like=True):
-    """How many notes the vault holds, as far as known; never waits. None: of a moment where nobody asked."""
+    """The number of notes of the vault, as far as known. Never waits. None: unknown, at a past moment."""
 
     name: ClassVar[str] = "note_count"
 
@@ -141,36 +153,41 @@ class IndexState(Question[str], frozen=True, array_like=True):
 
 
 class Visits(Question[Sequence[Visit]], frozen=True, array_like=True):
-    """The remembered visits of notes of the current vault, oldest first, up to the view's sequence. The visits of
-    withheld notes are left out."""
+    """The remembered visits of notes of the current vault, oldest first, up to the view's sequence.
+
+    Without the visits of withheld notes.
+    """
 
     name: ClassVar[str] = "visits"
 
 
 class VersionOf(Question[VersionAt], frozen=True, array_like=True):
-    """What the note that is called `note` now was at the sequence or time `since`; with None the last version that
-    was recorded and whose file had another sha256 than `current`.
+    """The version of a note at a past moment.
 
     Raises:
         NotRecorded: no such version is kept.
-        ArgumentInvalid: `since` is no moment of the log up to the view's own.
+        ArgumentInvalid: `since` is no moment of the log up to the view's sequence.
     """
 
     name: ClassVar[str] = "version"
     note: NoteId
+    """The note's present path."""
     since: int | str | None
+    """A sequence or a time; None: the last recorded version whose sha256 differs from `current`."""
     current: str
+    """The sha256 of the present file."""
 
 
 class ManifestOf(Question[ShownManifest], frozen=True, array_like=True):
-    """The manifest of a conversation's last prompt, or of the last one for `message`; without a conversation, of
-    the one in the current vault that was spoken of last.
+    """The manifest of the last prompt of a conversation, or of its last prompt for `message`.
 
     Raises:
-        ArgumentInvalid: there is no such conversation, or no prompt of it for that message.
+        ArgumentInvalid: there is no such conversation, or it has no prompt for that message.
         NotRecorded: no prompt was assembled, or its manifest is not kept.
     """
 
     name: ClassVar[str] = "manifest"
     conversation: str | None
+    """None: the conversation of the current vault with the latest event."""
     message: str | None
+    """None: any."""

@@ -1,4 +1,4 @@
-"""The values that questions to a vault ask for and are answered with."""
+"""The values in questions to a vault and in their answers."""
 
 import msgspec
 
@@ -14,11 +14,11 @@ class NoteRef(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Resolution(msgspec.Struct, frozen=True, rename="camel"):
-    """What a reference means. Exactly one of `note`, `candidates` and `near` tells.
+    """The notes that a reference means. At most one of `note`, `candidates` and `near` is set.
 
-    note: the only hit of the first stage that had one; `resolved_by` names that stage.
-    candidates: several hits in one stage, workspace members first: ambiguous, never guessed.
-    near: no hit at all; up to 5 notes with near titles.
+    note: the only hit of the first stage with a hit; `resolved_by` names that stage.
+    candidates: several hits in one stage, notes of the workspace first. The reference is ambiguous.
+    near: without any hit, up to 5 notes with similar titles.
     """
 
     note: NoteRef | None = None
@@ -27,18 +27,20 @@ class Resolution(msgspec.Struct, frozen=True, rename="camel"):
     near: tuple[NoteRef, ...] = ()
     heading: str | None = None
     block: str | None = None
+    complete: bool = True
+    """False if the index was incomplete and the whole reference is no exact path: others may have the name."""
 
 
 class LinkName(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A link's target as written: without alias, heading and block, percent-decoded."""
+    """A link's target as the note has it: without alias, heading and block, percent-decoded."""
 
     target: str
     wiki: bool
-    """`[[target]]`; else `[text](target)`."""
+    """True for `[[target]]`, false for `[text](target)`."""
 
 
 class LinkTarget(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a link found in a note leads: `note` is None where nothing is there, or where several notes are."""
+    """The target of a link in a note. `note` is None if no note matches, or several (`ambiguous`)."""
 
     note: NoteRef | None
     ambiguous: bool = False
@@ -50,60 +52,70 @@ class IncomingLink(msgspec.Struct, frozen=True, rename="camel"):
     source: NoteRef
     context: str
     line: int
+    heading: str | None = None
+    """The heading in the link."""
 
 
 class IncomingLinks(msgspec.Struct, frozen=True, rename="camel"):
-    """Links to a note: at most the asked-for number, and how many there are. No self-links."""
+    """Links from other notes to a note."""
 
     links: tuple[IncomingLink, ...]
+    """At most the question's `limit`."""
     total: int
+    """The number of all links."""
 
 
 class SearchQuery(msgspec.Struct, frozen=True, rename="camel"):
-    """What to look for in the text of notes."""
+    """A search in the text of notes."""
 
     words: str
-    """As the user typed them; every word must occur. Never a query language."""
+    """As the user typed them (notes/search_query.py)."""
     limit: int
     among: tuple[NoteId, ...] | None = None
-    """Only these notes; None: the whole vault."""
+    """Search only these notes; None: the whole vault."""
     tags: tuple[str, ...] = ()
-    """Only notes with all of these tags, case-folded; `design` takes in `design/type`."""
+    """Only notes with all of these tags, case-folded; `design` includes `design/type`."""
     folder: str | None = None
     """Only notes below this folder, a vault-relative path without slashes at its ends."""
     names_only: bool = False
-    """Look in titles and paths only."""
+    """Search only titles and paths."""
 
 
 class SearchHit(msgspec.Struct, frozen=True, rename="camel"):
-    """One note that holds all the words."""
+    """One note that contains all the words."""
 
     note: NoteRef
     line: int
-    """The 1-based raw line that the snippet is from; 1 where the words occur in names only."""
+    """The 1-based line of the snippet in the file; 1 if the words occur only in names."""
     snippet: str
-    """That line, trimmed, at most 240 characters around the first word; empty where only names hold the words."""
+    """That line, trimmed, at most 240 characters around the first word; empty if the words occur only in names."""
     score: float
-    """Higher is better; to be compared within one answer only."""
+    """Higher is better. Comparable only within one answer."""
 
 
 class Found(msgspec.Struct, frozen=True, rename="camel"):
-    """The best hits, best first, and how many notes there are in all."""
+    """The hits of a search, best first."""
 
     hits: tuple[SearchHit, ...]
+    """At most the query's `limit`."""
     total: int
+    """The number of all notes that match."""
     complete: bool
-    """Whether the text of every note is indexed by now."""
+    """Whether the text of every note is indexed."""
+    exact: bool = True
+    """False: `total` is a lower bound."""
+    as_text: bool = False
+    """Whether the operators of the query found nothing, so that they were taken as text."""
 
 
 class SimilarNote(msgspec.Struct, frozen=True, rename="camel"):
-    """A note whose text has telling words in common with another's."""
+    """A note whose text shares distinctive words with another note."""
 
     note: NoteRef
     score: float
     """Higher is better."""
     words: tuple[str, ...]
-    """Words they share, the most telling first."""
+    """The shared words, the most distinctive first."""
 
 
 class TaggedNote(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,16 +123,18 @@ class TaggedNote(msgspec.Struct, frozen=True, rename="camel"):
 
     note: NoteRef
     tags: tuple[str, ...]
-    """The shared ones, rarest first."""
+    """The shared tags, the rarest first."""
     weight: float
     """Sum over the shared tags of ln(notes / notes with the tag)."""
 
 
 class MemberNotes(msgspec.Struct, frozen=True, rename="camel"):
-    """Notes of a folder, or with a tag: the first by path, and how many there are in all."""
+    """The notes of a folder or with a tag, sorted by path."""
 
     notes: tuple[NoteRef, ...]
+    """At most the question's `limit`."""
     total: int
+    """The number of all notes that match."""
 
 
 class VaultOverview(msgspec.Struct, frozen=True, rename="camel"):
@@ -131,4 +145,4 @@ class VaultOverview(msgspec.Struct, frozen=True, rename="camel"):
     tags: tuple[tuple[str, int], ...]
     """The most used tags with the number of notes that have them, most used first."""
     changed: tuple[tuple[NoteRef, int], ...]
-    """The notes changed last with their mtime in ns, newest first."""
+    """The last changed notes with their mtime in ns, newest first."""

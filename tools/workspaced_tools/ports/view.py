@@ -1,10 +1,10 @@
-"""`View`: a tool's only door to the world.
+"""`View`: a tool's only access to state, log and vault.
 
-A tool is a function `(View, arguments) -> Result`. All it learns comes through here: the folded state at one
-sequence, a clock, and the answers to its questions (questions.py). The same function therefore answers a live call
-and a replayed one, and the questions with their answers are what an agent's answer was made from.
+A tool is a function `(View, arguments) -> Answer`. It learns everything through its View: the state at one
+sequence, a clock, and the answers to its questions (questions.py). Therefore the same function answers a live call
+and a replayed call, and the questions with their answers determine an agent's answer.
 
-Questions and answers are plain values, so that they can be recorded and given again.
+Questions and answers are plain values, so that they can be recorded and replayed.
 """
 
 import msgspec
@@ -16,22 +16,23 @@ from .asking import VaultPort
 
 
 class View(msgspec.Struct, frozen=True):
-    """The world at one moment, as one client may see it."""
+    """State, log and vault at one moment, as far as one client may see them."""
 
     state: WorkspaceState
-    """Without what the share policy withholds."""
+    """Without the notes that the share policy withholds."""
     now: str
     """UTC, six fractional digits, `Z`: the form of an event's time."""
     vault: VaultPort
-    """Answers every question of a tool. Where no vault is served, only `ManifestOf` may be asked."""
+    """Answers every question of a tool. If no vault is served, only `ManifestOf` may be asked."""
     served: bool = True
     """Whether there is a current vault and its folder is served."""
     sharing: Sharing = "all"
-    """How much this client is shown: `names` means ids and titles only. (`none` gets no view.)"""
+    """The client's level: `names` means ids and titles only. (A client with `none` gets no view.)"""
     withheld: int = 0
-    """How many notes of the current vault's lists the share policy withholds."""
+    """The number of withheld notes in the current vault's lists."""
     also_at: tuple[int, ...] = ()
-    """Sequences of the other moments that the time asked about names, where the clock was set."""
+    """The sequences of other moments with the same time, if the question's time is ambiguous because the clock was
+    set."""
 
     @property
     def current(self) -> Vault | None:
@@ -40,7 +41,7 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def vault_state(self) -> VaultState:
-        """What is folded for the current vault."""
+        """The state of the current vault."""
         return self.state.of(self.state.current)
 
     @property

@@ -1,1 +1,1 @@
-"""Recordings under pseudonyms."""
+"""Redacts recordings: replaces their names and texts by pseudonyms."""

@@ -1,16 +1,16 @@
-"""Redaction of a part of a log with all that its calls read: the same session under other names.
+"""Redacts a part of a log with the recordings of its calls: the same session under other names.
 
-Events are redacted as the catalogue's tags say (workspaced_events/redact.py). Of the rest (state, visits,
-questions, answers) every text gets its pseudonym unless it is listed here as a time or a word of this program: a
-new field is hidden until somebody lists it. Sentences of this program, such as errors, go altogether: everybody
-knows them, so their pseudonyms would tell what their words became elsewhere.
+Events are redacted by the tags of the catalogue (workspaced_events/privacy/event_redaction.py). In state, visits,
+questions and answers every text gets its pseudonym, unless its field is listed here as a time or as a word of this
+program; a new field is hidden until it is listed. Sentences of this program, such as errors, become one secret
+each: everyone knows their words, so pseudonyms of these words would reveal the same words elsewhere.
 
-Of conversations the events alone are given, under pseudonyms: no text that they name, and nothing of what was
-said before the part. So no prompt can be made again from it.
+Of conversations only the events remain, under pseudonyms, without the texts that they name and without earlier
+messages. Therefore no prompt can be rebuilt from a redacted part.
 
-Results are not redacted but made again: each tool runs over its redacted recording. So a result holds nothing that
-its inputs do not hold, and verifies to the byte. A tool may ask a little otherwise over pseudonyms (for the links
-of a redacted text, say): what it asks then is what is recorded. A call that cannot be made again loses its
+Results are not redacted but replayed: each tool runs over its redacted recording. So a result holds nothing that
+its inputs do not hold, and verifies to the byte. Over pseudonyms a tool may ask other questions, for example for
+the links of a redacted text; the new recording holds these questions. A call that cannot be replayed loses its
 recording.
 """
 
@@ -55,10 +55,10 @@ from ..ports.questions import VersionOf
 from ..ports.vault import Resolution
 from ..recording.format import (
     Exchange,
-    Kept,
     Raised,
     RecordedFailure,
     RecordedNote,
+    RecordedRead,
     RecordedVersion,
     Recording,
 )
@@ -84,12 +84,12 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ManifestLayer: frozenset({"id"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
-"""Fields that hold times and words of this program, and so stay."""
+"""Fields that stay, because they hold times or words of this program."""
 _PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
 _TIMES: Final = frozenset({"at", "sinceTime"})
-"""Arguments of tools that may be times."""
+"""The arguments of tools that may be times."""
 _KEYS: Final = re.compile(r"^(title|tags?|alias(?:es)?|id|created|date|type)(?=[ \t]*:)", re.MULTILINE)
-"""Keys of front matter that mean something to the tools."""
+"""The front-matter keys that tools read."""
 
 
 class Redacted(msgspec.Struct, frozen=True):
@@ -97,29 +97,28 @@ class Redacted(msgspec.Struct, frozen=True):
 
     part: Slice
     calls_lost: int
-    """Recorded calls that could not be made again, and so have no recording any more."""
+    """The number of calls that lost their recording because they could not be replayed."""
 
 
 def redact(part: Slice, pseudonyms: Pseudonyms, store: EvictableBlobStore) -> Redacted:
-    """`part` under pseudonyms.
+    """Redacts `part`.
 
     Args:
-        part: what may not be given away.
-        pseudonyms: under a key of this redaction alone.
-        store: an empty one; it holds the redacted blobs as long as they are needed.
+        part: the part of the log with its real names and texts.
+        pseudonyms: with a key used only for this redaction.
+        store: an empty store for the redacted blobs. The result reads from it.
 
     Raises:
-        OSError: the store takes nothing more.
+        OSError: the store cannot be written.
     """
     redaction = _Redaction(part, pseudonyms, store)
     visits = redaction.value(part.start_visits())
-    # The log's id is left out: what agents were told names it.
+    # Without the log's id, because agents know it from the clock in their answers.
     start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS))
-    made = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
-    moments = Moments(made)
-    events = [redaction.event(event, moments) for event in part.events]
-    made.events = events
-    return Redacted(made, redaction.calls_lost)
+    redacted = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
+    moments = Moments(redacted)
+    redacted.events = [redaction.event(event, moments) for event in part.events]
+    return Redacted(redacted, redaction.calls_lost)
 
 
 class _Redaction:
@@ -137,40 +136,42 @@ class _Redaction:
     # -- events --
 
     def event(self, event: Event, moments: Moments) -> Event:
-        """The redacted event, with the blobs it names; `moments` are those of the redacted events."""
-        made, given = self._redactor.event(event), event.data
-        if isinstance(given, SelectionChanged):
-            made = replace(made, data=replace(made.data, text_sha256=self._selected(given.text_sha256)))
-        moments.take(made)
-        return self._call(event, made, moments) if isinstance(given, ToolCalled) else made
+        """The redacted event, with redacted blobs. `moments` follows the redacted events."""
+        redacted, original = self._redactor.event(event), event.data
+        if isinstance(original, SelectionChanged):
+            text_sha256 = self._selected(original.text_sha256)
+            redacted = replace(redacted, data=replace(redacted.data, text_sha256=text_sha256))
+        moments.take(redacted)
+        return self._call(event, redacted, moments) if isinstance(original, ToolCalled) else redacted
 
     def _call(self, event: Event, bare: Event, moments: Moments) -> Event:
-        """The call made again; where it cannot be, `bare`, whose hashes name nothing."""
-        given: ToolCalled = event.data
+        """The redacted call with its replayed result; if the replay fails, `bare`, whose hashes name no blobs."""
+        original: ToolCalled = event.data
         try:
-            arguments = arguments_of(given, self._blob)
-            made = self._redactor.event(replace(event, data=replace(given, arguments=arguments)))
-            plain = _plain_arguments(given.tool, arguments)
-            called = replace(made.data, arguments={**made.data.arguments, **plain})
-            if given.inputs_sha256 is not None:
-                called = self._made_again(given, called, moments)
+            arguments = arguments_of(original, self._blob)
+            redacted = self._redactor.event(replace(event, data=replace(original, arguments=arguments)))
+            plain = _plain_arguments(original.tool, arguments)
+            called = replace(redacted.data, arguments={**redacted.data.arguments, **plain})
+            if original.inputs_sha256 is not None:
+                called = self._replayed(original, called, moments)
         except (NotRecorded, LogDamaged, StateNotRetained):
-            self.calls_lost += given.inputs_sha256 is not None
+            self.calls_lost += original.inputs_sha256 is not None
             return bare
-        if given.arguments_sha256 is not None:
+        if original.arguments_sha256 is not None:
             kept = self._keep(msgspec.json.encode(called.arguments))
             called = replace(called, arguments={}, arguments_sha256=kept)
         return replace(bare, data=called)
 
-    def _made_again(self, given: ToolCalled, called: ToolCalled, moments: Moments) -> ToolCalled:
-        recording = self._recording(given.inputs_sha256 or "")
+    def _replayed(self, original: ToolCalled, called: ToolCalled, moments: Moments) -> ToolCalled:
+        """The redacted call `called` with its replayed result and the recording of the replay."""
+        recording = self._recording(original.inputs_sha256 or "")
         answers = Rephrased(recording.asked, self._notes)
         state = moments.state_at(called.as_of_seq)
         if state is None:
             raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)
         result = answer_from(answers, called, recording, state, visits)
-        if _outcome(result) != (given.ok, self._code(given.result_sha256)):
+        if _outcome(result) != (original.ok, self._code(original.result_sha256)):
             raise NotRecorded("The call came out otherwise")
         inputs = msgspec.json.encode(replace(recording, asked=tuple(answers.asked)))
         return replace(
@@ -178,10 +179,10 @@ class _Redaction:
         )
 
     def _code(self, result_sha256: str) -> str | None:
-        """The code of a call's failure.
+        """The error code in a call's answer.
 
         Raises:
-            NotRecorded: what was answered is not kept.
+            NotRecorded: the answer is not kept.
         """
         result = self._blob(result_sha256)
         if result is None:
@@ -189,11 +190,11 @@ class _Redaction:
         return _outcome(result)[1]
 
     def _selected(self, name: str | None) -> str | None:
-        """The redacted blob of a selection's text; where it is not kept, a name that is none."""
+        """The name of the redacted blob of a selection's text; a pseudonym of the name if the blob is not kept."""
         if name is None:
             return None
-        made = self._renamed_blob(name, self._text)
-        return made if made is not None else self._pseudonyms.digest(name)
+        redacted = self._renamed_blob(name, self._text)
+        return redacted if redacted is not None else self._pseudonyms.digest(name)
 
     # -- recordings --
 
@@ -230,7 +231,7 @@ class _Redaction:
     # -- values --
 
     def value(self, value: Any) -> Any:
-        """`value` with a pseudonym for every text, in keys as well, but for what is listed as plain.
+        """`value` with a pseudonym for every text, also in keys, except in the fields of _PLAIN.
 
         Raises:
             NotRecorded: the text of a note is not kept.
@@ -243,34 +244,34 @@ class _Redaction:
             return {self.value(key): self.value(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(map(self.value, value))
-        assert value is None or isinstance(value, int | float), "nothing else is in JSON"
+        assert value is None or isinstance(value, int | float), "JSON has no other types"
         return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
         if isinstance(value, RecordedNote):
             return self._note(value)
-        given: dict[str, Any] = {}
+        special: dict[str, Any] = {}
         if isinstance(value, WorkspaceState):
-            given["sharing"] = {client_key(self._text(name)): level for name, level in value.sharing.items()}
+            special["sharing"] = {client_key(self._text(name)): level for name, level in value.sharing.items()}
         elif isinstance(value, Vault):
-            given["path"] = self._pseudonyms.secret(value.path)
+            special["path"] = self._pseudonyms.secret(value.path)
         elif isinstance(value, Selection):
-            given["text_sha256"] = self._selected(value.text_sha256)
+            special["text_sha256"] = self._selected(value.text_sha256)
         elif isinstance(value, Raised):
-            given = {
+            special = {
                 "type": value.type,
                 "message": self._sentence(value.message),
                 "hint": self._sentence(value.hint),
                 "details": self._json(value.details),
             }
         elif isinstance(value, RecordedFailure):
-            given["message"] = self._sentence(value.message)
+            special["message"] = self._sentence(value.message)
         elif isinstance(value, RecordedVersion):
-            kept: Kept = msgspec.json.decode(value.note, type=Kept)
-            given["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
-        plain = _PLAIN.get(type(value), frozenset()) | given.keys()
+            kept: RecordedRead = msgspec.json.decode(value.note, type=RecordedRead)
+            special["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
+        plain = _PLAIN.get(type(value), frozenset()) | special.keys()
         hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
-        return replace(value, **hidden, **given)
+        return replace(value, **hidden, **special)
 
     def _note(self, kept: RecordedNote) -> RecordedNote:
         text = self._renamed_blob(kept.text, partial(redacted_markdown, self._text))
@@ -289,7 +290,7 @@ class _Redaction:
         return self._pseudonyms.secret(text) if text else text
 
     def _json(self, value: Any) -> Any:
-        """JSON whose keys are ours."""
+        """JSON with pseudonyms for its values. Its keys stay, because they are words of this program."""
         if isinstance(value, dict):
             return {key: self._json(each) for key, each in value.items()}
         return [self._json(each) for each in value] if isinstance(value, list) else self.value(value)
@@ -297,7 +298,7 @@ class _Redaction:
     # -- blobs --
 
     def _renamed_blob(self, name: str, redacted: Callable[[str], str]) -> str | None:
-        """The name of a blob's redacted text; None where the blob is not kept."""
+        """Redacts a blob and returns its new name; None if the blob is not kept."""
         if name not in self._renamed:
             try:
                 content = self._blob(name)
@@ -311,7 +312,7 @@ class _Redaction:
 
 
 def redacted_markdown(text: Callable[[str], str], note: str) -> str:
-    """The pseudonym of a whole note, in which the tools still find what front matter tells them."""
+    """The pseudonym of a whole note, with the front-matter keys that tools read."""
     body = split_front_matter(note).body_offset
     parts = _KEYS.split(note[:body])
     parts[::2] = map(text, parts[::2])
@@ -329,7 +330,7 @@ def _outcome(result: bytes) -> tuple[bool, str | None]:
 
 
 def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, str]:
-    """Those that are words of ours or times."""
+    """The arguments that stay, because they are enumerated words or times."""
     properties = TOOLS[tool].input_schema["properties"] if tool in TOOLS else {}
     return {
         name: value
@@ -349,10 +350,10 @@ def _is_time(value: Any) -> bool:
 
 @contextmanager
 def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
-    """The part redacted under a key that nobody keeps; good as long as the `with` block lasts.
+    """Redacts the part under a random key that is not kept. The result is valid inside the `with` block.
 
     Raises:
-        OSError: there is no room for temporary files.
+        OSError: temporary files cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
         yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), EvictableBlobStore(Path(directory)))

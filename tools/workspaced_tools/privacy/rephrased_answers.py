@@ -1,4 +1,4 @@
-"""Maps recorded answers onto the questions a tool asks under pseudonyms."""
+"""Maps recorded answers onto the questions that a tool asks under pseudonyms."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -10,25 +10,25 @@ from ..errors import NotRecorded
 from ..ports.questions import LinkTargets, Names, Question, Read
 from ..ports.vault import LinkTarget
 from ..recording.format import Exchange
-from ..replay.call_replay import Answers, Key, Notes, answer_of, key_of, raise_or_give
+from ..replay.call_replay import Answers, Key, Notes, answer_of, key_of, raise_or_return
 
 _ITEMWISE: Final = frozenset({Read.name, Names.name, LinkTargets.name})
-"""Questions whose last part is a list, answered by one of equal length."""
+"""The questions whose last field is a list, and whose answer is a list of the same length."""
 _NO_TARGET: Final = msgspec.json.encode(LinkTarget(None))
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Rephrased(Answers):
-    """As `Answers`; but a question that the call did not ask gets the answer of the one like it.
+    """As `Answers`, but a question that the call did not ask gets the answer of a similar question.
 
-    For a list the answer holds each item's own answer, whatever the order; else it is that of the question of the
-    same name that as many others were asked before.
+    The answer to an itemwise question is put together from the recorded answers to its items, in any order. For
+    another question, the n-th question of a name gets the answer of the n-th recorded one.
     """
 
     def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
         super().__init__((), notes)
         self.asked: list[Exchange] = []
-        """What was asked of this, and answered: from here on a recording of the call."""
+        """The questions asked so far with their answers: the exchanges of the new recording."""
         self._notes = notes
         self._same: dict[Key, list[Exchange]] = {}
         self._alike: dict[str, list[Exchange]] = {}
@@ -42,7 +42,7 @@ class Rephrased(Answers):
     def to(self, question: Question[Any]) -> Any:
         exchange = self._found(*key_of(question))
         self.asked.append(exchange)
-        return raise_or_give(answer_of(exchange, self._notes))
+        return raise_or_return(answer_of(exchange, self._notes))
 
     def _found(self, name: str, question: bytes) -> Exchange:
         left = self._same.get((name, question))

@@ -1,1 +1,1 @@
-"""What a call read: recorded, written, read back, listed, and summed up."""
+"""Recordings of what calls read: writing, reading, listing, comparing, and usage statistics."""

@@ -1,4 +1,4 @@
-"""How one recorded call differs from another: in what was asked, in what it was made from, in the answer."""
+"""Compares two recorded calls: their questions, their inputs and their answers."""
 
 import difflib
 import re
@@ -8,23 +8,23 @@ from typing import Any, Final
 import msgspec
 
 from ..ports.questions import Read
-from .format import Kept, RecordedNote, Recording
-from .recorded_calls import KeptCall, brief, notes_of
+from .format import RecordedNote, RecordedRead, Recording
+from .recorded_calls import RecordedCall, brief, notes_of
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """How the second call differs from the first, in lines for people; what is empty is the same."""
+    """The differences between two calls, as lines for people. An empty list means no difference."""
 
     call: list[str]
     """Tool, client and arguments."""
     inputs: list[str]
-    """What they were made from; says so where that is not kept."""
+    """What the calls read, or a line that says which recording is not kept."""
     answer: list[str]
     """A unified diff of the answers as JSON of many lines."""
 
 
-def compared(first: KeptCall, second: KeptCall) -> Compared:
-    """How two calls differ.
+def compared(first: RecordedCall, second: RecordedCall) -> Compared:
+    """Compares two calls.
 
     Raises:
         NotRecorded: the answers differ, and one of them is not kept.
@@ -47,7 +47,7 @@ _ESCAPE: Final = re.compile(r"\\.")
 
 
 def readable_json(content: bytes) -> list[str]:
-    """JSON in many lines, in its own order; a text of many lines takes as many, so that a diff shows which."""
+    """Formats JSON as lines, in its own order. Also breaks texts at their line ends, for a readable diff."""
     plain = msgspec.json.format(content, indent=2).decode()
     broken = _ESCAPE.sub(lambda escape: escape[0] + "\n" if escape[0] == r"\n" else escape[0], plain)
     return broken.split("\n")
@@ -55,16 +55,16 @@ def readable_json(content: bytes) -> list[str]:
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for name in dict.fromkeys((*before, *after)):
-        old, new = (_given(each, name) for each in (before, after))
+        old, new = (_value(each, name) for each in (before, after))
         if old != new:
             yield f"{name}: {brief(old)} -> {brief(new)}"
 
 
-def _given(arguments: dict[str, Any], name: str) -> str:
+def _value(arguments: dict[str, Any], name: str) -> str:
     return msgspec.json.encode(arguments[name]).decode() if name in arguments else "not given"
 
 
-def _inputs(first: KeptCall, second: KeptCall) -> list[str]:
+def _inputs(first: RecordedCall, second: RecordedCall) -> list[str]:
     names = {each.event.data.inputs_sha256 for each in (first, second)}
     if len(names) == 1 and None not in names:
         return []
@@ -84,7 +84,7 @@ def _inputs(first: KeptCall, second: KeptCall) -> list[str]:
     return lines
 
 
-def _is_refused(call: KeptCall) -> bool:
+def _is_refused(call: RecordedCall) -> bool:
     return call.recording is not None and call.recording.refused is not None
 
 
@@ -100,19 +100,19 @@ def _differing(
             yield f"{brief(name)} was {changed(old[name], new[name])}"
 
 
-def _notes_read(recording: Recording) -> dict[str, Kept]:
+def _notes_read(recording: Recording) -> dict[str, RecordedRead]:
     read = (each for each in recording.asked if each.ask == Read.name and each.raised is None)
     return {f"note {kept.id}": kept for exchange in read for kept in notes_of(exchange.answer)}
 
 
-def _version_changed(old: Kept, new: Kept) -> str:
+def _version_changed(old: RecordedRead, new: RecordedRead) -> str:
     if not (isinstance(old, RecordedNote) and isinstance(new, RecordedNote)):
         return "shown otherwise"
     return "another version" if old.text != new.text else "written again, with the same text"
 
 
 def _asked(recording: Recording) -> dict[str, list[Any]]:
-    """What every question but those for notes was answered, in order."""
+    """The answers to each question except `Read`, in order."""
     answers: dict[str, list[Any]] = {}
     for each in recording.asked:
         if each.ask != Read.name or each.raised is not None:

@@ -1,4 +1,4 @@
-"""The form in which a recording is kept: what a call read, question by question."""
+"""The stored form of a recording: what a call read, question by question."""
 
 from collections.abc import Container
 from typing import Any, Final
@@ -26,12 +26,12 @@ class RecordedNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     sha256: str
     """Of the file's bytes."""
     text: str
-    """Names the blob: the sha256 of the text as it was read."""
+    """The name of the blob: the sha256 of the text that the call read."""
     warnings: tuple[str, ...] = ()
 
 
 class RecordedName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
-    """A note of which the client is shown the title alone."""
+    """A note of which the client sees only the title."""
 
     id: NoteId
     title: str
@@ -45,7 +45,8 @@ class RecordedFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"
     message: str
 
 
-Kept = RecordedNote | RecordedName | RecordedFailure
+RecordedRead = RecordedNote | RecordedName | RecordedFailure
+"""What reading one note gave."""
 
 
 class RecordedVersion(msgspec.Struct, frozen=True):
@@ -54,11 +55,14 @@ class RecordedVersion(msgspec.Struct, frozen=True):
     seq: int
     at: str
     note: msgspec.Raw
-    """A `Kept`."""
+    """A `RecordedRead`."""
 
 
 class Raised(msgspec.Struct, frozen=True):
-    """What the View raised instead of answering. `type` is the error's class; others than ours are `Exception`."""
+    """The error that the View raised instead of an answer.
+
+    `type` is the name of the error's class; for an error that is not a `WorkspacedError` it is `Exception`.
+    """
 
     type: str
     message: str
@@ -67,14 +71,14 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One question and its answer, both JSON."""
+    """One question and its answer, both as JSON."""
 
     ask: str
     """The question's `name`."""
     question: msgspec.Raw
     """The question's fields as an array."""
     answer: msgspec.Raw = msgspec.Raw(b"null")
-    """Of `Visits` the positions of the notes whose visits were withheld; of notes their `Kept`."""
+    """For `Read` a list of `RecordedRead`; for `Visits` the positions of the notes whose visits were withheld."""
     raised: Raised | None = None
 
 
@@ -83,41 +87,43 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
     version: int
     refused: Raised | None = None
-    """Why no tool was run; then there is nothing else."""
+    """Why the call ran no tool. A refused call has no other fields."""
     level: Sharing = "all"
     served: bool = True
     """Whether the current vault's folder was served."""
     withheld: int = 0
     left_out: dict[str, tuple[int, ...]] = {}
-    """Positions in the lists of the vault's state of what the share policy withheld."""
+    """The entries that the share policy withheld, as positions in the lists of the vault's state."""
     asked: tuple[Exchange, ...] = ()
     also_at: tuple[int, ...] = ()
 
 
 def refused(error: Raised) -> bytes:
-    """The JSON of the `Recording` of a call that no tool was run for."""
+    """The JSON of the `Recording` of a refused call."""
     return msgspec.json.encode(Recording(version=VERSION, refused=error))
 
 
 def question_json(question: Question[Any]) -> bytes:
-    """A question's fields as they stand in a recording: two questions are the same if and only if their names and
-    these bytes are."""
+    """A question's fields as a recording holds them.
+
+    Two questions are equal if and only if their names and these bytes are equal.
+    """
     return msgspec.json.encode(question)
 
 
 VAULT_LISTS: Final = ("pins", "tabs", "recents", "archived", "former")
-"""The fields of a `VaultState` that list notes,"""
+"""The fields of a `VaultState` that list notes."""
 VAULT_SINGLES: Final = ("active", "selection")
-"""and those that name one."""
+"""The fields of a `VaultState` that name one note."""
 
 
 def positions_left_out(full: dict[NoteId, Any], shown: Container[NoteId]) -> tuple[int, ...]:
-    """The positions in `full` of the notes that are not among `shown`."""
+    """The positions in `full` of the notes that are not in `shown`."""
     return tuple(position for position, note in enumerate(full) if note not in shown)
 
 
 def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultState:
-    """`state` as the gate left it: what `Recording.left_out` says is gone."""
+    """`state` without the entries that `Recording.left_out` names, which is the state that the tool saw."""
     changed: dict[str, Any] = dict.fromkeys(VAULT_SINGLES & left_out.keys())
     for name in VAULT_LISTS:
         if gone := set(left_out.get(name, ())):
@@ -127,7 +133,7 @@ def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultSta
 
 
 def raised(error: Exception) -> Raised:
-    """The error as a value: without its traceback, which would keep alive all that the call had in hand."""
+    """The error as a value, without its traceback, which would keep the call's notes in memory."""
     if not isinstance(error, WorkspacedError):
         return Raised("Exception", type(error).__name__)
     return Raised(type(error).__name__, error.message, error.hint, error.details)

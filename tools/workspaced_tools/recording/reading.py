@@ -1,4 +1,4 @@
-"""Recordings read back from the blobs that the log names."""
+"""Reads recordings from the blobs that the log names."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,11 +19,11 @@ SWEPT: Final = "It was swept to keep the store within record_bytes and record_da
 
 
 def read_recording(content: bytes, name: str) -> Recording:
-    """The recording that a blob holds.
+    """Decodes the recording in a blob.
 
     Raises:
-        LogDamaged: it holds none.
-        NotRecorded: it is one of a newer version.
+        LogDamaged: the blob holds no recording.
+        NotRecorded: the recording has a newer version.
     """
     try:
         recording = msgspec.json.decode(content, type=Recording)
@@ -41,8 +41,8 @@ def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
     """The arguments of a recorded call.
 
     Raises:
-        NotRecorded: they are long and not kept.
-        LogDamaged: what is kept are none.
+        NotRecorded: the arguments are in a blob that is not kept.
+        LogDamaged: the blob holds no arguments.
     """
     name = called.arguments_sha256
     if name is None:

@@ -1,7 +1,7 @@
-"""Recorded calls, read out of a log: a list of them, or one whole.
+"""Reads recorded calls from a log: a list of calls, or one call with its recording.
 
-Everything here is a value made from `tool_called` events and the blobs they name; where a blob is not kept any
-more that is said, and what is left is given.
+Every value is built from `tool_called` events and the blobs that they name. A value whose blob is no longer kept
+says so and holds the rest.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 from ..errors import NotRecorded
 from ..ports.questions import Read, VersionOf
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from .format import Kept, RecordedFailure, RecordedName, RecordedNote, RecordedVersion, Recording
+from .format import RecordedFailure, RecordedName, RecordedNote, RecordedRead, RecordedVersion, Recording
 from .reading import SWEPT, Blob, arguments_of, read_recording
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
@@ -32,18 +32,18 @@ _HASH_CHARS_SHOWN: Final = 12
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which calls are meant; of what is None, all."""
+    """A filter of calls. A field that is None filters nothing."""
 
     tool: str | None = None
     caller: str | None = None
     """Compared as the share policy does."""
     failed: bool = False
-    """Only those that failed."""
+    """Only failed calls."""
     since: Position | None = None
     """A sequence, or a time in an event's form."""
 
     def takes(self, event: Event) -> bool:
-        """Whether the event is such a call."""
+        """Whether the event is a call that passes the filter."""
         called = event.data
         return (
             type(called) is ToolCalled
@@ -54,7 +54,7 @@ class Wanted(msgspec.Struct, frozen=True):
         )
 
     def is_before(self, event: "Event | Listed") -> bool:
-        """Whether the event, and so all before it, come too early."""
+        """Whether the event is before `since`."""
         if self.since is None:
             return False
         return event.seq < self.since if isinstance(self.since, int) else event.time < self.since
@@ -63,7 +63,7 @@ class Wanted(msgspec.Struct, frozen=True):
 def latest(
     source: Source, wanted: Wanted, limit: int, progress: Progress | None = None
 ) -> tuple[list[Event], list[str]]:
-    """The latest calls, newest last, and warnings for people. No more than these are held.
+    """The latest `limit` calls, newest last, and warnings for people. Holds at most `limit` calls in memory.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
@@ -74,34 +74,34 @@ def latest(
 
 
 class _Found(Exception):
-    """The source need not be read further."""
+    """Stops reading the source once the event is found."""
 
 
 def find(source: Source, seq: int) -> Event:
     """The recorded call at a sequence.
 
     Raises:
-        InvalidArgument: there is no event, or one that is no call.
+        InvalidArgument: the log has no event there, or the event is no call.
         LogDamaged, OSError: the source cannot be read.
     """
     found: Event | None = None
 
-    def look(events: list[Event]) -> None:
+    def search(events: list[Event]) -> None:
         nonlocal found
         if events[-1].seq >= seq:
             found = next((event for event in events if event.seq == seq), None)
             raise _Found
 
     with suppress(_Found):
-        source.feed(look)
+        source.feed(search)
     return checked_call(found, seq)
 
 
 def checked_call(event: Event | None, seq: int) -> Event:
-    """`event`, found at `seq`.
+    """Checks that the event found at `seq` is a call, and returns it.
 
     Raises:
-        InvalidArgument: it is none, or no call.
+        InvalidArgument: there is no event, or the event is no call.
     """
     if event is None:
         raise InvalidArgument(f"The log holds no event {seq}.", hint="`workspaced calls` lists the calls.")
@@ -116,25 +116,25 @@ def checked_call(event: Event | None, seq: int) -> Event:
 
 
 class Listed(msgspec.Struct, frozen=True, rename="camel"):
-    """One call as it is listed."""
+    """One call of a list."""
 
     seq: int
     time: str
     caller: str
     tool: str
     arguments: dict[str, Any]
-    """Long ones are left out: empty where `arguments_sha256` names them."""
+    """Empty if the arguments are long; `arguments_sha256` then names their blob."""
     arguments_sha256: str | None
     as_of_seq: int
     ok: bool
     code: str | None
-    """Of a failure; null where its answer is not kept."""
+    """The error code of a failed call; null if the answer is not kept."""
     bytes: int
     tokens: int
-    """An estimate (tokens.py); made from the bytes alone where the answer is not kept."""
+    """An estimate (token_estimate.py), from `bytes` alone if the answer is not kept."""
     duration_us: int
     kept: bool
-    """Whether its answer is."""
+    """Whether the answer is kept."""
 
 
 class _Failure(msgspec.Struct):
@@ -142,7 +142,7 @@ class _Failure(msgspec.Struct):
 
 
 def listed(event: Event, blob: Blob) -> Listed:
-    """The line of a call."""
+    """The list entry of a call."""
     called: ToolCalled = event.data
     result = result_of(called, blob)
     code = msgspec.json.decode(result, type=_Failure).code if result is not None and not called.ok else None
@@ -164,40 +164,40 @@ def listed(event: Event, blob: Blob) -> Listed:
 
 
 def result_of(called: ToolCalled, blob: Blob) -> bytes | None:
-    """The answer exactly as served; None if it is not kept, or not whole."""
+    """The answer in the bytes that the client got; None if its blob is not kept or is damaged."""
     with suppress(LogDamaged):
         return blob(called.result_sha256)
     return None
 
 
-# -- one whole --
+# -- one call --
 
 
-class KeptCall(msgspec.Struct, frozen=True):
-    """A recorded call with what is kept of it."""
+class RecordedCall(msgspec.Struct, frozen=True):
+    """A recorded call with its blobs. A field whose blob is not kept is None."""
 
     event: Event
     arguments: dict[str, Any] | None
     result: bytes | None
-    """The answer exactly as served."""
+    """The answer in the bytes that the client got."""
     recording: Recording | None
-    """What it was made from."""
+    """What the call read."""
     why: str = ""
-    """Why one of these is not there."""
+    """Why a field is None."""
 
     def answer(self) -> bytes:
-        """The answer exactly as served.
+        """The answer in the bytes that the client got.
 
         Raises:
-            NotRecorded: it is not kept.
+            NotRecorded: the answer is not kept.
         """
         if self.result is None:
             raise NotRecorded(f"The answer of call {self.event.seq} is not kept", hint=self.why)
         return self.result
 
 
-def kept_call(event: Event, blob: Blob) -> KeptCall:
-    """A recorded call with what is kept of it."""
+def recorded_call(event: Event, blob: Blob) -> RecordedCall:
+    """Reads the blobs of a recorded call."""
     called: ToolCalled = event.data
     result = result_of(called, blob)
     why = OFF if called.inputs_sha256 is None else SWEPT
@@ -212,11 +212,11 @@ def kept_call(event: Event, blob: Blob) -> KeptCall:
     except (NotRecorded, LogDamaged) as error:
         why = str(error)
     whole = None not in (arguments, result, recording)
-    return KeptCall(event, arguments, result, recording, "" if whole else why)
+    return RecordedCall(event, arguments, result, recording, "" if whole else why)
 
 
 def made_from(recording: Recording) -> list[str]:
-    """What a call was made from, a line each for people: the versions of notes it read, what else it asked."""
+    """What a call read, as lines for people: one for each note version and each other question."""
     if recording.refused is not None:
         return [f"nothing: {recording.refused.message}"]
     lines = [] if recording.level == "all" else [f"shared with this client: {recording.level}"]
@@ -227,18 +227,18 @@ def made_from(recording: Recording) -> list[str]:
             lines += map(_version, notes_of(exchange.answer))
         elif exchange.ask == VersionOf.name:
             then = msgspec.json.decode(exchange.answer, type=RecordedVersion)
-            lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=Kept))}")
+            lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=RecordedRead))}")
         else:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
     return lines
 
 
-def notes_of(answer: msgspec.Raw) -> list[Kept]:
-    """What the question `read` was answered, as it stands in a recording."""
-    return msgspec.json.decode(answer, type=list[Kept])
+def notes_of(answer: msgspec.Raw) -> list[RecordedRead]:
+    """Decodes the recorded answer of a `Read` question."""
+    return msgspec.json.decode(answer, type=list[RecordedRead])
 
 
-def _version(kept: Kept) -> str:
+def _version(kept: RecordedRead) -> str:
     match kept:
         case RecordedNote():
             return f"note {kept.id}, {kept.stat.size} bytes, sha256 {kept.sha256[:_HASH_CHARS_SHOWN]}"
@@ -253,30 +253,30 @@ def _question(ask: str, question: msgspec.Raw) -> str:
 
 
 def brief(value: str | msgspec.Raw) -> str:
-    """The beginning of a long text or JSON value."""
+    """A text or JSON value, cut to _CHARS_SHOWN characters."""
     text = value if isinstance(value, str) else bytes(value).decode()
     return text if len(text) <= _CHARS_SHOWN else f"{text[:_CHARS_SHOWN]}..."
 
 
 class ShownText(msgspec.Struct, frozen=True):
-    """Text of a note as an answer holds it."""
+    """The text of a note in an answer."""
 
     note: NoteId
     content: str
 
 
 def texts_of(result: bytes) -> list[ShownText]:
-    """The texts of notes that an answer holds, in its order."""
+    """The texts of notes in an answer, in its order."""
     found: list[ShownText] = []
 
-    def look(value: Any) -> None:
+    def collect(value: Any) -> None:
         if isinstance(value, dict):
             note, content = value.get("id"), value.get("content")
             if isinstance(note, str) and isinstance(content, str):
                 found.append(ShownText(NoteId(note), content))
                 return
         for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            look(each)
+            collect(each)
 
-    look(msgspec.json.decode(result).get("data"))
+    collect(msgspec.json.decode(result).get("data"))
     return found

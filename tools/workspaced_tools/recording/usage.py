@@ -1,7 +1,7 @@
-"""How tools are used, counted while a log streams by: counters and hashes, never the calls themselves.
+"""Counts how tools are used while a log streams by. Holds counters and hashes, never the calls themselves.
 
-A session is what one client calls with no pause longer than SESSION_PAUSE_MINUTES: what it was given then it may
-be taken to hold still. The log knows no better: a client is the name it gives itself.
+A session is a series of calls of one client without a pause longer than SESSION_PAUSE_MINUTES. We assume that a
+client still holds the answers of its session. A client is identified only by the name that it gives itself.
 """
 
 from array import array
@@ -23,11 +23,11 @@ from .usage_advice import RULES, Answer, Held, advised, read_answer
 SESSION_PAUSE_MINUTES: Final = 30
 _ANSWERS_KEPT: Final = 10_000
 _SESSIONS_KEPT: Final = 1_000
-"""Beyond these, sessions that have ended are forgotten."""
+"""Beyond this number, ended sessions are dropped."""
 
 
 class Used(msgspec.Struct, frozen=True, rename="camel"):
-    """One tool as one client used it. Tokens are estimates (tokens.py)."""
+    """The calls of one tool by one client. Tokens are estimates (token_estimate.py)."""
 
     tool: str
     caller: str
@@ -38,35 +38,35 @@ class Used(msgspec.Struct, frozen=True, rename="camel"):
     p50_us: int
     p99_us: int
     repeated: int
-    """Calls that asked for what the client had asked in the same session, and got the very same answer,"""
+    """Calls that repeated a question of the same session and got the same answer."""
     repeated_tokens: int
-    """which were so many tokens."""
+    """The tokens of the repeated answers."""
 
 
 class Advised(msgspec.Struct, frozen=True, rename="camel"):
-    """Calls of one client for which one rule knows something cheaper."""
+    """The calls of one client to one tool for which one rule has a cheaper alternative."""
 
     rule: str
     tool: str
     caller: str
     calls: int
     tokens: int
-    """That would have been saved."""
+    """The tokens that the alternative would have saved."""
     example: int
-    """The sequence of the latest such call."""
+    """The sequence of the latest of these calls."""
     advice: str
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):
-    """How tools were used. A call counts once: as repeated, or for the first rule that fits."""
+    """How tools were used. A call counts at most once: as repeated, or under the first rule that matches."""
 
     calls: int
     sessions: int
     not_kept: int
-    """Calls whose answer is not kept: their tokens are guessed from their bytes, and no rule looks at them."""
+    """Calls whose answer is not kept. Their tokens are estimated from their bytes, and no rule covers them."""
     used: list[Used]
     advised: list[Advised]
-    """What saves most comes first."""
+    """The greatest saving first."""
 
 
 class _Counts:
@@ -89,14 +89,14 @@ class _Saved:
 class _Session:
     def __init__(self, ends: str) -> None:
         self.ends = ends
-        """A call after this time begins another."""
-        self.given: set[bytes] = set()
+        """A call after this time begins a new session."""
+        self.identities: set[bytes] = set()
         """Digests of question and answer."""
         self.held = Held()
 
 
 class UsageCounter:
-    """A sink that counts the calls it is fed."""
+    """A sink of events that counts the calls among them."""
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
@@ -122,14 +122,14 @@ class UsageCounter:
         counts.durations_us.append(max(called.duration_us, 0))
         session = self._session(called.caller, event.time)
         identity = _identity(called)
-        if identity in session.given:
+        if identity in session.identities:
             counts.repeated += 1
             counts.repeated_tokens += answer.tokens
         elif found := advised(called, answer, session.held):
             rule, tokens = found
             saved = self._saved.setdefault((rule.name, called.tool, called.caller), _Saved())
             saved.calls, saved.tokens, saved.example = saved.calls + 1, saved.tokens + tokens, event.seq
-        session.given.add(identity)
+        session.identities.add(identity)
         session.held.add(called, answer)
 
     def _session(self, caller: str, time: str) -> _Session:
@@ -158,7 +158,7 @@ class UsageCounter:
         return answer
 
     def usage(self) -> Usage:
-        """What was counted so far."""
+        """The counts so far."""
         used = [_used(tool, caller, counts) for (tool, caller), counts in sorted(self._counts.items())]
         advice = {rule.name: rule.advice for rule in RULES}
         saved = sorted(self._saved.items(), key=lambda each: (-each[1].tokens, each[0]))
@@ -191,12 +191,12 @@ def _used(tool: str, caller: str, counts: _Counts) -> Used:
 
 
 def _identity(called: ToolCalled) -> bytes:
-    """Names what was asked and answered; in the order of their names, arguments ask the same."""
+    """A digest of question and answer. The order of the arguments does not matter."""
     asked = [called.tool, called.arguments, called.arguments_sha256, called.result_sha256]
     return blake2b(msgspec.json.encode(asked, order="sorted"), digest_size=16).digest()
 
 
 def _later(time: str) -> str:
-    """The time at which a session ends if nothing more is called; in an event's form."""
+    """The time at which a session ends without another call, in the form of an event's time."""
     end = datetime.fromisoformat(time) + timedelta(minutes=SESSION_PAUSE_MINUTES)
     return end.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

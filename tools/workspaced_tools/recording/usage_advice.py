@@ -1,7 +1,7 @@
-"""What would have been cheaper: small rules over the calls that one client made in one session.
+"""Rules that find a cheaper alternative to a call, given the client's earlier calls in the session.
 
-A rule says something only where the record shows it: the client held the very text already, or an argument did
-nothing. It gives about how many tokens that was, and nothing where it does not fit.
+A rule matches only if the log proves the saving: the client already held the text, or an argument had no effect.
+A rule returns an estimate of the tokens saved, and 0 if it does not match.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,15 +20,15 @@ CONTEXT: Final = "get_workspace_context"
 ONE_NOTE: Final = frozenset({"get_current_note", "get_note_by_reference"})
 SEARCH: Final = "search_workspace"
 _TEXTS_MAX: Final = 5_000
-"""So many texts that a client holds are remembered."""
+"""The number of texts remembered for one client."""
 
 
 class Text(NamedTuple):
-    """Text of a note as an answer held it, without the text."""
+    """Identifies the text of a note in an answer, without holding the text."""
 
     note: str
     sha256: str
-    """Of the file."""
+    """Of the file's bytes."""
     digest: bytes
     tokens: int
     chars: int
@@ -37,17 +37,17 @@ class Text(NamedTuple):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the rules need of an answer; small, however long that was."""
+    """The facts about an answer that the rules need. Small, however long the answer is."""
 
     tokens: int
     texts: tuple[Text, ...] = ()
     metadata: dict[str, bytes] = {}
-    """A digest of what was told of each note beside its text."""
+    """A digest of each note's metadata."""
     metadata_tokens: int = 0
     more: bool = False
-    """Whether it tells of links, an outline, or a place in the note."""
+    """Whether the answer has links, an outline, a heading or a block."""
     total: int | None = None
-    """How many there were to be found."""
+    """The number of hits of a search."""
 
 
 class _Truncation(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,7 +55,7 @@ class _Truncation(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Note(msgspec.Struct, frozen=True, rename="camel"):
-    id: str = ""
+    path: str = ""
     content: str | None = None
     sha256: str = ""
     metadata: msgspec.Raw = msgspec.Raw(b"")
@@ -90,7 +90,7 @@ class _SearchResult(msgspec.Struct, frozen=True):
 
 
 def read_answer(called: ToolCalled, result: bytes) -> Answer:
-    """What the rules need of the answer `result`; of one that no rule is about, its tokens alone."""
+    """Reads the facts from the answer `result`; only the tokens if no rule is about the tool."""
     tokens = estimate_tokens(result.decode())
     if not called.ok:
         return Answer(tokens)
@@ -106,18 +106,18 @@ def read_answer(called: ToolCalled, result: bytes) -> Answer:
         if called.tool == SEARCH:
             return Answer(tokens, total=msgspec.json.decode(result, type=_SearchResult).data.total)
     except msgspec.ValidationError:
-        pass  # another version's: nothing can be said of it
+        pass  # another version wrote the answer, in a form that we cannot read
     return Answer(tokens)
 
 
 def _answer(tokens: int, notes: list[_Note], offset: int) -> Answer:
-    told = {note.id: bytes(note.metadata) for note in notes}
+    metadata = {note.path: bytes(note.metadata) for note in notes}
     more = (part for note in notes for part in (note.links, note.outline, note.heading, note.block))
     return Answer(
         tokens=tokens,
         texts=tuple(_text(note, note.content, offset) for note in notes if note.content),
-        metadata={note: _digest(metadata) for note, metadata in told.items() if metadata},
-        metadata_tokens=sum(estimate_tokens(metadata.decode()) for metadata in told.values()),
+        metadata={note: _digest(content) for note, content in metadata.items() if content},
+        metadata_tokens=sum(estimate_tokens(content.decode()) for content in metadata.values()),
         more=any(bytes(part) for part in more),
     )
 
@@ -125,7 +125,7 @@ def _answer(tokens: int, notes: list[_Note], offset: int) -> Answer:
 def _text(note: _Note, content: str, offset: int) -> Text:
     whole = offset == 0 and not note.truncation.truncated
     return Text(
-        note.id, note.sha256, _digest(content.encode()), estimate_tokens(content), len(content), offset, whole
+        note.path, note.sha256, _digest(content.encode()), estimate_tokens(content), len(content), offset, whole
     )
 
 
@@ -137,55 +137,55 @@ def _digest(content: bytes) -> bytes:
 
 
 class Held:
-    """What a client was given in this session so far."""
+    """What a client has received in this session so far."""
 
     def __init__(self) -> None:
         self.context: Answer | None = None
-        """The latest answer about the workspace."""
+        """The latest answer of get_workspace_context."""
         self._texts: dict[Text, None] = {}
-        self._begun: dict[tuple[str, str], Text] = {}
+        self._beginnings: dict[tuple[str, str], Text] = {}
 
     def add(self, called: ToolCalled, answer: Answer) -> None:
-        """Takes note of the client's next answer."""
+        """Adds the client's next answer."""
         if called.tool == CONTEXT and called.ok:
             self.context = answer
         for text in answer.texts:
             if len(self._texts) >= _TEXTS_MAX:
                 self._texts.clear()
-                self._begun.clear()
+                self._beginnings.clear()
             self._texts[text] = None
-            begun = self.begun(text)
-            if text.offset == 0 and (begun is None or begun.chars < text.chars):
-                self._begun[text.note, text.sha256] = text
+            beginning = self.beginning(text)
+            if text.offset == 0 and (beginning is None or beginning.chars < text.chars):
+                self._beginnings[text.note, text.sha256] = text
 
     def has(self, text: Text) -> bool:
-        """Whether the client was given just this text, of the same version of the note."""
+        """Whether the client has received exactly this text of the same version of the note."""
         return text in self._texts
 
-    def begun(self, text: Text) -> Text | None:
-        """The longest beginning of that version of the note that the client was given."""
-        return self._begun.get((text.note, text.sha256))
+    def beginning(self, text: Text) -> Text | None:
+        """The longest beginning of that version of the note that the client has received."""
+        return self._beginnings.get((text.note, text.sha256))
 
 
 # -- the rules --
 
 
 class Rule(NamedTuple):
-    """One way to be cheaper."""
+    """One rule: what it advises, and how it estimates the saving."""
 
     name: str
     advice: str
     saves: Callable[[ToolCalled, Answer, Held], int]
-    """About how many tokens following the advice would have saved; 0: it does not fit."""
+    """Estimates the tokens that the advice would have saved; 0 if the rule does not match."""
 
 
 def _same_text(called: ToolCalled, answer: Answer, held: Held) -> int:
     if called.tool not in ONE_NOTE or len(answer.texts) != 1 or answer.more or held.context is None:
         return 0
     [text] = answer.texts
-    stood = text in held.context.texts
-    known = all(held.context.metadata.get(note) == told for note, told in answer.metadata.items())
-    return answer.tokens if stood and known else 0
+    has_text = text in held.context.texts
+    has_metadata = all(held.context.metadata.get(note) == digest for note, digest in answer.metadata.items())
+    return answer.tokens if has_text and has_metadata else 0
 
 
 def _same_texts(called: ToolCalled, answer: Answer, held: Held) -> int:
@@ -204,10 +204,10 @@ def _read_on(called: ToolCalled, answer: Answer, held: Held) -> int:
     if called.tool not in ONE_NOTE or len(answer.texts) != 1:
         return 0
     [text] = answer.texts
-    begun = held.begun(text)
-    if text.offset or begun is None or begun.chars >= text.chars:
+    beginning = held.beginning(text)
+    if text.offset or beginning is None or beginning.chars >= text.chars:
         return 0
-    return begun.tokens
+    return beginning.tokens
 
 
 def _limit_in_vain(called: ToolCalled, answer: Answer, _held: Held) -> int:
@@ -272,13 +272,13 @@ RULES: Final = (
 
 
 def advised(called: ToolCalled, answer: Answer, held: Held) -> tuple[Rule, int] | None:
-    """The first rule that fits, and about how many tokens it would have saved."""
+    """The first rule that matches, and its estimate of the tokens saved."""
     if "at" in called.arguments or called.arguments_sha256 is not None:
-        return None  # of another moment: what the client holds is not of it
-    return next(_fitting(called, answer, held), None)
+        return None  # the call may be about another moment than the answers that the client holds
+    return next(_matches(called, answer, held), None)
 
 
-def _fitting(called: ToolCalled, answer: Answer, held: Held) -> Iterator[tuple[Rule, int]]:
+def _matches(called: ToolCalled, answer: Answer, held: Held) -> Iterator[tuple[Rule, int]]:
     for rule in RULES:
         if tokens := rule.saves(called, answer, held):
             yield rule, tokens

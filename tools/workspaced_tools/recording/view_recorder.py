@@ -1,12 +1,13 @@
-"""Recording: what one call read through its `View`, as a value that the same call can be made again from.
+"""Records what one call reads through its `View`, so that the call can be replayed.
 
-The unit is a question to the View and its answer. A `ViewRecorder` notes both while a tool runs, which costs next
-to nothing; `recorded` makes the bytes of a `Recording` of them later, on another thread. A recording holds only
-what neither log nor tool tells: of the state and the visits no more than the positions of what the share policy
-left out, of a note the name of its text, which is a blob of its own. So equal calls make equal recordings, which
-are kept once.
+The unit is a question to the View and its answer. A `ViewRecorder` collects both while a tool runs, which costs
+almost nothing; `recorded` encodes them as a `Recording` later, on another thread.
 
-What is withheld never passes through a View, and so is in no recording.
+A recording holds only what the log and the tool do not have. For the state and the visits it holds the positions
+of the entries that the share policy left out; for a note it holds the hash of the text, which is a separate blob.
+Therefore equal calls have equal recordings, which are stored once.
+
+Withheld notes never pass through a View, so no recording holds them.
 """
 
 import operator
@@ -42,21 +43,21 @@ from .format import (
 )
 
 Keep = Callable[[bytes, str], object]
-"""Keeps a text under its sha256."""
+"""Stores a text under its sha256."""
 
 Exchanges = list[tuple[Question[Any], Any]]
-"""The questions of one call and their answers, in order. Of `Visits` the answer is the pair of all visits and of
-those that were given; of an error it is a `Raised`."""
+"""The questions of one call and their answers, in order. An error is a `Raised`. The answer to `Visits` is a pair:
+all visits, and the visits that the tool got."""
 
 
 # -- while the tool runs --
 
 
 class RecordingVault:
-    """Implements `VaultPort` over another one: notes every question with its answer.
+    """Implements `VaultPort` over another vault, and records every question with its answer.
 
-    It holds the exchanges and not the `ViewRecorder`, and of an error only a `Raised`, which has no traceback:
-    else every call would leave a cycle that keeps the notes it read in memory until the garbage collector comes.
+    It holds the exchanges instead of the `ViewRecorder`, and a `Raised` without traceback instead of an error.
+    Otherwise every call would leave a reference cycle that keeps its notes in memory until garbage collection.
     """
 
     def __init__(self, vault: VaultPort, exchanges: Exchanges) -> None:
@@ -69,28 +70,30 @@ class RecordingVault:
         except Exception as error:
             self._exchanges.append((question, raised(error)))
             raise
-        noted: Any = self._visits(answer) if type(question) is Visits else answer
-        self._exchanges.append((question, noted))
+        to_record: Any = self._visits(answer) if type(question) is Visits else answer
+        self._exchanges.append((question, to_record))
         return answer
 
     def _visits(self, shared: Any) -> tuple[Any, Any]:
-        """All visits and the given ones: the recording names the withheld ones by their positions among all."""
+        """All visits, and the shared ones. The recording names withheld visits by their positions among all."""
         history = self._vault.history if isinstance(self._vault, SharedVault) else None
-        return (history.given if history is not None else None) or (shared, shared)
+        return (history.last_answer if history is not None else None) or (shared, shared)
 
 
 class ViewRecorder:
-    """What a call asked and was answered. `view` is what the tool is to see."""
+    """Collects the questions and answers of one call. The tool gets `view`."""
 
     def __init__(self, view: View, full: WorkspaceState) -> None:
-        """`full` is the state that the view's was made of."""
+        """`full` is the state before the gate left out what the client may not see."""
         self.exchanges: Exchanges = []
         self.full = full
         self.view = replace(view, vault=RecordingVault(view.vault, self.exchanges))
 
     def repeats(self, other: "ViewRecorder") -> bool:
-        """Whether it read the very same as `other`, so that their recordings are equal. False where that would
-        take a closer look."""
+        """Whether this call read the same as `other`, so that their recordings are equal.
+
+        A quick check: False may also mean that the comparison would be expensive.
+        """
         if len(self.exchanges) != len(other.exchanges):
             return False
         if self._state() != other._state() or self.view.sharing != other.view.sharing:
@@ -98,8 +101,11 @@ class ViewRecorder:
         return all(map(_repeats, self.exchanges, other.exchanges))
 
     def texts_bytes(self, *, new: bool = False) -> int:
-        """How many bytes of text the call read; `new`: only of notes that no other recorder counted as new before:
-        those are in memory anyway."""
+        """The size of the texts that the call read, in characters.
+
+        Args:
+            new: count only notes that no recorder has counted as new before.
+        """
         found = 0
         for question, answer in self.exchanges:
             for note in answer if type(question) is Read and isinstance(answer, list) else ():
@@ -119,20 +125,20 @@ def _repeats(one: tuple[Question[Any], Any], other: tuple[Question[Any], Any]) -
     if question != other[0]:
         return False
     if type(question) is Read and not isinstance(answer, Raised):
-        # The content cache gives the same object for the same version; comparing texts costs more than a hash.
+        # The content cache returns the same object for the same version; comparing texts costs more than a hash.
         return isinstance(other[1], list) and all(map(operator.is_, answer, other[1]))
     return type(answer) in (int, str) and answer == other[1]
 
 
-# -- afterwards --
+# -- after the call --
 
 
 def recorded(recorder: ViewRecorder, keep: Keep) -> bytes:
-    """The JSON of a call's `Recording`; texts go to `keep`.
+    """The JSON of a call's `Recording`. Passes the texts to `keep`.
 
     Raises:
-        OSError: of `keep`.
-        UnicodeEncodeError: something asked or answered has no UTF-8 form.
+        OSError: from `keep`.
+        UnicodeEncodeError: a question or an answer has no UTF-8 form.
     """
     view = recorder.view
     return msgspec.json.encode(
@@ -154,37 +160,41 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
         return Exchange(name, asked, raised=answer)
     match question:
         case Read():
-            kept = b"[" + b",".join(_kept(each, keep) for each in answer) + b"]"
+            encoded = b"[" + b",".join(_recorded_read(each, keep) for each in answer) + b"]"
         case VersionOf():
-            note = msgspec.Raw(_kept(answer.note, keep))
-            kept = msgspec.json.encode(RecordedVersion(answer.seq, answer.at, note))
+            note = msgspec.Raw(_recorded_read(answer.note, keep))
+            encoded = msgspec.json.encode(RecordedVersion(answer.seq, answer.at, note))
         case Visits():
             every, shared = answer
-            kept = msgspec.json.encode(_visits_left_out(every, shared))
+            encoded = msgspec.json.encode(_visits_left_out(every, shared))
         case _:
-            kept = msgspec.json.encode(answer)
-    return Exchange(name, asked, msgspec.Raw(kept))
+            encoded = msgspec.json.encode(answer)
+    return Exchange(name, asked, msgspec.Raw(encoded))
 
 
 def _visits_left_out(every: Sequence[Visit], shared: Sequence[Visit]) -> tuple[int, ...]:
-    """The positions of the notes whose visits are withheld, among all visited notes."""
+    """The positions, among all visited notes, of the notes whose visits are withheld."""
     if shared is every:
         return ()
     return positions_left_out({visit.note: None for visit in every}, {visit.note for visit in shared})
 
 
-def _kept(found: Note | NoteFailure, keep: Keep) -> bytes:
+def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:
+    """The JSON of a `RecordedRead`, and the note's text to `keep`.
+
+    The JSON is cached in the note as `recorded`, which the content cache drops when the file's stat changes.
+    """
     if isinstance(found, NoteFailure):
         return msgspec.json.encode(RecordedFailure(found.id, found.code, found.message))
     if isinstance(found, NameOnly):
         return msgspec.json.encode(RecordedName(found.id, found.title))
-    known: tuple[str, bytes] | None = vars(found).get("kept")
-    if known is None:
+    cached: tuple[str, bytes] | None = vars(found).get("recorded")
+    if cached is None:
         text = found.source_sha256
         note = RecordedNote(found.id, found.stat, found.birth_ns, found.sha256, text, found.warnings)
-        known = vars(found)["kept"] = (text, msgspec.json.encode(note))
-    keep(found.source, known[0])
-    return known[1]
+        cached = vars(found)["recorded"] = (text, msgspec.json.encode(note))
+    keep(found.source, cached[0])
+    return cached[1]
 
 
 def _left_out(full: VaultState, shared: VaultState) -> dict[str, tuple[int, ...]]:

@@ -1,1 +1,1 @@
-"""Recorded calls made again, and views of the past."""
+"""Replays recorded calls, and answers questions about the past."""

@@ -1,4 +1,4 @@
-"""Making a bundle: a part of a log, what its calls were made from, and what made them."""
+"""Makes a bundle: a part of a log, the recordings of its calls, and the versions of the programs."""
 
 from collections.abc import Iterator
 from typing import IO, Any, Final
@@ -21,10 +21,10 @@ from workspaced_events.schema.catalogue import (
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Read, VersionOf
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import Kept, RecordedNote, RecordedVersion, Recording
+from workspaced_tools.recording.format import RecordedNote, RecordedRead, RecordedVersion, Recording
 from workspaced_tools.recording.reading import read_recording
 
-_READ: Final = msgspec.json.Decoder(list[Kept])
+_READ: Final = msgspec.json.Decoder(list[RecordedRead])
 
 
 def make_bundle(
@@ -37,11 +37,11 @@ def make_bundle(
     redacted: bool = False,
     visibility: bool = False,
 ) -> Manifest:
-    """Writes the bundle of `part` with all blobs that it rests on; returns what it says of itself.
+    """Writes the bundle of `part` with all blobs that it needs, and returns its manifest.
 
     Args:
-        versions: of the programs that make it.
-        settings: in force there, without what is personal.
+        versions: the versions of the programs that make the bundle.
+        settings: the daemon's settings, without personal ones.
         visibility: as in `export_lines`.
 
     Raises:
@@ -57,12 +57,12 @@ def make_bundle(
         versions=versions,
         settings=settings,
     )
-    said = () if redacted else said_in(part)
-    return write_bundle(file, part, [*named_blobs(part), *said], manifest, visibility=visibility)
+    conversation = () if redacted else conversation_blobs(part)
+    return write_bundle(file, part, [*named_blobs(part), *conversation], manifest, visibility=visibility)
 
 
 def named_blobs(part: Slice) -> Iterator[str]:
-    """The blobs that replaying the part asks for; some of them several times."""
+    """The blobs that a replay of the part needs, with repetitions."""
     for vault in part.start.by_vault.values():
         if vault.selection is not None and vault.selection.text_sha256 is not None:
             yield vault.selection.text_sha256
@@ -78,21 +78,21 @@ def named_blobs(part: Slice) -> Iterator[str]:
             yield from _texts_read(part, data.inputs_sha256)
 
 
-def said_in(part: Slice) -> Iterator[str]:
-    """The texts that prompts of the part can be made from again, and all else that its conversations name."""
-    spoken_of = set()
+def conversation_blobs(part: Slice) -> Iterator[str]:
+    """The blobs that the part's conversations name, and those needed to rebuild its prompts."""
+    mentioned = set()
     for event in part.events:
         if isinstance(event.data, ArtifactRecorded | MessageData | ConversationData):
             yield from blobs_named(event.data)
-            spoken_of.add(getattr(event.data, "conversation", None))
+            mentioned.add(getattr(event.data, "conversation", None))
         if isinstance(event.data, PromptAssembled):
-            yield from _texts_given(part, event.data.inputs_sha256)
+            yield from _prompt_texts(part, event.data.inputs_sha256)
     for name, conversation in part.start.conversations.by_id.items():
-        if name in spoken_of:
+        if name in mentioned:
             yield from blobs_named(replace(conversation, prompts=()))
 
 
-def _texts_given(part: Slice, inputs: str) -> Iterator[str]:
+def _prompt_texts(part: Slice, inputs: str) -> Iterator[str]:
     try:
         content = part.blob(inputs)
         if content is not None:
@@ -112,7 +112,7 @@ def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
             yield kept.text
 
 
-def _notes_of(recording: Recording) -> Iterator[Kept]:
+def _notes_of(recording: Recording) -> Iterator[RecordedRead]:
     for exchange in recording.asked:
         if exchange.raised is not None:
             continue
@@ -120,4 +120,4 @@ def _notes_of(recording: Recording) -> Iterator[Kept]:
             yield from _READ.decode(exchange.answer)
         elif exchange.ask == VersionOf.name:
             version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
-            yield msgspec.json.decode(version.note, type=Kept)
+            yield msgspec.json.decode(version.note, type=RecordedRead)

@@ -1,7 +1,7 @@
-"""Replaying: a recorded call made again, from the log's state and its `Recording` alone.
+"""Replays a recorded call from the log's state and its `Recording` alone.
 
-The very same tool runs over a `View` that answers what was answered then. A tool that asks something else than it
-did gets `NOT_RECORDED`, and its answer will differ: that is what verifying a log finds.
+The same tool runs over a `View` that returns the recorded answers. A tool that asks a question that is not in the
+recording gets `NOT_RECORDED`, and its answer differs; verification of a log finds such differences.
 """
 
 from collections import OrderedDict
@@ -38,6 +38,7 @@ from ..ports.questions import (
     R,
     Read,
     Resolve,
+    ResolveFrom,
     Search,
     SharingTags,
     Similar,
@@ -58,10 +59,10 @@ from ..ports.vault import (
 from ..ports.view import View
 from ..recording.format import (
     Exchange,
-    Kept,
     Raised,
     RecordedName,
     RecordedNote,
+    RecordedRead,
     RecordedVersion,
     Recording,
     question_json,
@@ -79,21 +80,20 @@ _NOTE_OVERHEAD_BYTES: Final = 2_048
 
 
 class Notes:
-    """Versions of notes made of their texts, as long as the source of the blobs stays the same. Bounded; safe from
-    any thread."""
+    """A bounded cache of note versions, built from the blobs of one source. Safe from any thread."""
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
         self._known: OrderedDict[RecordedNote, Note] = OrderedDict()
-        """Those used last come last."""
+        """In the order of last use, the oldest first."""
         self._bytes = 0
         self._lock = Lock()
 
     def note(self, kept: RecordedNote) -> Note:
-        """The version that was read.
+        """The recorded version of a note.
 
         Raises:
-            NotRecorded: its text is not kept any more.
+            NotRecorded: its text is no longer kept.
         """
         with self._lock:
             note = self._known.get(kept)
@@ -114,18 +114,18 @@ class Notes:
         return note
 
 
-def answer_again(
+def replay_answer(
     called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf, notes: Notes
 ) -> bytes:
-    """The JSON that the tool of a recorded call answers now.
+    """The answer of the present tool to a recorded call, as JSON.
 
     Args:
         state: the fold of the log at the call's `asOfSeq`.
-        visits: as they were at the call's `tailSeq`.
+        visits: the visits at the call's `tailSeq`.
 
     Raises:
         NotRecorded: this version has no such tool, or a text is not kept.
-        LogDamaged: the recording holds what no View answers.
+        LogDamaged: the recording holds a value that no View returns.
     """
     return answer_from(Answers(recording.asked, notes), called, recording, state, visits)
 
@@ -133,7 +133,7 @@ def answer_again(
 def answer_from(
     answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf
 ) -> bytes:
-    """As `answer_again`, where the View answers what `answers` has."""
+    """As `replay_answer`, with a View that returns `answers`."""
     if recording.refused is not None:
         error = error_of(recording.refused)
         if not isinstance(error, ToolError):
@@ -164,13 +164,13 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
 
 
 def _visits(recording: Recording, state: WorkspaceState, visits: VisitsOf) -> Sequence[Visit]:
-    """All visits, where the call asked for any."""
+    """All visits if the call asked for visits, otherwise none."""
     asked = any(each.ask == Visits.name for each in recording.asked)
     return visits(state.current) if asked and state.current is not None else ()
 
 
 Key = tuple[str, bytes]
-"""A question as recordings name it: its name and its fields."""
+"""Identifies a question in a recording: its name and its fields as JSON."""
 
 
 def key_of(question: Question[Any]) -> Key:
@@ -179,7 +179,11 @@ def key_of(question: Question[Any]) -> Key:
 
 
 class Answers:
-    """What a View answered then. The same question asked again gets its next answer, at last the same again."""
+    """The recorded answers of one call.
+
+    If the call asked a question several times, each repetition gets the next answer; after the last one, the last
+    answer again.
+    """
 
     def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
         """
@@ -192,15 +196,15 @@ class Answers:
             self._left.setdefault((exchange.ask, bytes(exchange.question)), []).append(answer)
 
     def has(self, question: Question[Any]) -> bool:
-        """Whether the call asked it."""
+        """Whether the call asked the question."""
         return key_of(question) in self._left
 
     def to(self, question: Question[Any]) -> Any:
-        """The answer: as `answer_of`.
+        """The recorded answer, in the form of `answer_of`.
 
         Raises:
-            NotRecorded: the call did not ask it.
-            Exception: what was raised then.
+            NotRecorded: the call did not ask the question.
+            Exception: the recorded error.
         """
         name, asked = key_of(question)
         left = self._left.get((name, asked))
@@ -209,19 +213,20 @@ class Answers:
                 f"The call did not ask for {name} {asked.decode()[:200]}",
                 hint="The tool reads something else now than when the call was recorded.",
             )
-        return raise_or_give(left.pop(0) if len(left) > 1 else left[0])
+        return raise_or_return(left.pop(0) if len(left) > 1 else left[0])
 
 
-def raise_or_give(answer: Any) -> Any:
-    """What was answered; or raises what was raised."""
+def raise_or_return(answer: Any) -> Any:
+    """Returns an answer; raises it if it is an exception."""
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
 ANSWER_TYPES: Final[dict[str, Any]] = {
-    Read.name: list[Kept],
+    Read.name: list[RecordedRead],
     Resolve.name: Resolution,
+    ResolveFrom.name: Resolution,
     LinkTargets.name: list[LinkTarget],
     Incoming.name: IncomingLinks,
     Names.name: list[NoteRef | None],
@@ -236,16 +241,17 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     Visits.name: tuple[int, ...],
     VersionOf.name: RecordedVersion,
 }
-"""The form in which a recording holds the answers to each question."""
+"""The type of the recorded answers to each question."""
 
 
 def answer_of(exchange: Exchange, notes: Notes) -> Any:
-    """What was answered, as the port gives it, but of visits the positions left out; what was raised, as an
-    exception.
+    """The recorded answer as the port returns it; a recorded error as an exception.
+
+    The answer to `Visits` is the positions of the notes that were left out.
 
     Raises:
         NotRecorded: a text is not kept, or only a newer version knows the question.
-        LogDamaged: this is no answer to it.
+        LogDamaged: the recorded value is no answer to the question.
     """
     if exchange.raised is not None:
         return error_of(exchange.raised)
@@ -253,7 +259,7 @@ def answer_of(exchange: Exchange, notes: Notes) -> Any:
         raise NotRecorded(f"This version does not know {exchange.ask!r}", hint="Use a newer workspaced.")
     try:
         answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
-        version = msgspec.json.decode(answer.note, type=Kept) if exchange.ask == VersionOf.name else None
+        version = msgspec.json.decode(answer.note, type=RecordedRead) if exchange.ask == VersionOf.name else None
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"A recording holds no answer of {exchange.ask!r}: {error}.") from None
     if exchange.ask == Read.name:
@@ -263,11 +269,11 @@ def answer_of(exchange: Exchange, notes: Notes) -> Any:
     return answer
 
 
-def read_of(kept: Kept, notes: Notes) -> Note | NoteFailure:
-    """What reading the note gave.
+def read_of(kept: RecordedRead, notes: Notes) -> Note | NoteFailure:
+    """The note or failure of a recorded read.
 
     Raises:
-        NotRecorded: its text is not kept.
+        NotRecorded: the note's text is not kept.
     """
     if isinstance(kept, RecordedNote):
         return notes.note(kept)
@@ -277,7 +283,7 @@ def read_of(kept: Kept, notes: Notes) -> Note | NoteFailure:
 
 
 def error_of(raised: Raised) -> WorkspacedError | Exception:
-    """What was raised, as an exception."""
+    """The recorded error as an exception. So the class names in errors.py are part of the recording's format."""
     for module in (errors, workspaced_events.errors):
         kind = getattr(module, raised.type, None)
         if isinstance(kind, type) and issubclass(kind, WorkspacedError):
@@ -288,21 +294,21 @@ def error_of(raised: Raised) -> WorkspacedError | Exception:
 
 
 class RecordedVault:
-    """Implements `VaultPort`: answers what was answered."""
+    """Implements `VaultPort` with recorded answers."""
 
     def __init__(self, answers: Answers, visits: Sequence[Visit] = ()) -> None:
-        """`visits`: all visits at the moment of the call, withheld ones too."""
+        """`visits`: all visits at the moment of the call, including withheld ones."""
         self._answers = answers
         self._visits = visits
 
     def ask(self, question: Question[R]) -> R:
         answer = self._answers.to(question)
-        given: R = _visits_without(self._visits, answer) if type(question) is Visits else answer
-        return given
+        result: R = _visits_without(self._visits, answer) if type(question) is Visits else answer
+        return result
 
 
 def _visits_without(visits: Sequence[Visit], left_out: Iterable[int]) -> Any:
-    """The visits without those of the notes at the positions `left_out` among all visited notes."""
+    """The visits, without those of the notes at the positions `left_out` among all visited notes."""
     positions = set(left_out)
     notes = dict.fromkeys(visit.note for visit in visits)
     gone = {note for at, note in enumerate(notes) if at in positions}

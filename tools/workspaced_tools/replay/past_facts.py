@@ -1,12 +1,14 @@
-"""The vault as it was: what the log and the recordings of calls tell of a past moment.
+"""The vault at a past moment, reconstructed from the log and the recordings of calls.
 
-The log is read backwards from that moment, as far as a question needs. Of a note the newest fact counts: a version
-that some call read, or the word of the daemon that the file changed; the bytes of a version that was only reported
-are looked for in all recordings around. Questions about the vault as a whole are answered as they were answered
-last, unless notes are known to have changed since: by an event, or because they were read as something else. What
-nobody recorded is `NOT_RECORDED`, never a guess.
+`Past` reads the log backwards from the moment, as far as a question needs.
 
-At the moment of a recorded call what that call asked is answered as it was answered to it.
+- For a note, the newest fact before the moment counts: a version that a call read, or an event that the file
+  changed. Such an event has no bytes, so they are searched in recordings before and after the moment.
+- For a question about the whole vault, the last recorded answer counts, unless notes changed after it. A change is
+  known from an event, or from a later call that read another version.
+- At the moment of a recorded call, the questions of that call get its recorded answers.
+
+Where nothing is recorded the answer is `NOT_RECORDED`, never a guess.
 """
 
 from collections.abc import Iterator
@@ -27,47 +29,47 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 from ..errors import NoteNotFound, NotRecorded, ReadFailed
 from ..notes.note import Note, NoteFailure, StatKey
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.questions import IndexState, NoteCount, Question, Resolve
+from ..ports.questions import IndexState, NoteCount, Question, Resolve, ResolveFrom
 from ..ports.vault import NoteRef
-from ..recording.format import Exchange, Kept, RecordedFailure, RecordedNote
-from .call_replay import Answers, Key, answer_of, key_of, raise_or_give
-from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, Reach, Recalled, Recordings
+from ..recording.format import Exchange, RecordedFailure, RecordedNote, RecordedRead
+from .call_replay import Answers, Key, answer_of, key_of, raise_or_return
+from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, ReadBudget, RecordedReads, Recordings
 
 SCAN_AHEAD_EVENTS_MAX: Final = 20_000
-"""How far ahead the bytes of a version are looked for that was only reported."""
+"""The number of events after the moment that are searched for the bytes of a reported version."""
 FURTHER_BACK: Final = "A question looks no further back; ask about a moment near to when the note was read."
 _COARSE_CLOCK_NS: Final = 10_000_000
-"""How far the time of a file's change may lie before the present."""
+"""File times may be this much earlier than the clock, since the kernel updates their clock in steps."""
 
 
 class Reported(msgspec.Struct, frozen=True):
-    """A version that the daemon saw and nobody read."""
+    """A version of a file that an event reported, without its bytes."""
 
     size: int
     mtime_ns: int
     sha256: str | None
 
     def is_of(self, kept: RecordedNote) -> bool:
-        """Whether it is that very file. The same bytes written anew may be of another age."""
+        """Whether `kept` is this version. A file written again with the same bytes is another version."""
         if self.sha256 is not None and self.sha256 != kept.sha256:
             return False
         return (self.size, self.mtime_ns) == (kept.stat.size, kept.stat.mtime_ns)
 
 
-Fact = Kept | Reported | None
-"""What is known of a note; None: that nothing before is true of it any more."""
+Fact = RecordedRead | Reported | None
+"""The newest fact about a note; None: the note changed, and earlier facts do not hold."""
 _GONE: Final = "There is no such note."
 
 
 class NotAsked(Exception):
-    """The call whose moment it is did not ask that; or it is the moment of none."""
+    """The call at the moment did not ask the question, or there is no call at the moment."""
 
 
 class Past:
-    """What is known of one vault at one moment. For one thread at a time.
+    """The facts about one vault at one moment. For one thread at a time.
 
-    It looks back until it has read RECORDINGS_READ_MAX recordings or RECORDINGS_BYTES_MAX of them, or looked at
-    SCAN_EVENTS_MAX events; what is not found then is not recorded.
+    It stops reading backwards after RECORDINGS_READ_MAX recordings, RECORDINGS_BYTES_MAX bytes of recordings or
+    SCAN_EVENTS_MAX events. A fact not found within these limits counts as not recorded.
     """
 
     def __init__(self, events: PastEvents, recordings: Recordings, vault: VaultId, moment: Moment) -> None:
@@ -76,50 +78,51 @@ class Past:
         self._vault = vault
         self._moment = moment
         self._older = backwards(events, vault, moment, self._end)
-        self._reach = Reach(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
+        self._budget = ReadBudget(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
         self._end_time: str | None = None
-        """How far back it was looked, where the log goes on before."""
+        """The time of the last event read, if a limit stopped the reading."""
         self._taken: set[str] = set()
-        """The recordings taken in since the last change."""
+        """The recordings read since the last change."""
         self._own: Answers | None = self._answers_of(moment.call) if moment.call else None
         self._facts: dict[NoteId, Fact] = {}
-        """The newest fact about a note, by the name it has at the moment."""
+        """The newest fact about each note, by the note's path at the moment."""
         self._missing: dict[NoteId, int] = {}
-        """Of those the notes that were looked for and not there, numbered."""
+        """The notes of `_facts` that a call found missing, numbered in the order of reading."""
         self._titles: dict[NoteId, str] = {}
-        """What notes were called of which there was no newer fact."""
+        """The titles of notes without a newer fact."""
         self._seen: dict[NoteId, list[tuple[Event, RecordedNote]]] = {}
-        """All versions that were read, and the calls that did, the newest first."""
+        """All versions of each note that calls read, with the calls, the newest first."""
         self._ahead: dict[NoteId, list[RecordedNote]] | None = None
-        """What was read after the moment."""
+        """The versions of each note that calls read after the moment."""
         self._asked: dict[Key, Exchange] = {}
+        """The last answer to each question."""
         self._fresh: dict[Key, int] = {}
-        """Questions answered after the last change that is known of, and how many notes were known to be missing
-        by what was found later."""
+        """The questions answered after the last known change, each with the size of `_missing` at that time."""
         self._names: dict[NoteId, NoteId | None] = {}
-        """What a note of an earlier moment is called at the moment; None: gone."""
+        """Maps a note's path at the earlier moment now being read to its path at the moment; None: gone."""
         self._moved = False
+        """Whether the vault changed between the event now being read and the moment."""
         self._recounted = False
-        """Whether notes came or went."""
+        """Whether notes were created, renamed or deleted in that time."""
         self._written_ns = 0
-        """When the file was last written that was written last of those read."""
+        """The latest change time of the files that calls read."""
 
     def own(self, question: Question[Any]) -> Any:
-        """What the call whose moment this is was answered.
+        """The recorded answer of the call at the moment.
 
         Raises:
             NotAsked.
-            WorkspacedError: what it was refused with.
+            WorkspacedError: the recorded error.
         """
         if self._own is None or not self._own.has(question):
             raise NotAsked
         return self._own.to(question)
 
     def version(self, note: NoteId) -> Note | NoteFailure:
-        """The version that the note had.
+        """The version of the note at the moment.
 
         Raises:
-            NotRecorded: nobody kept it.
+            NotRecorded: the version is not kept.
         """
         while note not in self._facts and self._look_back():
             pass
@@ -133,10 +136,10 @@ class Past:
         raise self._not_recorded(f"No version of {note} at that moment is recorded")
 
     def title(self, note: NoteId) -> str | None:
-        """What the note was called; None where it did not exist.
+        """The title of the note at the moment; None if it did not exist.
 
         Raises:
-            NotRecorded: nobody asked.
+            NotRecorded: no call read the note or its name.
         """
         while note not in self._facts and note not in self._titles and self._look_back():
             pass
@@ -146,10 +149,10 @@ class Past:
         return found.title if isinstance(found, Note) else None
 
     def other_version(self, note: NoteId, sha256: str) -> VersionAt:
-        """The version read last whose file had another sha256.
+        """The last version that a call read whose file has another sha256.
 
         Raises:
-            NotRecorded: there is none.
+            NotRecorded: no call read such a version.
         """
         looked = 0
         while True:
@@ -162,10 +165,10 @@ class Past:
                 raise self._not_recorded(f"No other version of {note} is recorded")
 
     def answer(self, question: Question[Any]) -> Any:
-        """The last answer to the same question.
+        """The last recorded answer to the question.
 
         Raises:
-            NotRecorded: nobody asked it, or not since notes changed.
+            NotRecorded: no call asked the question, or notes changed after its answer.
         """
         key = key_of(question)
         while key not in self._asked and not self._moved and self._look_back():
@@ -175,13 +178,17 @@ class Past:
         answer = answer_of(self._asked[key], self._recordings.notes)
         if self._names_missing(answer, self._fresh[key]):
             raise self.nobody_asked(question)
-        return raise_or_give(answer)
+        return raise_or_return(answer)
 
     def nobody_asked(self, question: Question[Any]) -> NotRecorded:
-        """The failure of a question that no call asked; the same where one did and its answer may not be shown."""
+        """The error for a question that no call asked.
+
+        Also used if the recorded answer may not be shown, so that the two cases look alike.
+        """
         while not self._moved and self._look_back():
             pass
-        what = "that reference meant" if isinstance(question, Resolve) else f"{question.name} answered"
+        is_reference = isinstance(question, Resolve | ResolveFrom)
+        what = "that reference meant" if is_reference else f"{question.name} answered"
         return self._not_recorded(f"What {what} at that moment is not recorded")
 
     def _not_recorded(self, message: str) -> NotRecorded:
@@ -190,21 +197,21 @@ class Past:
         return NotRecorded(f"{message} as far back as {self._end_time}", hint=FURTHER_BACK)
 
     def note_count(self) -> int | None:
-        """How many notes there were; None where that is not known."""
+        """The number of notes at the moment; None if unknown."""
         key = key_of(NoteCount())
         while key not in self._asked and not self._recounted and self._look_back():
             pass
         return answer_of(self._asked[key], self._recordings.notes) if key in self._asked else None
 
     def index_state(self) -> str:
-        """What was said last of the index; `ready` where nothing was, since nothing of the past waits for it."""
+        """The last recorded state of the index; `ready` if none is recorded, since the past needs no index."""
         key = key_of(IndexState())
         while key not in self._asked and not self._moved and self._look_back():
             pass
         return str(answer_of(self._asked[key], self._recordings.notes)) if key in self._asked else "ready"
 
     def name_at(self, note: NoteId, seq: int) -> NoteId:
-        """What the note called `note` at this moment was called at the earlier `seq`."""
+        """The path that the note `note` of this moment had at the earlier sequence `seq`."""
         for event in islice(self._events.before(self._moment.seq), SCAN_EVENTS_MAX):
             if event.seq <= seq:
                 break
@@ -217,18 +224,18 @@ class Past:
 
     def _answers_of(self, seq: int) -> Answers | None:
         called = next(self._events.before(seq)).data
-        recalled = self._recordings.of(called)
+        reads = self._recordings.of(called)
         try:
-            return Answers(recalled.recording.asked, self._recordings.notes) if recalled is not None else None
-        except (LogDamaged, NotRecorded):  # texts of it are not kept any more
+            return Answers(reads.recording.asked, self._recordings.notes) if reads is not None else None
+        except (LogDamaged, NotRecorded):  # its texts are no longer kept
             return None
 
     def _end(self, event: Event) -> None:
-        """This event is the last one that is looked at."""
+        """Records that a limit stops the reading at this event."""
         self._end_time = event.time
 
     def _look_back(self) -> bool:
-        """Takes in one more event; False where there is none."""
+        """Reads the next earlier event; False if there is none."""
         event = next(self._older, None)
         if event is None:
             return False
@@ -248,46 +255,46 @@ class Past:
         return True
 
     def _take_call(self, event: Event, called: ToolCalled) -> None:
-        # What read the same as a later call, and nothing changed in between, tells nothing new.
+        # A call with the same recording as a later call adds nothing, unless the vault changed in between.
         if called.inputs_sha256 is None or called.inputs_sha256 in self._taken:
             return
         self._taken.add(called.inputs_sha256)
-        recalled = self._recordings.of(called, self._reach)
-        if recalled is not None:
-            self._take(event, called, recalled)
-        if self._reach.is_spent:
+        reads = self._recordings.of(called, self._budget)
+        if reads is not None:
+            self._take(event, called, reads)
+        if self._budget.is_spent:
             self._end(event)
             self._older = iter(())
 
     def _rename(self, old: NoteId, new: NoteId) -> None:
         if old != new:
-            self._know(old, None)  # so that nobody looks for it further back
+            self._know(old, None)  # no earlier event is about this note
             self._names[old] = self._name(new)
             self._names[new] = None
 
-    def _take(self, event: Event, called: ToolCalled, recalled: Recalled) -> None:
-        """Takes in a call: first what contradicts what is known of later, then its answers, then its notes."""
-        for kept in recalled.kept:
+    def _take(self, event: Event, called: ToolCalled, reads: RecordedReads) -> None:
+        """Adds the facts of a call: first contradictions with later facts, then its answers, then its notes."""
+        for kept in reads.kept:
             self._compare(kept)
         fresh = not self._moved and event_time(self._written_ns + _COARSE_CLOCK_NS) < called.now
-        for key, exchange in recalled.answers:
+        for key, exchange in reads.answers:
             if key in self._asked:
                 continue
             if exchange.ask != NoteCount.name or not self._recounted:
                 self._asked[key] = exchange
             if fresh:
                 self._fresh[key] = len(self._missing)
-        for kept in recalled.kept:
+        for kept in reads.kept:
             self._know(kept.id, kept)
             if isinstance(kept, RecordedNote):
                 self._written_ns = max(self._written_ns, kept.stat.ctime_ns)
                 if (note := self._name(kept.id)) is not None:
                     self._seen.setdefault(note, []).append((event, kept))
-        for note, ref in recalled.names:
+        for note, ref in reads.names:
             self._take_name(note, ref)
 
     def _compare(self, kept: RecordedNote | RecordedFailure) -> None:
-        """Notes changed, if this one was read as something else later."""
+        """Detects that the vault changed, from a later call that read another version of the note."""
         note = self._name(kept.id)
         later = self._facts.get(note) if note is not None else None
         if isinstance(later, RecordedNote | RecordedFailure):
@@ -295,24 +302,26 @@ class Past:
             self._moved |= _stat(kept) != _stat(later)
 
     def _names_missing(self, answer: Any, missing: int) -> bool:
-        """Whether it names one of the first `missing` notes that were not there when they were looked for later.
-        No note was renamed between."""
+        """Whether the answer names one of the first `missing` notes of `_missing`.
+
+        A later call found these notes missing, so the answer is out of date. No note was renamed in between.
+        """
         return missing > 0 and any(self._missing.get(note, missing) < missing for note in named_in(answer))
 
     def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
         now = self._name(note)
         if ref is None:
             self._know(note, RecordedFailure(note, NoteNotFound.code, _GONE))
-        elif now == note and now not in self._facts:  # renamed it might be called by its new file name
+        elif now == note and now not in self._facts:  # after a rename the title may come from the new file name
             self._titles.setdefault(now, ref.title)
 
     def _know(self, called: NoteId, fact: Fact) -> None:
-        """Notes a fact about the note of that name then, where no newer one is known."""
+        """Adds a fact about the note with that earlier path, unless a newer fact is known."""
         note = self._name(called)
         if note is None or note in self._facts:
             return
         unread = isinstance(fact, RecordedFailure) and fact.code == ReadFailed.code
-        self._facts[note] = None if unread else fact  # what failed once may not fail again
+        self._facts[note] = None if unread else fact  # a failed read does not say what the file was
         if isinstance(fact, RecordedFailure) and not unread:
             self._missing[note] = len(self._missing)
 
@@ -320,7 +329,7 @@ class Past:
         return self._names.get(note, note)
 
     def _bytes_of(self, note: NoteId, reported: Reported) -> RecordedNote | None:
-        """The version that was reported, as some call read it before or after."""
+        """The reported version with its bytes, if a call read it before or after the moment."""
         if self._ahead is None:
             self._ahead = self._look_ahead()
         for kept in self._ahead.get(note, ()):
@@ -332,24 +341,24 @@ class Past:
 
     def _look_ahead(self) -> dict[NoteId, list[RecordedNote]]:
         found: dict[NoteId, list[RecordedNote]] = {}
-        reach = Reach(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
+        budget = ReadBudget(RECORDINGS_READ_MAX, RECORDINGS_BYTES_MAX)
         taken: set[str] = set()
         for event in islice(self._events.after(self._moment.seq), SCAN_AHEAD_EVENTS_MAX):
             called = event.data
             if event.vault != self._vault or not isinstance(called, ToolCalled) or called.inputs_sha256 in taken:
                 continue
             taken.add(called.inputs_sha256 or "")
-            recalled = self._recordings.of(called, reach)
-            for kept in recalled.kept if recalled is not None else ():
+            reads = self._recordings.of(called, budget)
+            for kept in reads.kept if reads is not None else ():
                 if isinstance(kept, RecordedNote):
                     found.setdefault(kept.id, []).append(kept)
-            if reach.is_spent:
+            if budget.is_spent:
                 break
         return found
 
 
 def named_in(answer: Any) -> Iterator[NoteId]:
-    """The ids in an answer: a `NoteRef` has one, wherever it stands."""
+    """The ids of all `NoteRef`s in an answer."""
     if isinstance(answer, NoteRef):
         yield answer.id
     elif isinstance(answer, msgspec.Struct):

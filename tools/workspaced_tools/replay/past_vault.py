@@ -1,9 +1,10 @@
-"""`PastVault`, `PastVersions`: the ports of a `View` of a past moment.
+"""`PastVault` and `PastVersions`: the ports of a `View` of a past moment.
 
-What is shared is decided by the present. A note that is withheld by now does not exist; an answer that names one,
-or may have counted one, is not recorded.
+The present share policy applies to the past. A note that is withheld now does not exist here; an answer that names
+such a note, or may count one, is `NOT_RECORDED`.
 """
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from workspaced_events.replay.log_cursor import Moment
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, VersionOf
+from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom, VersionOf
 from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
@@ -29,13 +30,13 @@ class PastVault:
         """
         Args:
             withheld: whether a note is withheld at present.
-            some_withheld: whether any note of the vault may be.
+            some_withheld: whether any note of the vault may be withheld.
         """
         self._past = past
         self._withheld = withheld
         self._some_withheld = some_withheld
 
-    def ask(self, question: Question[R], state: VaultState) -> R:  # noqa: ARG002 (answers are those of then)
+    def ask(self, question: Question[R], state: VaultState) -> R:  # noqa: ARG002 (the answers are recorded)
         answer: Any
         match question:
             case Read():
@@ -44,14 +45,16 @@ class PastVault:
                 answer = self._names(question)
             case Resolve():
                 answer = self._resolve(question)
+            case ResolveFrom():
+                answer = self._resolve_from(question)
             case NoteCount():
                 answer = self._note_count(question)
             case IndexState():
                 answer = self._index_state(question)
             case _:
                 answer = self._answer(question)
-        given: R = answer
-        return given
+        result: R = answer
+        return result
 
     def _read_all(self, question: Read) -> list[Note | NoteFailure]:
         try:
@@ -87,7 +90,7 @@ class PastVault:
             pass
         try:
             found = self._shown(question, self._past.answer(question))
-            if not found.candidates:  # their order goes by the state
+            if not found.candidates:  # their order depends on the state
                 return found
         except NotRecorded:
             reference = question.reference
@@ -95,6 +98,22 @@ class PastVault:
             if ref is not None:
                 return Resolution(ref, "path")
         raise self._past.nobody_asked(question)
+
+    def _resolve_from(self, question: ResolveFrom) -> Resolution:
+        """
+        Raises:
+            NotRecorded: as `_answer`, or the note that the reference stands in is withheld at present.
+        """
+        try:
+            found: Resolution = self._past.own(question)
+        except NotAsked:
+            found = self._past.answer(question)
+            if found.candidates:  # their order goes by the state
+                raise self._past.nobody_asked(question) from None
+        if self._withheld(_path_of(question.source)):
+            raise self._past.nobody_asked(question)
+        shown: Resolution = self._shown(question, found)
+        return shown
 
     def _note_count(self, question: NoteCount) -> int | None:
         if self._some_withheld:
@@ -114,7 +133,7 @@ class PastVault:
     def _answer(self, question: Question[Any]) -> Any:
         """
         Raises:
-            NotRecorded: no call asked, or the answer names, or may have counted, what is withheld at present.
+            NotRecorded: no call asked the question, or the answer names or may count a note that is withheld now.
         """
         try:
             answer = self._shown(question, self._past.own(question))
@@ -127,7 +146,7 @@ class PastVault:
     def _shown(self, question: Question[Any], answer: Any) -> Any:
         """
         Raises:
-            NotRecorded: it names what is withheld at present; in the words of an answer that was never recorded.
+            NotRecorded: the answer names a note that is withheld now. The message is that of `nobody_asked`.
         """
         if any(self._withheld(note) for note in named_in(answer)):
             raise self._past.nobody_asked(question)
@@ -135,7 +154,7 @@ class PastVault:
 
 
 def _may_count_others(answer: Any) -> bool:
-    """Whether the answer may have counted notes that it does not name."""
+    """Whether the answer may count notes that it does not name."""
     match answer:
         case [*targets] if any(isinstance(each, LinkTarget) and each.ambiguous for each in targets):
             return True
@@ -146,12 +165,18 @@ def _may_count_others(answer: Any) -> bool:
     return False
 
 
+def _path_of(source: str) -> NoteId:
+    """The path that the source of a reference names, with or without `.md`."""
+    path = unicodedata.normalize("NFC", source.strip().removeprefix("./"))
+    return NoteId(path if path[-3:].lower() == ".md" else f"{path}.md")
+
+
 def _missing(note: NoteId) -> NoteFailure:
     return NoteFailure(note, NoteNotFound.code, "There is no such note.")
 
 
 class PastVersions:
-    """Implements `PastPort` for one vault and the moments up to one."""
+    """Implements `PastPort` for one vault, up to one moment."""
 
     def __init__(
         self,
@@ -192,5 +217,5 @@ class PastVersions:
             if not self._withheld(former):
                 return VersionAt(moment.seq, moment.time, then.version(former))
         except NotRecorded:
-            pass  # and its message names the note as it was called then
+            pass  # its message would name the former path
         raise NotRecorded(f"No version of {note} at that moment is recorded", hint=SWITCHED_ON)

@@ -1,8 +1,9 @@
-"""What calls read, out of the blobs that `tool_called` events name, and how much of it one question may read.
+"""What calls read, from the blobs that `tool_called` events name, and the limit on it for one question.
 
-Reading and decoding recordings is nearly all that a question about the past costs. So each is taken apart once and
-kept within a bound, and `Reach` counts them. It counts work and not time, and also what is kept already: the same
-question about the same log always gets the same answer.
+Reading and decoding recordings is almost the whole cost of a question about the past. Therefore each recording is
+decoded once and cached within a bound, and `ReadBudget` limits the number of recordings. The budget counts work
+instead of time, and includes cached recordings, so that the same question about the same log always gets the same
+answer.
 """
 
 from collections import OrderedDict
@@ -19,40 +20,40 @@ from workspaced_events.schema.catalogue import ToolCalled
 from ..errors import NotRecorded, ReadFailed
 from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution
-from ..recording.format import Exchange, Kept, RecordedFailure, RecordedName, RecordedNote, Recording
+from ..recording.format import Exchange, RecordedFailure, RecordedName, RecordedNote, RecordedRead, Recording
 from ..recording.reading import Blob, read_recording
 from .call_replay import Key, Notes
 
 RECORDINGS_READ_MAX: Final = 5_000
-"""So many recordings are read for one question about the past,"""
+"""The number of recordings that one question about the past may read."""
 RECORDINGS_BYTES_MAX: Final = 8 * 1024 * 1024
-"""and so many bytes of them."""
+"""The bytes of recordings that one question about the past may read."""
 _KEPT_BYTES_MAX: Final = 12 * 1024 * 1024
 _OVERHEAD: Final = 3
-"""A recording that is taken apart takes so many times its bytes in memory,"""
+"""A decoded recording takes this many times its bytes in memory."""
 _OVERHEAD_BYTES: Final = 1_500
-"""and so many more."""
+"""The memory of a cached recording beside that."""
 
-_READ_LIST: Final = msgspec.json.Decoder(list[Kept])
+_READ_LIST: Final = msgspec.json.Decoder(list[RecordedRead])
 _NAMES: Final = msgspec.json.Decoder(list[NoteRef | None])
 _ASKED_NAMES: Final = msgspec.json.Decoder(Names)
 _ASKED_REFERENCE: Final = msgspec.json.Decoder(Resolve)
 _RESOLUTION: Final = msgspec.json.Decoder(Resolution)
 
 
-class Recalled(NamedTuple):
-    """What one call read, taken apart."""
+class RecordedReads(NamedTuple):
+    """What one call read, decoded."""
 
     recording: Recording
     kept: tuple[RecordedNote | RecordedFailure, ...]
-    """The notes that it read, the latest first."""
+    """The notes that the call read, the latest first."""
     answers: tuple[tuple[Key, Exchange], ...]
-    """What else it asked and was answered, the latest first; without what says nothing of the vault."""
+    """The other questions with answers, the latest first. Without answers that say nothing about the vault."""
     names: tuple[tuple[NoteId, NoteRef | None], ...]
-    """Notes that were looked for by name; None: not there."""
+    """The notes that the call asked for by name; None: missing."""
 
 
-class Reach:
+class ReadBudget:
     """How much of the recordings one question may still read."""
 
     def __init__(self, recordings: int, size_bytes: int) -> None:
@@ -60,7 +61,7 @@ class Reach:
         self._bytes = size_bytes
 
     def take(self, size_bytes: int) -> None:
-        """One more was read."""
+        """Counts one more recording."""
         self._recordings -= 1
         self._bytes -= size_bytes
 
@@ -70,20 +71,23 @@ class Reach:
 
 
 class Recordings:
-    """The recordings of one log. Bounded; shared between moments and safe from any thread."""
+    """The decoded recordings of one log, in a bounded cache. Shared between moments and safe from any thread."""
 
     def __init__(self, blob: Blob, check: Callable[[], object] = lambda: None) -> None:
-        """`check` is asked before each one is looked up; it raises where nobody waits for the answer any more."""
+        """`check` is called before each look-up. It raises if the caller no longer waits for the answer."""
         self._blob = blob
         self._check = check
-        self._known: OrderedDict[str, tuple[Recalled | None, int]] = OrderedDict()
-        """With the bytes of each; those used last come last."""
+        self._known: OrderedDict[str, tuple[RecordedReads | None, int]] = OrderedDict()
+        """With the size of each in bytes, in the order of last use, the oldest first."""
         self._known_bytes = 0
         self._lock = Lock()
         self.notes = Notes(blob)
 
-    def of(self, called: ToolCalled, reach: Reach | None = None) -> Recalled | None:
-        """What a call read of the vault, counted in `reach`; None where that is not kept, or was shown in part."""
+    def of(self, called: ToolCalled, budget: ReadBudget | None = None) -> RecordedReads | None:
+        """What a call read of the vault, counted in `budget`.
+
+        None if the recording is not kept, or if the call's client could not see the whole vault.
+        """
         name = called.inputs_sha256
         if name is None:
             return None
@@ -95,22 +99,22 @@ class Recordings:
         if found is None:
             found = self._read(name)
             self._keep(name, found)
-        if reach is not None:
-            reach.take(found[1])
+        if budget is not None:
+            budget.take(found[1])
         return found[0]
 
-    def _read(self, name: str) -> tuple[Recalled | None, int]:
+    def _read(self, name: str) -> tuple[RecordedReads | None, int]:
         content = self._blob(name)
         if content is None:
             return None, 0
         try:
             recording = read_recording(content, name)
             whole = recording.level == "all" and recording.served
-            return taken_apart(recording) if whole else None, len(content)
+            return decode_reads(recording) if whole else None, len(content)
         except (LogDamaged, NotRecorded, msgspec.MsgspecError):
             return None, len(content)
 
-    def _keep(self, name: str, found: tuple[Recalled | None, int]) -> None:
+    def _keep(self, name: str, found: tuple[RecordedReads | None, int]) -> None:
         with self._lock:
             if name not in self._known:
                 self._known_bytes += _memory_bytes(found)
@@ -120,16 +124,16 @@ class Recordings:
                 self._known_bytes -= _memory_bytes(oldest)
 
 
-def _memory_bytes(found: tuple[Recalled | None, int]) -> int:
-    recalled, size = found
-    return _OVERHEAD_BYTES + (_OVERHEAD * size if recalled is not None else 0)
+def _memory_bytes(found: tuple[RecordedReads | None, int]) -> int:
+    reads, size = found
+    return _OVERHEAD_BYTES + (_OVERHEAD * size if reads is not None else 0)
 
 
-def taken_apart(recording: Recording) -> Recalled:
-    """What a recording tells of the vault.
+def decode_reads(recording: Recording) -> RecordedReads:
+    """Decodes what a recording says about the vault.
 
     Raises:
-        msgspec.MsgspecError: it holds what no View answers.
+        msgspec.MsgspecError: the recording holds a value that no View returns.
     """
     kept: list[RecordedNote | RecordedFailure] = []
     answers: list[tuple[Key, Exchange]] = []
@@ -140,7 +144,7 @@ def taken_apart(recording: Recording) -> Recalled:
         elif exchange.raised is None:
             kept += [each for each in _READ_LIST.decode(exchange.answer) if not isinstance(each, RecordedName)]
     names = [name for exchange in recording.asked if exchange.raised is None for name in _names_in(exchange)]
-    return Recalled(recording, tuple(kept), tuple(answers), tuple(names))
+    return RecordedReads(recording, tuple(kept), tuple(answers), tuple(names))
 
 
 def _names_in(exchange: Exchange) -> list[tuple[NoteId, NoteRef | None]]:
@@ -156,5 +160,5 @@ def _names_in(exchange: Exchange) -> list[tuple[NoteId, NoteRef | None]]:
 
 
 def _is_accident(exchange: Exchange) -> bool:
-    """Whether the answer says nothing of the vault."""
+    """Whether the answer is an error that says nothing about the vault."""
     return exchange.raised is not None and exchange.raised.type in ("Exception", "Busy", ReadFailed.__name__)

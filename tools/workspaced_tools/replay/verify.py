@@ -1,8 +1,8 @@
-"""Verifying a log: every recorded call is made again and its answer compared with what was served, byte for byte;
-every prompt is assembled and shaped again and compared by its hashes.
+"""Verifies a log: replays every recorded call and compares the answers byte for byte; rebuilds every prompt and
+compares its hashes.
 
-A call is recorded a moment after it was answered, so its state is one of the latest that were folded: these are
-kept while the log streams by. A call about an older moment (`at`) waits for a second reading.
+A call is recorded shortly after its answer, so its state is one of the latest states, which are kept in memory
+while the log streams by. A call about an older moment (`at`) waits for a second pass.
 """
 
 import itertools
@@ -34,26 +34,26 @@ from ..prompts.requests.rebuild import body_difference
 from ..recording.format import Recording
 from ..recording.reading import SWEPT, Blob, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
-from .call_replay import Notes, answer_again
+from .call_replay import Notes, replay_answer
 
 NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
 _STATES_KEPT: Final = 5_000
 
 
 class Outcome(StrEnum):
-    """What became of a call that was made again."""
+    """The result of verifying a call or a prompt."""
 
     SAME = "same"
     DIFFERENT = "different"
     NOT_RECORDED = "notRecorded"
     DAMAGED = "damaged"
-    """What is kept is not what was recorded."""
+    """A blob does not hold what was recorded."""
     OTHER_VERSION = "otherVersion"
-    """Another version of the answers than this program's: not compared."""
+    """The call has another answer version than this program, and is not compared."""
 
 
 class Verified(msgspec.Struct, frozen=True):
-    """One recorded call, made again."""
+    """The verification of one recorded call."""
 
     seq: int
     called: ToolCalled
@@ -61,30 +61,32 @@ class Verified(msgspec.Struct, frozen=True):
     why: str = ""
     """Why there is nothing to compare."""
     served: bytes | None = None
-    """What was answered then; None where only its hash is known."""
+    """The recorded answer; None if only its hash is known."""
     answered: bytes | None = None
-    """What is answered now."""
+    """The answer of the replay."""
     differs: str | None = None
-    """What is another one: `answer`, or `ok` or `caller` of its event."""
+    """What differs: `answer`, or `ok` or `caller` of the event."""
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
-    """One prompt, assembled again."""
+    """The verification of one prompt."""
 
     seq: int
     prompt: PromptAssembled
     outcome: Outcome
     why: str = ""
-    """Why there is nothing to compare, or why no prompt came of it."""
+    """Why there is nothing to compare, or why the prompt cannot be rebuilt."""
     differs: str | None = None
-    """The first layer that is another one than was sent, or `manifest`, or `body`."""
+    """The first layer that differs from the sent one, or `manifest`, or `body`."""
     envelope: Envelope | None = None
-    """What is assembled now."""
+    """The rebuilt prompt."""
 
 
 class Moments:
-    """A sink that folds, and keeps what is needed to make calls and prompts again: the latest states, what
-    conversations were lately, and the visits."""
+    """A sink of events that keeps what the replay of calls and prompts needs.
+
+    It keeps the latest states, the latest versions of conversations, and the visits.
+    """
 
     def __init__(self, source: Source) -> None:
         self.state = source.start
@@ -102,19 +104,19 @@ class Moments:
         self.state = state
 
     def state_at(self, as_of_seq: int) -> WorkspaceState | None:
-        """The state as of a sequence that has just passed; None where that is too long ago."""
+        """The state as of a recent sequence; None if it is no longer kept."""
         at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
         return self._latest[at - 1] if at else None
 
     def conversation_at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
-        """What a conversation was as of a sequence that has just passed; None where that is not known."""
+        """The conversation as of a recent sequence; None if it is not known."""
         return self._versions.at(conversation, as_of_seq)
 
     def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
-        """The visits as of a sequence that has just passed.
+        """The visits as of a recent sequence.
 
         Raises:
-            StateNotRetained: it has not just passed.
+            StateNotRetained: the visits of that sequence are no longer kept.
         """
         visits = self._visits.visits(vault, tail_seq)
         if visits is None:
@@ -123,7 +125,7 @@ class Moments:
 
 
 class StateNotRetained(Exception):
-    """What was asked for is not kept any more while a log streams by."""
+    """The state of a moment is no longer in memory."""
 
 
 def verify(
@@ -134,8 +136,15 @@ def verify(
     until: Position | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Makes every recorded call of `source` again and tells `each` of it: in order, but those that asked about an
-    older moment come last. With `each_prompt` every prompt is assembled again, too. Returns warnings for people.
+    """Replays every recorded call of `source`.
+
+    Args:
+        each: gets each outcome, in the order of the log; calls about an older moment come last.
+        each_prompt: gets the outcome of each prompt. None: prompts are not rebuilt.
+        until: the position to stop after.
+
+    Returns:
+        Warnings for people.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
@@ -149,11 +158,11 @@ def verify(
             moments.take(event)
             if type(event.data) is ToolCalled:
                 try:
-                    each(make_again(source.blob, notes, moments, event.seq, event.data))
+                    each(verify_call(source.blob, notes, moments, event.seq, event.data))
                 except StateNotRetained:
                     later.setdefault(event.data.tail, []).append((event.seq, event.data))
             elif type(event.data) is PromptAssembled and each_prompt is not None:
-                each_prompt(rebuild_again(source.blob, moments, event.seq, event.data))
+                each_prompt(verify_prompt(source.blob, moments, event.seq, event.data))
 
     warnings = feed_until(source, until, first, progress)
     if later:
@@ -163,7 +172,7 @@ def verify(
             for event in events:
                 moments.take(event)
                 for seq, called in later.pop(event.seq, ()):
-                    each(make_again(source.blob, notes, moments, seq, called))
+                    each(verify_call(source.blob, notes, moments, seq, called))
 
         feed_until(source, until, second)
     for seq, called in itertools.chain.from_iterable(later.values()):
@@ -171,11 +180,11 @@ def verify(
     return warnings
 
 
-def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
-    """One recorded call, made again over its moment.
+def verify_call(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
+    """Replays one recorded call at its moment.
 
     Raises:
-        StateNotRetained: `moments` are far beyond it.
+        StateNotRetained: `moments` no longer holds the call's state.
     """
     served = None
     if called.answer_version != ANSWER_VERSION:
@@ -193,23 +202,23 @@ def make_again(blob: Blob, notes: Notes, moments: Moments, seq: int, called: Too
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
         visits = partial(moments.visits_at, called.tail)
         recording = read_recording(inputs, called.inputs_sha256 or "")
-        answered = answer_again(whole, recording, state, visits, notes)
+        answered = replay_answer(whole, recording, state, visits, notes)
     except NotRecorded as error:
-        return Verified(seq, called, Outcome.NOT_RECORDED, _said(error), served)
+        return Verified(seq, called, Outcome.NOT_RECORDED, _sentence(error), served)
     except LogDamaged as error:
-        return Verified(seq, called, Outcome.DAMAGED, _said(error), served)
+        return Verified(seq, called, Outcome.DAMAGED, _sentence(error), served)
     differs = _differs(whole, recording, state, answered)
     outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
     return Verified(seq, called, outcome, "", served, answered, differs)
 
 
 def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
-    """What of the call's event is not what it would be now."""
+    """The part of the call's event that differs from the replay; None if nothing differs."""
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
     if msgspec.json.decode(answered, type=_Success).success != called.ok:
         return "ok"
-    if "at" in called.arguments:  # what is shared goes by a later state
+    if "at" in called.arguments:  # the level came from a later state than `state`
         return None
     off = recording.refused is not None and recording.refused.type == SharingOff.__name__
     level = "none" if off else recording.level
@@ -222,8 +231,8 @@ class _Success(msgspec.Struct):
     success: bool
 
 
-def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
-    """One prompt, assembled again from what its conversation was, and shaped again by the template of then."""
+def verify_prompt(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+    """Rebuilds one prompt from its conversation at that moment, and its body from the recorded template."""
     try:
         conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
         made = rebuild(prompt, conversation, texts_in(blob))
@@ -231,14 +240,14 @@ def rebuild_again(blob: Blob, moments: Moments, seq: int, prompt: PromptAssemble
         if differs is None:
             differs = body_difference(prompt, made.envelope, conversation.settings, blob)
     except NotRecorded as error:
-        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _said(error))
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _sentence(error))
     except LogDamaged as error:
-        return Rebuilt(seq, prompt, Outcome.DAMAGED, _said(error))
+        return Rebuilt(seq, prompt, Outcome.DAMAGED, _sentence(error))
     except WorkspacedError as error:
-        return Rebuilt(seq, prompt, Outcome.DIFFERENT, _said(error))
+        return Rebuilt(seq, prompt, Outcome.DIFFERENT, _sentence(error))
     outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
     return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
 
 
-def _said(error: WorkspacedError) -> str:
+def _sentence(error: WorkspacedError) -> str:
     return f"{error.message.rstrip('.')}. {error.hint}".strip()

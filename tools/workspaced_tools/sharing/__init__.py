@@ -1,1 +1,1 @@
-"""The gate: what of a view a client may be shown."""
+"""The gate: limits a view to what one client may see."""

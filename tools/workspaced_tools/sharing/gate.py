@@ -1,10 +1,10 @@
-"""The gate: what of a workspace one client of the tools is shown.
+"""The gate: limits a workspace to what one client of the tools may see.
 
-Every `View` is made here. Two things are decided elsewhere and applied here: which notes are withheld from
-everybody (`vault/files/ignore_rules.py`; the vault itself gives no such note), and how much this client is shown
-(`all`, `names`, `none`). A withheld note is taken out of the state and of the visits, so that no tool learns of
-it; how many were taken out of the lists is all that is told. A client with `names` gets answers of paths and
-titles and nothing else.
+The gate creates every `View`. It applies two decisions that are made elsewhere: which notes are withheld from
+every client (`vault/files/ignore_rules.py`; the vault itself never returns such a note), and the client's level
+(`all`, `names`, `none`). The gate removes withheld notes from the state and from the visits, so that no tool
+learns of them; only the number of notes removed from the lists is in the view. A client with `names` gets only
+paths and titles.
 """
 
 import shlex
@@ -38,6 +38,7 @@ from ..ports.questions import (
     R,
     Read,
     Resolve,
+    ResolveFrom,
     Search,
     SharingTags,
     Similar,
@@ -54,18 +55,20 @@ IsWithheld = Callable[[NoteId], bool]
 
 
 class Withheld(Protocol):
-    """Whether a note that the log names is withheld from everybody, by a path that it has or had."""
+    """Whether a note that the log names is withheld from every client. `name` is a present or former path."""
 
     def __call__(self, name: NoteId, /) -> bool: ...
 
     def withdrew(self, name: NoteId, /) -> bool:
-        """Whether it is withheld, and that tells nobody whether there is such a note: its path is denied, or it
-        was shown earlier."""
+        """Whether the note is withheld and saying so does not reveal that the note exists.
+
+        This is so if its path is denied, or if the note was shown earlier.
+        """
         ...
 
 
 class AllWithheld:
-    """Implements `Withheld` where no folder is served: nothing is known of any note."""
+    """Implements `Withheld` for a vault whose folder is not served: nothing is known about its notes."""
 
     def __call__(self, _name: NoteId) -> bool:
         return True
@@ -75,18 +78,18 @@ class AllWithheld:
 
 
 class KnownLists:
-    """Which entries of a vault's long lists (archived, former paths) are withheld.
+    """Caches which entries of a vault's long lists (archived notes, former paths) are withheld.
 
-    Worked out anew only where a list is another one, or `version` another value: no note is then withheld that was
-    not, or the other way round.
+    Computes them again only if a list is another object or `version` returns another value. While the version
+    stays the same, no note becomes withheld or ceases to be.
     """
 
     def __init__(self, version: Callable[[], object] = object) -> None:
         self._version = version
         self._known: dict[str, tuple[object, object, frozenset[NoteId]]] = {}
 
-    def gone(self, state: VaultState, withheld: IsWithheld) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
-        """The archived notes and the former paths that are withheld, or lead to what is."""
+    def withheld_in(self, state: VaultState, withheld: IsWithheld) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
+        """The withheld archived notes, and the former paths that are withheld or lead to a withheld note."""
         version = self._version() if state.archived or state.former else None
         archived = self._of("archived", state.archived, version, withheld)
         former = self._of(
@@ -117,18 +120,19 @@ def shared_view(
     withdrew: IsWithheld | None = None,
     lists: KnownLists | None = None,
 ) -> View:
-    """The view of a client that is shown `level`.
+    """The view of a client with the level `level`.
 
     Args:
-        vault: gives no withheld note itself; None: no folder is served.
-        history: of the current vault; None: nothing is remembered.
-        past, prompts: likewise.
+        vault: never returns a withheld note. None: no folder is served.
+        history: the visits of the current vault. None: there are none.
+        past: earlier versions of notes. None: none is recorded.
+        prompts: assembled prompts. None: there are none.
         withheld: whether a note of the current vault is withheld.
         withdrew: as `Withheld.withdrew`; None: as `withheld`.
-        lists: remembers for this vault from call to call.
+        lists: the cache of this vault, shared between calls.
 
     Raises:
-        SharingOff: nothing is shared with this client.
+        SharingOff: the level is `none`.
     """
     if level == "none":
         raise sharing_off("CLIENT")
@@ -154,7 +158,10 @@ def shared_view(
 
 
 def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
-    """Whether `view`, made of `state`, would be made the same way now: no note was found to be private since."""
+    """Whether `shared_view` would make the same view of `state` now.
+
+    False if the policy changed for a note of the view, for instance because its file turned out to be private.
+    """
     if isinstance(view.vault, SharedVault) and not view.vault.is_current():
         return False
     shared, count = _shared_state(state, view.sharing, withheld, KnownLists())
@@ -162,7 +169,7 @@ def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
 
 
 def sharing_off(client: str) -> SharingOff:
-    """The refusal of a client that is shown nothing."""
+    """The error for a client with the level `none`."""
     name = shlex.quote(client[:CALLER_SHOWN_CHARS_MAX])
     return SharingOff(
         "The user shares nothing with this client",
@@ -171,7 +178,7 @@ def sharing_off(client: str) -> SharingOff:
 
 
 def refusal(error: ToolError, as_of_seq: int) -> dict[str, Any]:
-    """The result of a call that no tool was run for."""
+    """The result of a refused call, which runs no tool."""
     return {
         "success": False,
         "error": error.message,
@@ -182,7 +189,7 @@ def refusal(error: ToolError, as_of_seq: int) -> dict[str, Any]:
 
 
 def policy_kept_changing() -> ReadFailed:
-    """The failure of a call during which notes kept turning private."""
+    """The error of a call that was tried several times while notes became private."""
     return ReadFailed("The notes' share policy kept changing", hint="Try again.")
 
 
@@ -192,7 +199,7 @@ def policy_kept_changing() -> ReadFailed:
 def _shared_state(
     state: WorkspaceState, level: Sharing, withheld: IsWithheld, lists: KnownLists
 ) -> tuple[WorkspaceState, int]:
-    """The state with nothing of what this client is not shown, and how many notes are missing from the lists."""
+    """The state that this client may see, and the number of notes removed from its lists."""
     current = state.current
     before = state.of(current)
     after, count = _without(before, withheld, lists)
@@ -201,7 +208,7 @@ def _shared_state(
     if after is before and len(state.by_vault) <= 1 and not state.sharing:
         return state, 0
     by_vault = {current: after} if current is not None else {}
-    # What is folded of other vaults, and for other clients, is no business of this call.
+    # The state of other vaults and the levels of other clients do not concern this call.
     return msgspec.structs.replace(state, by_vault=by_vault, sharing={}), count
 
 
@@ -210,36 +217,37 @@ def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tupl
     listed = {*state.pins, *state.tabs, *state.recents}
     if active is not None:
         listed.add(active)
-    gone = {note for note in listed if withheld(note)}
-    flagged, moved = lists.gone(state, withheld)
-    if not gone and not flagged and not moved:
+    hidden = {note for note in listed if withheld(note)}
+    archived, former = lists.withheld_in(state, withheld)
+    if not hidden and not archived and not former:
         return state, 0
-    hidden = active in gone
+    hides_active = active in hidden
     selection = state.selection
     return (
         VaultState(
-            active=None if hidden else state.active,
-            pins=_kept(state.pins, gone),
-            tabs=_kept(state.tabs, gone),
-            recents=_kept(state.recents, gone),
-            selection=None if hidden or (selection is not None and selection.note in gone) else selection,
-            archived=_kept(state.archived, flagged),
-            former=_kept(state.former, moved),
+            active=None if hides_active else state.active,
+            pins=_remaining(state.pins, hidden),
+            tabs=_remaining(state.tabs, hidden),
+            recents=_remaining(state.recents, hidden),
+            selection=None if hides_active or (selection is not None and selection.note in hidden) else selection,
+            archived=_remaining(state.archived, archived),
+            former=_remaining(state.former, former),
             last_updated=state.last_updated,
         ),
-        len(gone),
+        len(hidden),
     )
 
 
-def _kept(items: dict[NoteId, Any], gone: Iterable[NoteId]) -> dict[NoteId, Any]:
-    return {note: value for note, value in items.items() if note not in gone} if gone else items
+def _remaining(items: dict[NoteId, Any], hidden: Iterable[NoteId]) -> dict[NoteId, Any]:
+    """`items` without `hidden`; the same object if `hidden` is empty."""
+    return {note: value for note, value in items.items() if note not in hidden} if hidden else items
 
 
 # -- the answers --
 
 
 class SharedVault:
-    """Implements `VaultPort`: what one client may know of the current vault, from all that answers questions."""
+    """Implements `VaultPort` for one client, over the vault, its history, its past and its prompts."""
 
     def __init__(
         self,
@@ -252,8 +260,10 @@ class SharedVault:
     ) -> None:
         """
         Args:
-            state: as it is shared: references and links mean nothing that is withheld.
-            history: None: there are no visits; `past`, `prompts`: None: nothing was recorded.
+            state: the state that the client may see, so that references and links never mean a withheld note.
+            history: None: there are no visits.
+            past: None: no version is recorded.
+            prompts: None: no prompt was assembled.
         """
         self._vault = vault
         self._state = state
@@ -279,13 +289,13 @@ class SharedVault:
         return found
 
     def is_current(self) -> bool:
-        """Whether visits and manifests would be answered the same again."""
+        """Whether the answers about visits and manifests would be the same now."""
         if self.history is not None and not self.history.is_current():
             return False
         return self._prompts is None or self._prompts.is_current()
 
     def _ask_vault(self, question: Question[R]) -> R:
-        assert self._vault is not None, "A tool looks first whether the vault is served."
+        assert self._vault is not None, "A tool checks first that the vault is served."
         return self._vault.ask(question, self._state)
 
     def _version(self, question: VersionOf) -> VersionAt:
@@ -300,30 +310,30 @@ class SharedVault:
 
 
 class SharedHistory:
-    """Visits without those of withheld notes."""
+    """The visits of a vault, without those of withheld notes."""
 
     def __init__(self, history: HistoryPort, withheld: IsWithheld) -> None:
         self._history = history
         self._withheld = withheld
-        self.given: tuple[Sequence[Visit], Sequence[Visit]] | None = None
-        """All visits, and those that were given, when last asked."""
+        self.last_answer: tuple[Sequence[Visit], Sequence[Visit]] | None = None
+        """All visits, and the shared ones, at the last question."""
 
     def visits(self) -> Sequence[Visit]:
         every = self._history.visits()
         shared = self._shared(every)
-        self.given = every, shared
+        self.last_answer = every, shared
         return shared
 
     def is_current(self) -> bool:
-        """Whether what was given would be given again."""
-        if self.given is None:
+        """Whether the last answer would be the same now."""
+        if self.last_answer is None:
             return True
-        every, shared = self.given
+        every, shared = self.last_answer
         return len(self._shared(every)) == len(shared)
 
     def _shared(self, visits: Sequence[Visit]) -> Sequence[Visit]:
-        gone = {note for note in {visit.note for visit in visits} if self._withheld(note)}
-        return [visit for visit in visits if visit.note not in gone] if gone else visits
+        hidden = {note for note in {visit.note for visit in visits} if self._withheld(note)}
+        return [visit for visit in visits if visit.note not in hidden] if hidden else visits
 
 
 # -- names only --
@@ -337,11 +347,11 @@ class _Ask(Protocol):
 
 
 def names_only(question: Question[Any], ask: _Ask) -> Any:
-    """The answer of paths and titles: nothing that is found by anything else."""
+    """The answer for a client with `names`: only paths and titles, and only notes found by them."""
     match question:
         case Read():
             return [name_only(each) if isinstance(each, Note) else each for each in ask(question)]
-        case Resolve():
+        case Resolve() | ResolveFrom():
             return _resolved_by_name(question.reference, ask(question))
         case LinkTargets():
             return [LinkTarget(None) for _ in question.links]
@@ -357,23 +367,27 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return VaultOverview(ask(question).notes, 0, (), ())
         case Names() | NoteCount() | IndexState():
             return ask(question)
-    raise AssertionError(f"Nothing says what of {question.name!r} a client with `names` is shown.")
+    raise AssertionError(f"No rule decides what a client with `names` gets for {question.name!r}.")
 
 
 def _resolved_by_name(reference: str, found: Resolution) -> Resolution:
-    """`found` without what only front matter or an alias tells, and without near names: a client that got near
-    names for one reference and none for another would have found an alias."""
+    """`found` without notes that only front matter or an alias gave, and without near names.
+
+    Near names would reveal aliases: a client would get them for one reference and not for another.
+    """
     if found.note is not None:
         by_name = found.resolved_by in _BY_NAME or (
             found.resolved_by == "slug" and _named_like(found.note, reference)
         )
-        return Resolution(found.note, found.resolved_by) if by_name else Resolution()
-    by_name = all(_named_like(each, reference) for each in found.candidates)
-    return Resolution(candidates=found.candidates if by_name else ())
+        shown = Resolution(found.note, found.resolved_by) if by_name else Resolution()
+    else:
+        by_name = all(_named_like(each, reference) for each in found.candidates)
+        shown = Resolution(candidates=found.candidates if by_name else ())
+    return msgspec.structs.replace(shown, complete=found.complete)
 
 
 def _searched_by_name(question: Search, ask: _Ask) -> Found:
-    """The hits in titles and paths; none where the query asks for tags."""
+    """The hits in titles and paths. A query with tags has no hits."""
     if question.query.tags:
         return Found((), 0, True)
     found = ask(Search(msgspec.structs.replace(question.query, names_only=True)))
@@ -382,7 +396,7 @@ def _searched_by_name(question: Search, ask: _Ask) -> Found:
 
 
 def _named_like(note: NoteRef, reference: str) -> bool:
-    """Whether the reference could have been found in the note's path or title."""
+    """Whether the note's path or title alone matches the reference."""
     text = reference.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
     cuts = [text, *(text[:at] for at, sign in enumerate(text) if sign in "#|^")]
     names = {note.title, stem(note.id), without_ending(note.id)}

@@ -1,4 +1,4 @@
-"""The switch per client: how much each client of the tools is shown. An event of the log, so that it lasts."""
+"""The level of each client of the tools: `all`, `names` or `none`. Stored as an event, so that it lasts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,10 +13,10 @@ from workspaced_events.schema.catalogue import Sharing
 
 
 def setting(client: str, level: Sharing) -> Plan:
-    """What to append so that the client of that name is shown `level`.
+    """The plan that sets the level of a client.
 
     Raises:
-        InvalidArgument: the name is empty; the plan itself where too many are kept already.
+        InvalidArgument: the name is empty. The plan itself raises it if too many clients have a level.
     """
     name = client_key(client)
     if not name:
@@ -36,7 +36,7 @@ def setting(client: str, level: Sharing) -> Plan:
 
 
 def sharing_status(state: WorkspaceState, connected: Iterable[str]) -> dict[str, Any]:
-    """What `status` says: the default, and every client that is connected or has a level of its own."""
+    """The part of `status` about sharing: the default, and every client that is connected or has its own level."""
     names = {client_key(name) for name in connected}
     return {
         "default": state.sharing.get(ANY_CLIENT, "all"),

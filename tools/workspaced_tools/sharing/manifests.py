@@ -1,4 +1,4 @@
-"""What the share policy leaves of a manifest."""
+"""Removes from a prompt's manifest what a client may not see."""
 
 from collections import Counter
 from typing import Final
@@ -16,7 +16,7 @@ _PINNED: Final = "pinned"
 
 
 class SharedPrompts:
-    """What the share policy leaves of manifests."""
+    """The manifests of prompts, without the entries that a client may not see."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class SharedPrompts:
     ) -> None:
         """
         Args:
-            former: former paths to present ones: a manifest names notes as they were called then.
+            former: maps former paths to present ones; a manifest holds the paths at the time of the prompt.
             withheld: whether a note is withheld.
             withdrew: as `Withheld.withdrew`.
         """
@@ -38,68 +38,68 @@ class SharedPrompts:
         self._level = level
         self._withheld = withheld
         self._withdrew = withdrew
-        self._told: list[NoteNames] = []
-        """The notes that were told of."""
+        self._disclosed: list[NoteNames] = []
+        """The notes of all entries that this object returned."""
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
-        kept = self._prompts.prompt(conversation, message)
-        named = [(entry, self._names(kept, entry)) for entry in kept.manifest.entries]
+        stored = self._prompts.prompt(conversation, message)
+        named = [(entry, self._names(stored, entry)) for entry in stored.manifest.entries]
         self._prompts.refresh_flags(
             sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
         )
-        shown, gone = [], []
+        shown, hidden = [], []
         for entry, names in named:
             if self._hides(names):
-                gone.append(entry)
+                hidden.append(entry)
             else:
                 shown.append(entry)
-                self._told.append(names)
-        manifest = _without(kept.manifest, shown, gone)
+                self._disclosed.append(names)
+        manifest = _without(stored.manifest, shown, hidden)
         sized = self._level == "all"
-        return ShownManifest(kept.seq, manifest if sized else _names_only(manifest), len(gone), sized)
+        return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), len(hidden), sized)
 
     def is_current(self) -> bool:
-        """Whether all that was told would be told again."""
-        return not any(map(self._hides, self._told))
+        """Whether every entry that this object returned may still be shown."""
+        return not any(map(self._hides, self._disclosed))
 
     def _hides(self, names: NoteNames) -> bool:
         return names.is_hidden(self._withheld, self._withdrew)
 
-    def _names(self, kept: StoredManifest, entry: ManifestEntry) -> NoteNames:
-        """The notes that an entry tells of, as they were called then."""
+    def _names(self, stored: StoredManifest, entry: ManifestEntry) -> NoteNames:
+        """The notes that an entry names, by their paths at the time of the prompt."""
         if entry.why == _PINNED:
-            return NoteNames(frozenset(kept.provided.get(entry.id, ())))
+            return NoteNames(frozenset(stored.provided.get(entry.id, ())))
         names = notes_of(entry.kind, entry.id)
-        if entry.kind in NAMED_BY_NOTES and (note := kept.artifacts.get(entry.id)) is not None:
+        if entry.kind in NAMED_BY_NOTES and (note := stored.artifacts.get(entry.id)) is not None:
             names |= NoteNames(frozenset({note}))
         return names
 
 
-def _without(manifest: Manifest, shown: list[ManifestEntry], gone: list[ManifestEntry]) -> Manifest:
-    """The manifest without `gone`; nothing tells how large they were."""
-    if not gone:
+def _without(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:
+    """The manifest with the entries `shown`, and without the sizes of the `hidden` ones in its sums."""
+    if not hidden:
         return manifest
     tokens: Counter[str] = Counter()
     size: Counter[str] = Counter()
-    for entry in gone:
+    for entry in hidden:
         tokens[entry.layer] += entry.tokens
         size[entry.layer] += entry.bytes
 
-    def less(layer: ManifestLayer) -> ManifestLayer:
+    def reduced(layer: ManifestLayer) -> ManifestLayer:
         if layer.id not in tokens:
             return layer
         return replace(layer, hash="", tokens=layer.tokens - tokens[layer.id], bytes=layer.bytes - size[layer.id])
 
     return replace(
         manifest,
-        layers=tuple(map(less, manifest.layers)),
+        layers=tuple(map(reduced, manifest.layers)),
         entries=tuple(shown),
         estimate=manifest.estimate - tokens.total(),
     )
 
 
 def _names_only(manifest: Manifest) -> Manifest:
-    """The manifest with nothing that follows from texts: no sizes, no hashes, no places in notes."""
+    """The manifest without anything that depends on texts: no sizes, hashes or places in notes."""
     return replace(
         manifest,
         layers=tuple(replace(each, hash="", tokens=0, bytes=0) for each in manifest.layers),

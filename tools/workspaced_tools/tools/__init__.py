@@ -1,1 +1,1 @@
-"""The tools, one file each, and what they are made of."""
+"""The tools, one file each, and their common parts."""

@@ -1,4 +1,4 @@
-"""`get_context_manifest`: what a prompt holds, what was left out of it, and why."""
+"""`get_context_manifest`: the parts that a prompt holds or left out, with reasons."""
 
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ class ShownEntry(Model):
     state: str
     why: str
     tokens: int | None = None
-    """Left out, as all sizes, where only names are shown."""
+    """Absent, like all sizes, for a client that may see only names."""
     cached: bool
     detail: str | None = None
 
@@ -35,7 +35,7 @@ class ShownLayer(Model):
     id: str
     tokens: int | None = None
     stable: bool
-    """As in the prompt before, or begun with it."""
+    """Whether the layer equals that of the prompt before, or only adds to its end."""
     entries: list[ShownEntry]
 
 
@@ -43,14 +43,14 @@ class ContextManifest(Model):
     conversation: str
     message: str
     estimate: int | None = None
-    """Tokens, the tools' definitions included; of how many the message says."""
+    """Tokens, including the tools' definitions. The limit is in the message."""
     layers: list[ShownLayer]
 
 
 def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
     """The manifest of a prompt that was assembled for a runtime.
 
-    Entries that are not whole in the prompt come first where there is no room for all.
+    If there is no room for all entries, those that are not whole in the prompt have priority.
 
     Raises:
         ArgumentInvalid: there is no such conversation, or no prompt for that message.
@@ -60,7 +60,7 @@ def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
     manifest = shown.manifest
     by_need = sorted(manifest.entries, key=lambda entry: entry.state not in _NOT_WHOLE)
     entries = Room(MANIFEST_CHARS_MAX).fitting(_entry(entry, shown) for entry in by_need)
-    told = set(map(id, by_need[: len(entries)]))
+    included = set(map(id, by_need[: len(entries)]))
     left_out = len(manifest.entries) - len(entries)
     data: Json = {
         "conversation": manifest.conversation,
@@ -72,7 +72,9 @@ def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
                 **_sized(shown, tokens=layer.tokens),
                 "stable": layer.stable,
                 "entries": [
-                    _entry(each, shown) for each in manifest.entries if each.layer == layer.id and id(each) in told
+                    _entry(each, shown)
+                    for each in manifest.entries
+                    if each.layer == layer.id and id(each) in included
                 ],
             }
             for layer in manifest.layers
@@ -91,7 +93,7 @@ def _sized(shown: ShownManifest, **sizes: int) -> Json:
 
 
 def _entry(entry: ManifestEntry, shown: ShownManifest) -> Json:
-    said: Json = {
+    fields: Json = {
         "id": entry.id,
         "kind": entry.kind,
         "state": entry.state,
@@ -99,7 +101,7 @@ def _entry(entry: ManifestEntry, shown: ShownManifest) -> Json:
         **_sized(shown, tokens=entry.tokens),
         "cached": entry.cached,
     }
-    return said if entry.detail is None else {**said, "detail": entry.detail}
+    return fields if entry.detail is None else {**fields, "detail": entry.detail}
 
 
 def _message(manifest: Manifest, *, sized: bool) -> str:

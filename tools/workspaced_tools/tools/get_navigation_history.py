@@ -1,4 +1,4 @@
-"""`get_navigation_history`: what the user looked at, and for how long."""
+"""`get_navigation_history`: the user's visits of notes, with their lengths."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ class ShownVisit(Model):
     exists: bool
     at: str
     until: str | None
-    """Null: it goes on."""
+    """Null: the visit has not ended."""
     dwell_seconds: float
 
 
@@ -38,9 +38,9 @@ class NavigationHistory(Model):
 
 
 def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answer:
-    """The latest visits, newest first; `total` counts all that are remembered and not over before `sinceTime`.
+    """The latest visits, newest first. `total` counts all remembered visits that ended after `sinceTime`.
 
-    A visit that began before `sinceTime` and lasted beyond it is one of them, and told whole.
+    A visit that began before `sinceTime` and ended after it is included with its whole length.
 
     Raises:
         NoActiveVault.
@@ -70,7 +70,7 @@ def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answe
 
 def _since(visits: Iterable[Visit], moment: datetime) -> Iterable[Visit]:
     for visit in visits:
-        # One without duration counts where it began.
+        # A visit without duration counts at its beginning.
         if (
             visit.until is None
             or datetime.fromisoformat(visit.until) > moment
@@ -80,10 +80,10 @@ def _since(visits: Iterable[Visit], moment: datetime) -> Iterable[Visit]:
 
 
 def _moment(text: str) -> datetime:
-    """The time that `text` names; without an offset it is taken for UTC.
+    """Parses an ISO 8601 time. A time without offset counts as UTC.
 
     Raises:
-        ArgumentInvalid: it names none.
+        ArgumentInvalid: the text is no time.
     """
     try:
         moment = datetime.fromisoformat(text.strip())

@@ -1,4 +1,4 @@
-"""`get_note_diff`: what of a note changed since it was shown or recorded."""
+"""`get_note_diff`: the changes of a note since a recorded version."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from .tool import Answer, Arguments, Json, Model, Tool
 
 CONTEXT_LINES: Final = 3
 COMPARED_LINES_MAX: Final = 10_000
-"""Of more differing lines on one side all are given as replaced: comparing them takes their product."""
+"""With more differing lines on one side, all lines count as replaced: comparing them takes quadratic time."""
 
 
 class GetNoteDiff(Arguments):
@@ -53,12 +53,12 @@ class NoteDiff(NoteName):
 def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
     """A unified diff of the whole files, front matter included, between a recorded version and the present one.
 
-    Without `sinceSeq` and `sinceTime` the version shown last that was another one.
+    Without `sinceSeq` and `sinceTime` the recorded version is the last one that differs from the present one.
 
     Raises:
         NoActiveVault.
-        ReferenceOutsideVault, ArgumentInvalid: what reference or moment are not allowed to be.
-        AmbiguousReference, NoteNotFound: `candidates`, `near`.
+        ReferenceOutsideVault, ArgumentInvalid: the reference or the moment is not allowed.
+        AmbiguousReference, NoteNotFound: with `candidates` or `near`.
         NotRecorded: no call read the version of that moment.
         ReadFailed: the note cannot be read.
     """
@@ -79,7 +79,7 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
     try:
         before: Note | None = note_or_error(then.note, missing=partial(NoteNotFound, ""))
     except NoteNotFound:
-        before = None  # it was made since: all of it is new
+        before = None  # the note did not exist then
     lines = list(unified(_lines(before), _lines(note)))
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
@@ -104,7 +104,7 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
 
 
 def _lines(note: Note | None) -> list[str]:
-    """The file's lines, each with its LF; a lone CR ends none."""
+    """The file's lines, each with its LF. A lone CR ends no line."""
     if note is None or not note.text:
         return []
     *whole, rest = note.text.split("\n")
@@ -112,7 +112,7 @@ def _lines(note: Note | None) -> list[str]:
 
 
 def unified(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    """The hunks of a unified diff with CONTEXT_LINES lines around; no header. Every line ends with LF."""
+    """The hunks of a unified diff with CONTEXT_LINES lines of context, no header. Every line ends with LF."""
     for hunk in _hunks(_changes(before, after)):
         first, last = hunk[0], hunk[-1]
         low, low_after = max(0, first[0] - CONTEXT_LINES), max(0, first[2] - CONTEXT_LINES)
@@ -129,11 +129,11 @@ def unified(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
 
 
 Change = tuple[int, int, int, int]
-"""From where to where in the old lines, and what stands there in the new ones."""
+"""Start and end in the old lines, start and end in the new lines."""
 
 
 def _changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:
-    """What is not equal, in order."""
+    """The ranges that differ, in order."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -151,13 +151,13 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:
             continue
         low, low_after = start + each.src_start, start + each.dest_start
         if changes and changes[-1][1] == low and changes[-1][3] == low_after:
-            low, _, low_after, _ = changes.pop()  # one change: what goes stands before what comes
+            low, _, low_after, _ = changes.pop()  # adjacent changes become one: removed lines, then added ones
         changes.append((low, start + each.src_end, low_after, start + each.dest_end))
     return changes
 
 
 def _hunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
-    """The changes, those together whose contexts touch."""
+    """Groups changes whose contexts touch."""
     hunk: list[Change] = []
     for change in changes:
         if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT_LINES:
@@ -169,7 +169,7 @@ def _hunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
 
 
 def _range(low: int, high: int) -> str:
-    """As diff writes it: an empty range names the line before it."""
+    """A range in the form of `diff`: an empty range names the line before it."""
     count = high - low
     return f"{low + 1}" if count == 1 else f"{low + 1 if count else low},{count}"
 
@@ -183,7 +183,7 @@ def _marked(sign: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _page(text: str, limit: int, offset: int) -> tuple[str, Json]:
-    """Whole lines from `offset` on, at most `limit` characters; a line too long for that is cut."""
+    """Whole lines from `offset` on, at most `limit` characters. A longer line is cut."""
     end = min(len(text), offset + limit)
     if end < len(text) and (line_end := text.rfind("\n", offset, end)) > offset:
         end = line_end + 1

@@ -1,18 +1,18 @@
-"""`get_related_notes`: what has to do with a note, and why.
+"""`get_related_notes`: the notes related to a note, with reasons.
 
-No model is asked. Five signals each say how strongly another note is tied to this one, as a number from 0 to below
-1 that grows ever more slowly (`_saturating`), so that a hundred links do not drown everything else:
+There is no model. Each of five signals gives the strength of the relation to another note, as a number from 0 to
+below 1 that grows ever more slowly (`_saturating`), so that a hundred links do not outweigh everything else:
 
     signal            strength                                                      half at      weight
     linksTo           links from this note to it                                    1 link       1.0
     linkedFrom        links from it to this note                                    1 link       1.0
     sharedTags        sum of ln(notes / notes with the tag)                         3.0          0.75
-    visitedTogether   visits of this note with one of it close by                   2 visits     0.75
-    similarText       common telling words, times its BM25 over the best one's      3 words      0.75
+    visitedTogether   visits of this note with a visit of it close by               2 visits     0.75
+    similarText       common distinctive words, times its BM25 over the best one's  3 words      0.75
 
-Links weigh most: they are what the user says, the others are inferred. BM25 counts only in proportion to the best
-one, since its scale differs from vault to vault. The score is the weighted mean, from 0 to 1; equal scores go by
-path. A tag that every note has tells nothing. Archived notes come after all others.
+Links weigh most, because the user made them; the other signals are inferred. BM25 counts only in proportion to
+the best one, since its scale differs from vault to vault. The score is the weighted mean, from 0 to 1; equal
+scores are sorted by path. A tag that every note has does not count. Archived notes come last.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ from ..ports.asking import VaultPort
 from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, Resolve, SharingTags, Similar, Visits
 from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
-from .note_answers import NoteName, note_or_error, served_vault
+from .note_answers import NO_SHARED_NOTE, NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room
@@ -75,42 +75,41 @@ class GetRelatedNotes(Arguments):
 class Reason(Model):
     kind: Kind
     count: int | None = None
-    """Links; visits of the note with one of the other close by."""
+    """The number of links, or of visits of the note with a visit of the other note close by."""
     tags: list[str] | None = None
     """The rarest first."""
     words: list[str] | None = None
-    """The most telling first."""
+    """The most distinctive first."""
 
 
 class RelatedNote(NoteName):
     score: float | None = None
-    """From 0 to 1; absent, like the reasons, where names only are shared."""
+    """From 0 to 1. Absent, like the reasons, for a client that may see only names."""
     reasons: list[Reason] | None = None
     """The strongest first."""
     archived: bool | None = None
-    """Only where true."""
+    """Present only if true."""
 
 
 class RelatedNotes(Model):
     note: NoteName
     related: list[RelatedNote]
     total: int
-    """How many were found; of each kind only so many are looked at."""
+    """The number of related notes found. Each signal compares a limited number of notes."""
 
 
 def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
     """The notes most related to one note, with the reasons.
 
-    A client that is shown names only is told neither reasons nor scores, and of visits only: links, tags and text
-    are not known to it.
+    A client that may see only names gets neither reasons nor scores, and only notes related by visits.
 
     Raises:
         NoActiveVault.
-        NoActiveNote: no reference, and nothing is open.
-        ReferenceOutsideVault, ArgumentInvalid: what the reference is not allowed to be.
-        AmbiguousReference: several notes; `candidates`.
-        NoteNotFound: none (`near`), or its file is gone.
-        ReadFailed: it is there and cannot be read.
+        NoActiveNote: there is no reference and no active note.
+        ReferenceOutsideVault, ArgumentInvalid: the reference is not allowed.
+        AmbiguousReference: the reference means several notes, listed in `candidates`.
+        NoteNotFound: it means no note (`near`), or the file is missing.
+        ReadFailed: the file exists and cannot be read.
     """
     vault, state = served_vault(view)
     note = _note(vault, state, arguments.reference)
@@ -133,7 +132,7 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
 
 
 def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
-    """The note that is asked about."""
+    """The note of the reference, or the active note."""
     if reference is not None:
         wanted = only_note(vault.ask(Resolve(reference)), reference, vault).id
         missing = partial(
@@ -143,16 +142,16 @@ def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
         wanted = state.active.id
         missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     else:
-        raise NoActiveNote("No note currently active", hint="Open a note, or give a reference.")
+        raise NoActiveNote(NO_SHARED_NOTE, hint="Ask the user to open a shared note, or give a reference.")
     [found] = vault.ask(Read([wanted]))
     return note_or_error(found, missing=missing)
 
 
-# -- what ties notes together --
+# -- relations --
 
 
 class Tie(msgspec.Struct, frozen=True):
-    """One signal between the note and another."""
+    """One signal for another note."""
 
     to: NoteRef
     kind: Kind
@@ -162,7 +161,7 @@ class Tie(msgspec.Struct, frozen=True):
 
 
 class Tied(msgspec.Struct):
-    """Another note with all that ties it."""
+    """Another note with all its signals."""
 
     to: NoteRef
     score: float = 0.0
@@ -186,14 +185,14 @@ def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
 
 
 def _outgoing(vault: VaultPort, note: Note) -> Counter[NoteRef]:
-    """How many links lead from the note to each other note."""
+    """The number of links from the note to each other note."""
     names = [LinkName(link.target, link.wiki) for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, names)) if names else []
     return Counter(each.note for each in targets if each.note is not None and each.note.id != note.id)
 
 
 def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
-    """The notes with the greatest counts that still exist, by their names."""
+    """The names of the notes with the greatest counts. Missing notes are left out."""
     most = sorted(counts, key=lambda note: (-counts[note], note))[:RELATED_LOOKED_AT_MAX]
     names = vault.ask(Names(most)) if most else []
     return Counter({ref: counts[ref.id] for ref in names if ref is not None})
@@ -219,18 +218,17 @@ def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
 
 
 def _saturating(amount: float, half: float) -> float:
-    """From 0 to below 1; a half where `amount` is `half`."""
+    """Maps an amount to a strength from 0 to below 1; `half` is mapped to 0.5."""
     return amount / (amount + half)
 
 
 def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
-    """Each other note with the number of visits of `note` that one of its visits is close to.
+    """Maps each other note to the number of visits of `note` that are close to one of its visits.
 
-    Close are the VISITED_TOGETHER_VISITS visits before and after, where at most VISITED_TOGETHER_S lie between the
-    end of the earlier one and the beginning of the later one.
+    Two visits are close if at most VISITED_TOGETHER_VISITS visits and VISITED_TOGETHER_S seconds lie between them.
 
     Args:
-        visits: of one vault, oldest first.
+        visits: the visits of one vault, oldest first.
     """
     counts: Counter[NoteId] = Counter()
     for at, visit in enumerate(visits):
@@ -245,7 +243,10 @@ def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
 
 
 def _gap_s(earlier: Visit, later: Visit) -> float:
-    """How long after the end of the one the other began; below 0 where no event says that the clock was set."""
+    """The time from the end of `earlier` to the beginning of `later`.
+
+    Below 0 if the clock was set back and no event records it.
+    """
     if earlier.until is None:
         return 0.0
     set_us = earlier.set_since_until_us - later.set_since_at_us
@@ -256,17 +257,17 @@ def _gap_s(earlier: Visit, later: Visit) -> float:
 
 
 def _ranked(ties: Iterable[Tie], state: VaultState) -> list[Tied]:
-    """Every tied note once: archived ones last, the greatest score first, equal ones by path."""
+    """Every related note once, by score, the greatest first; equal scores by path. Archived notes come last."""
     by_note: dict[NoteId, Tied] = {}
     for tie in ties:
         tied = by_note.get(tie.to.id)
         if tied is None:
             tied = by_note[tie.to.id] = Tied(tie.to)
         tied.ties.append(tie)
-    whole = sum(_WEIGHTS.values())
+    weights = sum(_WEIGHTS.values())
     for tied in by_note.values():
-        tied.ties.sort(key=_weighted, reverse=True)  # stable: equal ones stay in the order of kinds
-        tied.score = round(sum(map(_weighted, tied.ties)) / whole, _SCORE_DIGITS)
+        tied.ties.sort(key=_weighted, reverse=True)  # stable: equal signals stay in the order of kinds
+        tied.score = round(sum(map(_weighted, tied.ties)) / weights, _SCORE_DIGITS)
     return sorted(by_note.values(), key=lambda each: (each.to.id in state.archived, -each.score, each.to.path))
 
 

@@ -1,4 +1,4 @@
-"""`get_workspace_summary`: the workspace at a glance: how much, what lately, what is left open. No content."""
+"""`get_workspace_summary`: the workspace at a glance: counts, recent activity and open questions. No content."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -34,51 +34,104 @@ class GetWorkspaceSummary(Arguments):
 
 
 class ListedNote(Model):
-    """A note in one of the lists; which one decides what else it has."""
+    """A note in one of the lists. The list decides which optional fields it has."""
 
     id: str
     title: str
     exists: bool
     at: str | None = None
-    """When it was last opened, or changed."""
+    """The time of the last visit or change."""
     visits: int | None = None
     dwell_seconds: float | None = None
 
 
 class OpenQuestion(Model):
-    """What may need the user's attention in `note`; the list it is in says what it is."""
+    """Something in `note` that may need the user's attention. The list names the kind."""
 
     note: str
     title: str
     target: str | None = None
-    """Where a link leads, as written."""
+    """The target of a link, as the note has it."""
     line: int | None = None
     listed_in: list[str] | None = None
-    """Where a note without a file is listed."""
+    """The lists that name a note without a file."""
     at: str | None = None
-    """When an untouched pin was last looked at or pinned."""
+    """The last visit of an untouched pin, or the time of pinning."""
+
+
+class VaultCounts(Model):
+    """Of the whole vault."""
+
+    notes: int
+    links: int | None = None
+
+
+class WorkspaceCounts(Model):
+    """Of the user's lists."""
+
+    pinned_count: int
+    temporary_tabs_count: int
+    recent_notes: int
+    missing_notes: int
+    """The active note, pins and tabs without a file."""
+    untouched_pins: int
+
+
+class LinkCounts(Model):
+    """Of the links in pins and in the active note only, not of the vault."""
+
+    broken_links: int
+    ambiguous_links: int
+
+
+class VisitCounts(Model):
+    """Of the remembered visits."""
+
+    visits: int
+    visited_notes: int
+
+
+class Counts(Model):
+    """Each name says where the counted things are."""
+
+    in_vault: VaultCounts
+    in_workspace: WorkspaceCounts
+    in_pins_and_active_note: LinkCounts | None = None
+    """Absent while the index is being built, and for a client that may see only names."""
+    in_history: VisitCounts
+
+
+class Activity(Model):
+    recently_visited: list[ListedNote]
+    recently_changed: list[ListedNote]
+    most_visited: list[ListedNote]
+
+
+class OpenQuestions(Model):
+    """`counts` has the number of each."""
+
+    broken_links: list[OpenQuestion] | None = None
+    ambiguous_links: list[OpenQuestion] | None = None
+    missing_notes: list[OpenQuestion]
+    untouched_pins: list[OpenQuestion]
 
 
 class WorkspaceSummary(Model):
-    """Mappings by name rather than models: every agent pays for what the list of tools tells of them."""
-
-    counts: dict[str, int]
+    counts: Counts
     index_state: str
-    activity: dict[str, list[ListedNote]]
-    """`recentlyVisited`, `recentlyChanged`, `mostVisited`."""
+    activity: Activity
     top_tags: dict[str, int] | None = None
-    """Tag to the number of notes that have it, the most used first."""
-    open_questions: dict[str, list[OpenQuestion]]
-    """`brokenLinks`, `ambiguousLinks`, `missingNotes`, `untouchedPins`; `counts` says how many there are."""
+    """Maps a tag to the number of notes that have it, the most used first."""
+    open_questions: OpenQuestions
 
 
 def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer:
-    """How much there is, what was visited and changed last, what was visited most, tags, and open questions.
+    """Counts, the notes visited last, changed last and visited most, tags, and open questions.
 
-    The most visited are those of the last MOST_VISITED_DAYS, as far as visits are remembered. Open questions are
-    links in pins and in the active note that lead nowhere or to several notes, listed notes whose file is gone,
-    and pins not looked at for UNTOUCHED_DAYS. A client that is shown names only gets no tags, no links and no
-    times of files.
+    The most visited notes are those of the last MOST_VISITED_DAYS, as far as visits are remembered. Open questions
+    are links in pins and in the active note that lead nowhere or to several notes, listed notes whose file is
+    missing, and pins without a visit for UNTOUCHED_DAYS. A client that may see only names gets no tags, no links
+    and no file times.
 
     Raises:
         NoActiveVault.
@@ -95,19 +148,13 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
 
     warnings: list[str] = []
     questions = _questions(view, vault, listed, names, recent, warnings)
-    counts = {
-        "notes": overview.notes,
-        **({"links": overview.links} if view.sharing == "all" else {}),
-        "pinnedNotes": len(state.pins),
-        "temporaryTabs": len(visible_tabs(state, view.now, view.state.clock_steps)),
-        "recentNotes": len(state.recents),
-        "visits": len(visits),
-        "visitedNotes": len(recent),
-        **{name: len(found) for name, found in questions.items()},
-    }
     lists = Room(SUMMARY_CHARS_MAX)
     data: Json = {
-        "counts": counts,
+        "counts": {
+            "inVault": _vault_counts(view, overview),
+            **_workspace_counts(view, questions),
+            "inHistory": {"visits": len(visits), "visitedNotes": len(recent)},
+        },
         "indexState": vault.ask(IndexState()),
         "activity": {
             "recentlyVisited": lists.fitting({**names.entry(visit.note), "at": visit.at} for visit in visited),
@@ -125,12 +172,32 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
         name: asked.fitting(found[:QUESTIONS_LISTED_MAX]) for name, found in questions.items()
     }
     open_count = sum(map(len, questions.values()))
-    message = f"Notes: {overview.notes}; pinned: {len(state.pins)}; open questions: {open_count}."
+    message = f"Notes in the vault: {overview.notes}; pinned: {len(state.pins)}; open questions: {open_count}."
     return Answer(data, message, warnings)
 
 
+def _vault_counts(view: View, overview: VaultOverview) -> Json:
+    links = {"links": overview.links} if view.sharing == "all" else {}
+    return {"notes": overview.notes, **links}
+
+
+def _workspace_counts(view: View, questions: dict[str, list[Json]]) -> Json:
+    """The counts of the user's lists, and of links if they were looked at."""
+    state = view.vault_state
+    links = {name: len(found) for name, found in questions.items() if name.endswith("Links")}
+    return {
+        "inWorkspace": {
+            "pinnedCount": len(state.pins),
+            "temporaryTabsCount": len(visible_tabs(state, view.now, view.state.clock_steps)),
+            "recentNotes": len(state.recents),
+            **{name: len(found) for name, found in questions.items() if name not in links},
+        },
+        **({"inPinsAndActiveNote": links} if links else {}),
+    }
+
+
 def _listed(view: View) -> dict[NoteId, list[str]]:
-    """The notes that the user keeps open, each with the lists it is in: the active one, pins, tabs."""
+    """The active note, pins and tabs, each with the names of its lists."""
     state = view.vault_state
     lists: dict[str, list[NoteId]] = {
         "activeNote": [state.active.id] if state.active is not None else [],
@@ -157,12 +224,12 @@ def _changed(view: View, overview: VaultOverview) -> list[Json]:
 def _file_time(ns: int) -> str | None:
     try:
         return event_time(ns)
-    except (ValueError, OverflowError, OSError):  # a file may claim to be of any time
+    except (ValueError, OverflowError, OSError):  # a file may have any time
         return None
 
 
 def _before(view: View, days: int) -> str:
-    """The time so many days ago, in the form of an event's time."""
+    """The time `days` days ago, in the form of an event's time."""
     moment = datetime.fromisoformat(view.now) - timedelta(days=days)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -203,13 +270,15 @@ def _questions(
 
 
 def _open_links(vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]) -> tuple[list[Json], list[Json]]:
-    """Links in `sources` that lead nowhere, and those that lead to several notes; each distinct target of a note
-    once, with the line where it is first used."""
+    """The links in `sources` that lead nowhere, and those that lead to several notes.
+
+    Each distinct target of a note is listed once, with the line of its first use.
+    """
     broken: list[Json] = []
     ambiguous: list[Json] = []
     for note in vault.ask(Read(sources)):
         if not isinstance(note, Note):
-            continue  # it cannot be read, or went in this moment
+            continue  # the file cannot be read, or was deleted just now
         links = [link for link in note.markdown.links if link.target]
         if len(links) > SUMMARY_LINKS_PER_NOTE_MAX:
             warnings.append(
@@ -226,7 +295,7 @@ def _open_links(vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]
 
 
 def _untouched(view: View, recent: dict[NoteId, Visit]) -> list[tuple[NoteId, str]]:
-    """Pins with the time when they were last looked at or pinned, if long ago; the longest ago first."""
+    """The pins without a recent visit, each with the time of its last visit or pinning, the oldest first."""
     state = view.vault_state
     long_ago = _before(view, UNTOUCHED_DAYS)
     found = []

@@ -1,52 +1,63 @@
-"""How tools show notes: one builder for every tool, so that a note looks the same wherever it is met.
+"""Builds the entries of notes in answers. All tools use it, so that a note looks the same in every answer.
 
-What is shown of a note's version is worked out once and kept with the `Note`, which the content cache keeps per
-file version: a second call only copies references.
+The entry of a note version is computed once and cached in the `Note`, which the content cache keeps per file
+version. A second call only copies references.
 """
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoActiveVault, NoteNotFound, NotRecorded, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CUSTOM_FIELDS_CHARS_MAX, INCOMING_LINKS_MAX, LISTED_MAX, NOTE_TYPE_CHARS_MAX, TAGS_CHARS_MAX
-from ..notes.markdown import word_count
-from ..notes.name_keys import fold, stem
+from ..notes.markdown import Link, word_count
+from ..notes.name_keys import stem
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..notes.properties import tags_of
+from ..notes.sections import Section
 from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
 from ..ports.questions import Incoming, IndexState, LinkTargets
+from ..ports.vault import IncomingLink as FoundLink
 from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
 from .tool import Json, Model
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KEPT_CHARS_MAX = 10_000
-"""A longer page is not worth the memory beside the cache's own."""
+NO_SHARED_NOTE: Final = "No shared note is open"
+"""The error without an active note, and with a private one: no client learns that a private note is active."""
+_CACHED_CHARS_MAX = 10_000
+"""A longer page is not cached: it would take too much memory beside the content cache."""
 
 # -- what is published --
 
 
+FrontMatter = TypeAliasType(
+    "FrontMatter", "bool | int | float | str | list[FrontMatter] | dict[str, FrontMatter] | None"
+)
+"""A value of a note's front matter: JSON of any depth."""
+
+
 class NoteType(Model):
     name: str
-    schema_: Any = Field(None, alias="schema")
+    schema_: FrontMatter = Field(None, alias="schema")
 
 
 class Metadata(Model):
     """tools.md, decision 13."""
 
     tags: list[str]
-    custom_fields: dict[str, Any]
+    custom_fields: dict[str, FrontMatter]
     """Front matter that is shown nowhere else."""
     created: str | None
     last_modified: str | None
@@ -78,11 +89,15 @@ class ShownNote(Model):
 
 
 class OutgoingLink(Model):
+    """One occurrence of a link."""
+
     target: str
     title: str
     exists: bool
+    line: int
     id: str | None = None
     heading: str | None = None
+    block: str | None = None
     alias: str | None = None
     embed: bool
     ambiguous: bool | None = None
@@ -93,6 +108,7 @@ class IncomingLink(Model):
     title: str
     context: str
     line: int
+    heading: str | None = None
 
 
 class Links(Model):
@@ -104,7 +120,7 @@ class Links(Model):
 
 class OutlineHeading(Model):
     level: int
-    text: str
+    title: str
     line: int
 
 
@@ -112,30 +128,33 @@ class OutlineHeading(Model):
 
 
 def served_vault(view: View) -> tuple[VaultPort, VaultState]:
-    """The current vault and what is folded for it.
+    """The current vault and its state.
 
     Raises:
-        NoActiveVault: none is open, or its folder is not served by this daemon.
+        NoActiveVault: no vault is open, or this daemon does not serve its folder.
     """
     if view.current is None:
         raise NoActiveVault(
-            "No vault is open", hint="Open a vault in the editor, or start workspaced with --vault."
+            "No vault is open",
+            hint="Ask the user for `workspaced stop`, then `workspaced serve --vault DIR` with the notes' folder.",
         )
     if not view.served:
         raise NoActiveVault(
             f"The vault '{view.current.id}' is not served",
-            hint="Start workspaced with this vault's folder, or switch to another vault.",
+            hint="Ask the user for `workspaced stop`, then `workspaced serve --vault DIR` with that folder.",
         )
     return view.vault, view.vault_state
 
 
 def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]) -> Note:
-    """The note, or the failure as an error: what `missing` makes where there is no such file.
+    """Returns the note, or raises the failure.
 
-    It is made when it is raised: an error that a caller's frame holds keeps that frame, and so itself, in memory.
+    Args:
+        missing: creates the error for a missing file. It is a function because an error that a caller's frame
+            holds keeps that frame, and so itself, in memory.
 
     Raises:
-        ToolError: what `missing` makes, ReferenceOutsideVault, NotRecorded or ReadFailed.
+        ToolError: the error of `missing`, ReferenceOutsideVault, NotRecorded or ReadFailed.
     """
     if isinstance(found, Note):
         return found
@@ -154,7 +173,7 @@ def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What is shown of one version of a note, worked out once."""
+    """The computed parts of a note version's entry."""
 
     type: str
     metadata: Json
@@ -164,15 +183,18 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def facts(note: Note) -> Facts:
-    """What follows from the note's text; kept with the value like its own cached properties."""
-    kept: Facts | None = note.__dict__.get("shown")
-    if kept is None:
-        kept = note.__dict__["shown"] = _facts(note)
-    return kept
+    """The facts of a note version, cached in the note as `shown`.
+
+    The content cache drops the value when the file's stat changes.
+    """
+    cached: Facts | None = note.__dict__.get("shown")
+    if cached is None:
+        cached = note.__dict__["shown"] = _facts(note)
+    return cached
 
 
 def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metadata: bool) -> Json:
-    """The entry of a note in a list, read or not; of one whose name alone is shared, just that."""
+    """The entry of a note or of a failed read; only names for a client that may see only names."""
     if isinstance(found, NameOnly):
         return {"id": note, "title": found.title, "path": note, "exists": True, "archived": archived}
     if isinstance(found, Note):
@@ -196,20 +218,20 @@ def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metad
 
 
 def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
-    """At most `limit` characters of the body from `offset` on, and the truncation to publish beside them."""
-    kept: tuple[int, int, str, Json] | None = note.__dict__.get("content")
-    if kept is None or kept[:2] != (limit, offset):
+    """At most `limit` characters of the body from `offset` on, and the `truncation` of the answer."""
+    cached: tuple[int, int, str, Json] | None = note.__dict__.get("content")
+    if cached is None or cached[:2] != (limit, offset):
         cut = truncate(note.body, limit, offset)
-        shown = {
+        truncation = {
             "truncated": cut.truncation.truncated,
             "originalLength": cut.truncation.original_length,
             "returnedLength": cut.truncation.returned_length,
             "nextOffset": cut.truncation.next_offset,
         }
-        kept = (limit, offset, cut.text, shown)
-        if limit <= _KEPT_CHARS_MAX and cut.truncation.truncated:  # a whole body is as quickly made again
-            note.__dict__["content"] = kept
-    return kept[2], kept[3]
+        cached = (limit, offset, cut.text, truncation)
+        if limit <= _CACHED_CHARS_MAX and cut.truncation.truncated:  # a whole body needs no cutting
+            note.__dict__["content"] = cached
+    return cached[2], cached[3]
 
 
 def outline_of(note: Note, warnings: list[str]) -> list[Json]:
@@ -217,45 +239,60 @@ def outline_of(note: Note, warnings: list[str]) -> list[Json]:
     headings = note.markdown.headings
     if len(headings) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(headings)} headings.")
-    return [{"level": each.level, "text": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
+    return [{"level": each.level, "title": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
 
 
-def links_of(note: Note, vault: VaultPort, warnings: list[str]) -> Json:
-    """Links both ways. Targets are distinct, in the order of first use."""
-    links = [link for link in note.markdown.links if link.target]
-    targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
-    outgoing: dict[tuple[bool, str], Json] = {}
-    for link, target in zip(links, targets, strict=True):
-        identity = (True, target.note.id) if target.note is not None else (False, fold(link.target))
-        if identity not in outgoing:
-            outgoing[identity] = _outgoing(link, target)
-    incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
-    if vault.ask(IndexState()) != "ready":
-        warnings.append("The index is still being built: links may be incomplete.")
-    return {
-        "outgoing": list(outgoing.values())[:LISTED_MAX],
-        "outgoingTotal": len(outgoing),
-        "incoming": [
-            {"source": each.source.id, "title": each.source.title, "context": each.context, "line": each.line}
-            for each in incoming.links
-        ],
-        "incomingTotal": incoming.total,
+def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Json]:
+    """As `content_of`, of one part of the body: offsets count from the body, and the last page ends with the part.
+
+    An `offset` before the part begins at the part.
+    """
+    offset = max(offset, part.start)
+    cut = truncate(note.body[: part.end], limit, offset)
+    return cut.text, {
+        "truncated": cut.truncation.truncated,
+        "originalLength": part.end - part.start,
+        "returnedLength": cut.truncation.returned_length,
+        "nextOffset": cut.truncation.next_offset,
     }
 
 
-def _outgoing(link: Any, target: LinkTarget) -> Json:
+def links_of(note: Note, vault: VaultPort) -> tuple[Json, bool]:
+    """Every link both ways, in the order of the text, and whether the index was ready for it."""
+    ready = vault.ask(IndexState()) == "ready"
+    links = [link for link in note.markdown.links if link.target]
+    targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
+    pairs = list(zip(links, targets, strict=True))
+    incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
+    shown = {
+        "outgoing": [_outgoing(link, target) for link, target in pairs[:LISTED_MAX]],
+        "outgoingTotal": len(pairs),
+        "incoming": [_incoming(each) for each in incoming.links],
+        "incomingTotal": incoming.total,
+    }
+    return shown, ready
+
+
+def _incoming(link: FoundLink) -> Json:
+    entry = {"source": link.source.id, "title": link.source.title, "context": link.context, "line": link.line}
+    if link.heading:
+        entry["heading"] = link.heading
+    return entry
+
+
+def _outgoing(link: Link, target: LinkTarget) -> Json:
     found = target.note
     entry: Json = {
         "target": link.target,
         "title": found.title if found is not None else link.alias or link.target,
         "exists": found is not None or target.ambiguous,
+        "line": link.line,
     }
     if found is not None:
         entry["id"] = found.id
-    if link.heading:
-        entry["heading"] = link.heading
-    if link.alias:
-        entry["alias"] = link.alias
+    for name in ("heading", "block", "alias"):
+        if written := getattr(link, name):
+            entry[name] = written
     entry["embed"] = link.embed
     if target.ambiguous:
         entry["ambiguous"] = True
@@ -297,7 +334,7 @@ def _facts(note: Note) -> Facts:
 
 
 def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]:
-    """The first of `items` that together stay within `chars_max`."""
+    """The first items whose sizes together are at most `chars_max`."""
     kept, room = [], chars_max
     for each in items:
         room -= size(each)
@@ -308,9 +345,9 @@ def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]
 
 
 def _note_type(fields: Json, shown: set[str]) -> Json:
-    """Front matter `type`: a name, or a mapping with `name` and `schema`; else `note`."""
-    given = fields.get("type")
-    named = given if isinstance(given, dict) else {"name": given}
+    """The front-matter field `type`, a name or a mapping with `name` and `schema`; otherwise `note`."""
+    value = fields.get("type")
+    named = value if isinstance(value, dict) else {"name": value}
     name = named.get("name")
     if not isinstance(name, str) or not 0 < len(name.strip()) <= NOTE_TYPE_CHARS_MAX:
         return {"name": "note"}
@@ -319,7 +356,7 @@ def _note_type(fields: Json, shown: set[str]) -> Json:
 
 
 def _tags(note: Note, shown: set[str]) -> list[str]:
-    """As the index has them; the front matter's field counts as shown where it is one that holds tags."""
+    """The same tags as in the index. Adds the front-matter field to `shown` if its value can hold tags."""
     name = "tags" if "tags" in note.fields else "tag"
     if isinstance(note.fields.get(name), str | list):
         shown.add(name)
@@ -327,17 +364,17 @@ def _tags(note: Note, shown: set[str]) -> list[str]:
 
 
 def _created(note: Note, shown: set[str]) -> str | None:
-    """Front matter `created` or `date`, else the file's birth time where the system knows it."""
+    """The front-matter field `created` or `date`, otherwise the file's birth time if the system has it."""
     for name in ("created", "date"):
-        given = note.fields.get(name)
-        if isinstance(given, str) and (moment := _iso(given)) is not None:
+        value = note.fields.get(name)
+        if isinstance(value, str) and (moment := _iso(value)) is not None:
             shown.add(name)
             return moment
     return _iso_ns(note.birth_ns) if note.birth_ns is not None else None
 
 
 def _iso(text: str) -> str | None:
-    """An ISO 8601 date or time as UTC with `Z`; without an offset it is taken for UTC."""
+    """An ISO 8601 date or time as UTC with `Z`. A time without offset counts as UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""What the tools about one note share: which note a reference means, and the answer about it."""
+"""Common code of the tools about one note: the note that a reference means, and the answer about the note."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,11 @@ import msgspec
 
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..errors import AmbiguousReference, NoteNotFound, ToolError
+from ..errors import AmbiguousReference, IndexBuilding, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
+from ..notes.sections import Section
 from ..ports.asking import VaultPort
 from ..ports.questions import IndexState
 from ..ports.vault import NoteRef, Resolution
@@ -24,6 +25,7 @@ from .note_answers import (
     note_entry,
     note_or_error,
     outline_of,
+    part_of,
 )
 from .tool import Answer, Json, Model
 from .visit_answers import Room
@@ -32,6 +34,8 @@ from .visit_answers import Room
 class LinkedNote(ShownNote):
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
+    index_state: str | None = None
+    """`building` where links may be missing."""
 
 
 class Suggestions(Model):
@@ -39,10 +43,12 @@ class Suggestions(Model):
 
     candidates: list[NoteName]
     near: list[NoteName]
+    index_state: str | None = None
+    """`building` where other notes may have the name."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Which parts of a note an answer holds."""
+    """The parts of a note that a call asks for."""
 
     metadata: bool
     content: bool
@@ -50,15 +56,20 @@ class Asked(msgspec.Struct, frozen=True):
     outline: bool
     limit: int
     offset: int
+    part: Section | None = None
+    """Only this part of the text; None: all of it."""
 
 
 def note_answer(
     found: Note | NoteFailure, missing: Callable[[], ToolError], asked: Asked, vault: VaultPort, state: VaultState
 ) -> Answer:
-    """The answer about one note; what `missing` makes is raised where its file is gone.
+    """The answer about one note.
+
+    Args:
+        missing: creates the error for a missing file.
 
     Raises:
-        ToolError: what `missing` makes, ReferenceOutsideVault or ReadFailed.
+        ToolError: the error of `missing`, ReferenceOutsideVault or ReadFailed.
     """
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):
@@ -68,27 +79,45 @@ def note_answer(
     data = note_entry(note.id, note, archived=note.id in state.archived, metadata=asked.metadata)
     truncation = None
     if asked.content:
-        data["content"], truncation = content_of(note, asked.limit, asked.offset)
+        data["content"], truncation = _content(note, asked, warnings)
         data["sha256"] = note.sha256
-        if asked.offset > len(note.body):
-            warnings.append(
-                f"offset {asked.offset} lies beyond the end; the text has {len(note.body)} characters."
-            )
     if asked.links:
-        data["links"] = links_of(note, vault, warnings)
+        data["links"], ready = links_of(note, vault)
+        if not ready:
+            data["indexState"] = "building"
+            warnings.append("The index is still being built: links may be missing, or lead to other notes.")
     if asked.outline:
         data["outline"] = outline_of(note, warnings)
     return Answer(data, "", warnings, truncation)
+
+
+def _content(note: Note, asked: Asked, warnings: list[str]) -> tuple[str, Json]:
+    part, offset = asked.part, asked.offset
+    if part is None:
+        if offset > len(note.body):
+            warnings.append(f"offset {offset} lies beyond the end; the text has {len(note.body)} characters.")
+        return content_of(note, asked.limit, offset)
+    if offset > part.end or 0 < offset < part.start:
+        warnings.append(f"offset {offset} lies outside the section, which goes from {part.start} to {part.end}.")
+    return part_of(note, part, asked.limit, offset)
 
 
 def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteRef:
     """The one note that `reference` means.
 
     Raises:
-        AmbiguousReference: several notes; `candidates`.
-        NoteNotFound: none; `near`.
+        IndexBuilding: the index is not complete, so another note may have the name; `candidates` lists notes.
+        AmbiguousReference: the reference means several notes, listed in `candidates`.
+        NoteNotFound: it means no note; `near` lists similar titles.
     """
     shown = repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
+    candidates = (resolution.note,) if resolution.note is not None else resolution.candidates
+    if candidates and not resolution.complete and resolution.resolved_by != "path":
+        raise IndexBuilding(
+            f"The vault is still being indexed: another note may be called {shown}",
+            hint="Ask again with the path of the candidate that you mean, or try again shortly.",
+            **_suggestions(msgspec.structs.replace(resolution, candidates=candidates)),
+        )
     if resolution.note is not None:
         return resolution.note
     if resolution.candidates:
@@ -98,7 +127,8 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
             **_suggestions(resolution),
         )
     hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
-    if vault.ask(IndexState()) != "ready":
+    if not resolution.complete or vault.ask(IndexState()) != "ready":
+        resolution = msgspec.structs.replace(resolution, complete=False)
         hint = "The vault is still being indexed: try again shortly, or give the note's exact path."
     raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
 
@@ -110,7 +140,10 @@ def name_of(ref: NoteRef) -> Json:
 
 def _suggestions(resolution: Resolution) -> Json:
     room = Room(RESULTS_CHARS_MAX)
-    return {
+    found: Json = {
         "candidates": room.fitting(map(name_of, resolution.candidates)),
         "near": room.fitting(map(name_of, resolution.near)),
     }
+    if not resolution.complete:
+        found["indexState"] = "building"
+    return found

@@ -1,6 +1,6 @@
-"""Every tool, in the order agents see them: what a fresh agent needs first comes first."""
+"""All tools, in the order of the list that agents see: the tools that a new agent needs first come first."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from . import (
     get_context_manifest,
@@ -15,6 +15,9 @@ from . import (
 )
 from .tool import Tool
 
+ToolSet = Literal["core", "all"]
+"""The tools that one client's list shows. Every client may call every tool."""
+CORE: Final = frozenset({"get_workspace_context", "get_current_note", "get_note_by_reference", "search_workspace"})
 TOOLS: Final[dict[str, Tool[Any]]] = {
     tool.name: tool
     for tool in (

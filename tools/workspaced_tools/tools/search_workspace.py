@@ -20,6 +20,7 @@ from ..limits import (
     TAG_CHARS_MAX,
 )
 from ..notes.name_only import NAMES_ONLY
+from ..notes.search_query import TextQuery, parse
 from ..ports.questions import Search
 from ..ports.vault import Found, SearchQuery
 from ..ports.view import View
@@ -32,13 +33,15 @@ _SCORE_DIGITS: Final = 3
 
 
 class SearchWorkspace(Arguments):
-    query: str = Field(min_length=1, max_length=QUERY_CHARS_MAX, description="Words; all must occur.")
+    query: str = Field(
+        min_length=1, max_length=QUERY_CHARS_MAX, description='All must occur; "a phrase", -word, tag:x, path:x.'
+    )
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
     scope: Literal["vault", "workspace"] = Field("vault", description="workspace: active, pins, tabs, recents.")
     tags: list[Annotated[str, StringConstraints(min_length=1, max_length=TAG_CHARS_MAX)]] | None = Field(
         None, max_length=SEARCH_TAGS_MAX, description="Only notes with all."
     )
-    folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only notes below this path.")
+    folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only below this path.")
 
 
 class SearchResult(Model):
@@ -46,36 +49,38 @@ class SearchResult(Model):
     title: str
     path: str
     line: int
-    """Of the snippet, in the raw file; 1 where names alone hold the words."""
+    """The line of the snippet in the file; 1 if the words occur only in names."""
     snippet: str
     """Untrusted text."""
     score: float
-    """Higher is better; to be compared within one answer only."""
+    """Higher is better. Comparable only within one answer."""
 
 
 class SearchResults(Model):
     results: list[SearchResult]
     total: int
+    complete: bool
+    """False: more notes may hold the words, `total` is a lower bound."""
     index_state: str
     """`building`: the text of some notes is not yet known."""
 
 
 def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
-    """Notes that hold every word of the query, best first; one entry a note.
+    """The notes that hold everything the query asks for, best first, one entry for each note.
 
-    A client that is shown names only is answered from titles and paths.
+    For a client that may see only names, only titles and paths are searched.
 
     Raises:
         NoActiveVault.
-        ArgumentInvalid: the query holds no letter or digit, or a tag is empty.
+        ArgumentInvalid: the query asks for nothing, or a tag is empty.
         ReferenceOutsideVault: the folder is absolute, has `..` as a component, or NUL.
-        SharingOff: tags are asked for where names only are shared.
+        SharingOff: the query has tags, and the client may see only names.
     """
     vault, _ = served_vault(view)
     names_only = view.sharing == "names"
-    words = _words(arguments.query)
+    meant = _meant(arguments.query)
     tags = tuple(dict.fromkeys(map(_tag, arguments.tags or ())))
-    if tags and names_only:
+    if names_only and (tags or meant.tags or meant.without_tags):
         raise SharingOff("The user shares no tags with this client", hint="Search again without tags.")
     folder = _folder(arguments.folder) if arguments.folder is not None else None
     found = vault.ask(
@@ -90,16 +95,21 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
             )
         )
     )
-    # `/work` may be meant from the vault's root, or from the host's: the notes found tell.
+    # `/work` may start at the vault's root or at the host's. Without hits it is taken for a path of the host.
     if folder and not found.total and (arguments.folder or "").startswith("/"):
-        raise _outside(f"/{folder}", "is absolute", f"Give it from the vault's root, such as {_shown(folder)}.")
+        raise _outside(f"/{folder}", "is absolute", f"Give it from the vault's root, such as {_quoted(folder)}.")
     warnings = [NAMES_ONLY] if names_only else []
-    if len(words) > QUERY_WORDS_MAX:
-        warnings.append(f"The first {QUERY_WORDS_MAX} of {len(words)} words were looked for.")
+    if meant.left_out:
+        words = QUERY_WORDS_MAX + meant.left_out
+        warnings.append(f"The first {QUERY_WORDS_MAX} of {words} words were looked for.")
     return _answer(found, arguments, names_only, warnings)
 
 
 def _answer(found: Found, arguments: SearchWorkspace, names_only: bool, warnings: list[str]) -> Answer:
+    if found.as_text:
+        warnings.append("With operators the query finds nothing: -word, tag: and path: were taken as text.")
+    if not found.exact:
+        warnings.append("Very many notes may hold the words: the total is a lower bound. Give rarer words.")
     if not found.complete:
         warnings.append("The index is still being built: notes may be missing. Search again shortly.")
     results = Room(RESULTS_CHARS_MAX).fitting(
@@ -114,87 +124,88 @@ def _answer(found: Found, arguments: SearchWorkspace, names_only: bool, warnings
     if len(results) < len(found.hits):
         warnings.append(f"The answer is full: {len(found.hits) - len(results)} results are left out.")
     state = "ready" if found.complete else "building"
-    data = {"results": results, "total": found.total, "indexState": state}
-    message = f"{len(results)} of {found.total} notes, best first." if found.hits else _advice(arguments)
+    complete = found.exact and found.complete
+    data = {"results": results, "total": found.total, "complete": complete, "indexState": state}
+    least = "" if found.exact else "at least "
+    message = f"{len(results)} of {least}{found.total} notes, best first." if found.hits else _advice(arguments)
     return Answer(data, message, warnings)
 
 
 def _advice(arguments: SearchWorkspace) -> str:
-    """What to try where nothing was found."""
+    """The next thing to try if there are no hits."""
     narrowed = [
         name
-        for name, given in (
+        for name, is_set in (
             ("scope", arguments.scope != "vault"),
             ("tags", arguments.tags),
             ("folder", arguments.folder),
         )
-        if given
+        if is_set
     ]
     if narrowed:
         return f"No note holds all the words there. Search again without {' and '.join(narrowed)}."
-    if len(_words(arguments.query)) > 1:
-        return "No note holds all the words. Try fewer of them: every word must occur, whole."
-    return "No note holds the word. Try another form of it: words are matched whole."
+    if len(parse(arguments.query).terms) > 1:
+        return "No note holds all the words. Try fewer of them, or a part of one: every word must occur."
+    return "No note holds the word, also not within a longer one. Try another form of it, or a part."
 
 
 # -- the arguments --
 
 
-def _words(query: str) -> list[str]:
-    """The distinct words of the query.
-
-    Raises:
-        ArgumentInvalid: there are none.
+def _meant(query: str) -> TextQuery:
     """
-    words = dict.fromkeys(word for word in query.replace("\0", " ").split() if any(map(str.isalnum, word)))
-    if not words:
+    Raises:
+        ArgumentInvalid: the query asks for nothing.
+    """
+    meant = parse(query)
+    if meant.is_empty:
         raise ArgumentInvalid(
-            f"Argument 'query': expected a letter or digit, got {_shown(query)}.",
+            f"Argument 'query': expected a word, got {_quoted(query)}.",
             hint="Give query as words, such as 'project plan'.",
         )
-    return list(words)
+    return meant
 
 
-def _tag(given: str) -> str:
+def _tag(text: str) -> str:
     """The tag without a leading `#`.
 
     Raises:
-        ArgumentInvalid: nothing is left.
+        ArgumentInvalid: the tag is empty.
     """
-    tag = given.strip().removeprefix("#").strip("/")
+    tag = text.strip().removeprefix("#").strip("/")
     if not tag:
         raise ArgumentInvalid(
-            f"Argument 'tags': expected tags such as 'project', got {_shown(given)}.",
+            f"Argument 'tags': expected tags such as 'project', got {_quoted(text)}.",
             hint="Give each tag by its name, or leave tags out.",
         )
     return tag
 
 
-def _folder(given: str) -> str | None:
-    """The folder from the vault's root, without slashes at its ends; None: the root itself.
+def _folder(path: str) -> str | None:
+    """The folder as a vault-relative path without slashes at its ends; None: the root itself.
 
     Raises:
-        ReferenceOutsideVault: it has `..` as a component, or NUL.
+        ReferenceOutsideVault: the path has `..` as a component, or NUL.
     """
-    parts = [part for part in given.split("/") if part not in ("", ".")]
+    parts = [part for part in path.split("/") if part not in ("", ".")]
     hint = "Give a folder of the vault from its root, without '..', such as 'work/plans'."
     if ".." in parts:
-        raise _outside(given, "leads out of the vault", hint)
-    if "\0" in given:
-        raise _outside(given, "holds a NUL byte", hint)
+        raise _outside(path, "leads out of the vault", hint)
+    if "\0" in path:
+        raise _outside(path, "holds a NUL byte", hint)
     return unicodedata.normalize("NFC", "/".join(parts)) or None
 
 
 def _outside(folder: str, why: str, hint: str) -> ReferenceOutsideVault:
-    return ReferenceOutsideVault(f"The folder {_shown(folder)} {why}.", hint=hint)
+    return ReferenceOutsideVault(f"The folder {_quoted(folder)} {why}.", hint=hint)
 
 
-def _shown(given: str) -> str:
-    return repr(given[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
+def _quoted(text: str) -> str:
+    return repr(text[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
 
 
 def _workspace(view: View) -> tuple[NoteId, ...]:
-    """The notes the user has open or had open lately."""
+    """The notes that the user has open or had open recently."""
     state = view.vault_state
     active = [state.active.id] if state.active is not None else []
     tabs = [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)]

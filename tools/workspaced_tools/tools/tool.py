@@ -1,11 +1,11 @@
 """A tool is a value: name, description, argument and data model, and a function `(View, arguments) -> Answer`.
 
-The published schema is the check: arguments are validated against the very JSON Schema that clients are shown,
-and only then read, defaults applied, into the argument model. Answers are built as plain JSON-shaped dictionaries
-without validation on the way; tests hold every one of them against the published output schema.
+Arguments are validated against the published JSON Schema, and only then read into the argument model, which
+applies the defaults. Answers are built as plain dictionaries without validation; tests validate every answer
+against the published output schema.
 
-In the models a field that defaults to None may be left out and is never null; a field without default that allows
-None is always there and may be null.
+In the models, a field with the default None may be absent and is never null; a field without default that allows
+None is always present and may be null.
 """
 
 import json
@@ -29,18 +29,23 @@ from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from ..ports.view import View
 
-ANSWER_VERSION: Final = 1
-"""Raised whenever a tool answers the same with other bytes: recorded calls of other versions are not compared."""
+ANSWER_VERSION: Final = 2
+"""Raised when a tool answers the same question with other bytes. Calls of other versions are not compared."""
 Json = dict[str, Any]
 Result = dict[str, Any]
-"""`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`, JSON-shaped. Parts of it may be
-shared with other results: a caller does not change it."""
+"""`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`. Results may share parts, so a
+caller must not change one."""
 
-_PUBLISHED_LEVELS: Final = 2
-"""Levels of objects whose fields an output schema tells: the result, and what is in it. Lists are no level: what
-is in a list of `data` is told as well."""
-_UNSAID: Final = frozenset({"error", "code", "warnings", "truncation"})
-"""What only failures have, and what says itself what it means."""
+_LISTED_LEVELS: Final = 2
+"""The levels of objects whose fields a listed output schema describes: the result and the objects in it. Lists are
+no level: the items of a list in `data` are described too."""
+_UNLISTED_KEYWORDS: Final = frozenset(
+    {"additionalProperties", "default", "minimum", "maximum", "minLength", "maxLength", "maxItems"}
+)
+_UNLISTED_ARGUMENTS: Final = frozenset({"minSeq"})
+"""Arguments for runtimes, not for models."""
+_DESCRIBED_ONCE: Final = frozenset({"offset"})
+"""Arguments that the description of get_workspace_context, the first tool of the list, describes for all tools."""
 _log = logging.getLogger(__name__)
 
 
@@ -51,27 +56,27 @@ class Model(BaseModel):
 
 
 AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
-"""Short, since every tool has it: what is no moment of the log is refused by whoever makes the View."""
+"""Short, since every tool has it. The code that makes the View refuses a value that is no moment of the log."""
 
 
 class Arguments(Model):
-    """What every tool takes."""
+    """The arguments of every tool."""
 
     model_config = ConfigDict(extra="forbid")
 
     at: Annotated[int | str | None, WithJsonSchema(AT_SCHEMA)] = None
-    """The moment to answer for, by sequence or time: whoever makes the View goes by it."""
+    """The moment to answer for, a sequence or a time. The View is made for this moment."""
     min_seq: int | None = Field(None, ge=0)
 
 
 class Truncation(Model):
-    """What of a text was returned; lengths in characters."""
+    """The returned part of a text; lengths in characters."""
 
     truncated: bool
     original_length: int
     returned_length: int
     next_offset: int | None
-    """The `offset` to go on with; null at the end."""
+    """The `offset` of the next part; null at the end."""
 
 
 A = TypeVar("A", bound=Arguments)
@@ -79,7 +84,7 @@ D = TypeVar("D")
 
 
 class ResultModel(Model, Generic[D]):
-    """The shape of every result, success or failure."""
+    """The form of every result, success or failure."""
 
     success: bool
     message: str
@@ -91,14 +96,14 @@ class ResultModel(Model, Generic[D]):
 
 
 class PagedResultModel(ResultModel[D], Generic[D]):
-    """The result of a tool that gives one text, in parts where it is long."""
+    """The result of a tool that returns one text, in parts if the text is long."""
 
     truncation: Truncation | None = None
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a tool's function gives; `run` makes a result of it."""
+    """What a tool's function returns. `run` makes a result from it."""
 
     data: Json
     message: str
@@ -108,46 +113,46 @@ class Answer:
 
 @dataclass(frozen=True)
 class Tool(Generic[A]):
-    """One tool. Compared by identity of its parts; its schemas are made once, when first asked for."""
+    """One tool. Its schemas are built once, at first use."""
 
     name: str
     description: str
     arguments: type[A]
     data: Any
-    """The model of a success's `data`, or a union of it with the models of what failures carry there."""
+    """The model of a success's `data`, or its union with the models of failures' `data`."""
     function: Callable[[View, A], Answer]
+    listed_lists: int = 0
+    """How many levels of lists in `data` the list of tools describes: agents pay for it."""
     paged: bool = False
-    """Whether results say how far they give one text (`truncation`)."""
+    """Whether results have `truncation`, because the tool returns one text in parts."""
 
     @cached_property
     def input_schema(self) -> Json:
-        """JSON Schema 2020-12 of the arguments."""
+        """JSON Schema 2020-12 of the arguments. Every call is checked against it."""
         schema = _tidy(self.arguments.model_json_schema(by_alias=True))
         properties = schema["properties"]
-        for name in ("at", "minSeq"):  # Last: what a tool is about comes first.
+        for name in ("at", "minSeq"):  # last, after the tool's own arguments
             properties[name] = properties.pop(name)
         return schema
 
     @cached_property
     def output_schema(self) -> Json:
-        """JSON Schema 2020-12 of the result, as published: in few bytes."""
-        return _published(self.full_output_schema)
-
-    @cached_property
-    def full_output_schema(self) -> Json:
-        """JSON Schema 2020-12 of the result with all that the published one leaves unsaid."""
+        """JSON Schema 2020-12 of the result. It names every field of every object, and allows no others."""
         model = PagedResultModel if self.paged else ResultModel
         result = cast(type[BaseModel], model.__class_getitem__(self.data))
-        return _tidy(result.model_json_schema(by_alias=True))
+        return _closed(_tidy(result.model_json_schema(by_alias=True)))
 
     @cached_property
     def definition(self) -> Json:
-        """The tool as it is listed to agents."""
+        """The tool's entry in the list of tools, with short schemas: agents pay for the list in every request.
+
+        Arguments that `input_schema` allows are valid under the listed schema too, and so are all results.
+        """
         return {
             "name": self.name,
             "description": self.description,
-            "inputSchema": self.input_schema,
-            "outputSchema": self.output_schema,
+            "inputSchema": _listed_input(self.input_schema),
+            "outputSchema": _listed_output(self.output_schema, lists=self.listed_lists),
             "annotations": {"readOnlyHint": True},
         }
 
@@ -157,32 +162,32 @@ class Tool(Generic[A]):
 
     @cached_property
     def _defaults(self) -> A | None:
-        """The arguments of a call without any; None where one is required."""
+        """The arguments of a call without arguments; None if one is required."""
         return None if self.input_schema.get("required") else self.arguments.model_validate({})
 
     def check(self, arguments: Json) -> A:
         """The arguments, checked against the published schema, defaults applied.
 
         Raises:
-            ArgumentInvalid: names the argument, what is allowed and what came. Nothing is clamped.
+            ArgumentInvalid: names the argument, the allowed values and the value. No value is clamped.
         """
         if not arguments and type(arguments) is dict and self._defaults is not None:
             return self._defaults
         try:
             errors = sorted(self._gate.iter_errors(arguments), key=_order)
-        except ValueError:  # The library cannot write down an integer of thousands of digits.
+        except ValueError:  # the library cannot print an integer of thousands of digits
             raise ArgumentInvalid("An argument is a number beyond all bounds.", hint=_names(self)) from None
         if errors:
             raise _argument_invalid(self, errors[0], arguments)
         try:
             return self.arguments.model_validate(arguments)
-        except PydanticError as error:  # What a schema cannot say: text with lone surrogates.
+        except PydanticError as error:  # text with lone surrogates, which a schema cannot exclude
             place = error.errors(include_input=False, include_url=False)[0]
             raise ArgumentInvalid(f"Argument '{place['loc'][0]}': {place['msg']}.", hint=_names(self)) from None
 
 
 def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
-    """The result of one call; never raises. `minSeq` is the caller's to have waited for."""
+    """Runs one call and returns its result. Never raises. The caller has already waited for `minSeq`."""
     try:
         answer = tool.function(view, tool.check(arguments))
     except WorkspacedError as error:
@@ -217,7 +222,7 @@ def _also_named(seqs: Sequence[int]) -> list[str]:
 
 
 def payload_of(result: Result) -> bytes:
-    """The JSON of a result, as it goes out and is recorded."""
+    """The JSON of a result, for the client and for the recording."""
     return msgspec.json.encode(result)
 
 
@@ -245,11 +250,11 @@ def _failure(error: WorkspacedError, view: View) -> Result:
     return result
 
 
-# -- saying what is wrong with an argument --
+# -- errors about arguments --
 
 
 def _order(error: ValidationError) -> tuple[bool, str, str]:
-    """Unknown and missing arguments first, then by name: the same input always gets the same message."""
+    """Sorts unknown and missing arguments first, then by name, so that equal input gets an equal message."""
     path = [str(part) for part in error.absolute_path]
     return bool(path), "/".join(path), str(error.validator)
 
@@ -307,54 +312,89 @@ def _allowed(schema: Json) -> str:
 
 
 def _echo(value: Any) -> str:
-    """`value` as JSON, at most ECHO_CHARS_MAX characters; of containers only the kind."""
+    """`value` as JSON, at most ECHO_CHARS_MAX characters; for an object or array only its kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
     text = json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, default=repr)
     return text if len(text) <= ECHO_CHARS_MAX else text[: ECHO_CHARS_MAX - 1] + "…"
 
 
-# -- schemas without pydantic's noise --
+# -- short schemas --
 
 
 def _tidy(schema: Json) -> Json:
-    """The schema without titles, class docstrings and nulls that are never sent."""
+    """The schema without titles, class docstrings and null types that are never sent."""
     if "default" in schema and schema["default"] is None:
         schema = _without_null({key: value for key, value in schema.items() if key != "default"})
     dropped = {"title", "description"} if "properties" in schema else {"title"}
     return {key: _each_schema(key, value, _tidy) for key, value in schema.items() if key not in dropped}
 
 
-def _published(schema: Json) -> Json:
-    """A full output schema in few bytes: agents pay for the list of tools in every conversation.
+def _closed(schema: Json) -> Json:
+    """The schema with `additionalProperties: false` in every object that names its fields."""
+    more = {"additionalProperties": False} if "properties" in schema else {}
+    return {**{key: _each_schema(key, value, _closed) for key, value in schema.items()}, **more}
 
-    Told is what a success looks like: the fields of `data` and of what its lists hold; of other objects and lists
-    within that only the kind. Definitions stand where they are used, unless used often; `null` is one more type.
-    Left unsaid, and allowed, as no object is closed to further fields: what failures have besides, warnings,
-    truncation, descriptions, and which fields of `data` are always there. Tests hold results against the full
-    schema as well.
+
+def _listed_input(schema: Json) -> Json:
+    """Shortens an input schema: without bounds and the arguments that no model needs; defaults as prose."""
+    properties = {
+        name: _listed_argument(name, part)
+        for name, part in schema["properties"].items()
+        if name not in _UNLISTED_ARGUMENTS
+    }
+    return {**_without(schema, _UNLISTED_KEYWORDS), "properties": properties}
+
+
+def _listed_argument(name: str, schema: Json) -> Json:
+    """The short schema of one argument. The name of a flag says what it is for."""
+    listed = _without(schema, _UNLISTED_KEYWORDS)
+    is_clear = listed.get("type") == "boolean" or name in _DESCRIBED_ONCE
+    prose = [listed["description"]] if "description" in listed and not is_clear else []
+    if default := schema.get("default"):
+        prose.append(f"Default {default if isinstance(default, str) else json.dumps(default)}.")
+    return {**({"description": " ".join(prose)} if prose else {}), **_without(listed, frozenset({"description"}))}
+
+
+def _without(schema: Json, keywords: frozenset[str]) -> Json:
+    return {
+        key: _without(value, keywords) if key == "items" else value
+        for key, value in schema.items()
+        if key not in keywords
+    }
+
+
+def _listed_output(schema: Json, *, lists: int) -> Json:
+    """Shortens an output schema.
+
+    The short schema describes the fields of the result, of a success's `data`, and of items in `lists` levels of
+    lists; for deeper objects and lists, and for `truncation`, only the kind. A definition is inlined unless it is
+    used several times; a nullable type becomes a list of types. The short schema leaves out, and allows: the
+    `data` of failures, descriptions, and which fields of `data` are required.
     """
-    told = {name: value for name, value in schema["properties"].items() if name not in _UNSAID}
-    told["data"] = told["data"].get("anyOf", [told["data"]])[0]
+    properties = dict(schema["properties"])
+    properties["data"] = properties["data"].get("anyOf", [properties["data"]])[0]
+    if "truncation" in properties:
+        properties["truncation"] = {"type": "object"}
     definitions: Json = schema.get("$defs", {})
-    text = json.dumps(definitions.get(_name_of(told["data"]), told["data"]))
+    text = json.dumps(definitions.get(_name_of(properties["data"]), properties["data"]))
     often = {name for name in definitions if text.count(f'"#/$defs/{name}"') > 1}
-    brief = _brief({**schema, "properties": told}, definitions, often, _PUBLISHED_LEVELS, lists=1)
+    brief = _brief({**schema, "properties": properties}, definitions, often, _LISTED_LEVELS, lists=lists)
     brief["required"] = schema["required"]
     used = [name for name in definitions if f'"#/$defs/{name}"' in json.dumps(brief)]
     if used:
-        # What is used often is used as entries of a list in `data`.
+        # A definition that is used often is the item type of lists in `data`.
         brief["$defs"] = {name: _brief(definitions[name], definitions, set(), 1, lists=0) for name in used}
     return brief
 
 
 def _name_of(schema: Json) -> str:
-    """The definition that `schema` refers to; empty where it is none."""
+    """The name of the definition that `schema` refers to; empty if it is no reference."""
     return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
 def _brief(schema: Json, definitions: Json, often: set[str], levels: int, *, lists: int) -> Json:
-    """`schema` with the fields of `levels` levels of objects, and what is in `lists` levels of lists."""
+    """`schema` with the fields of `levels` levels of objects and the items of `lists` levels of lists."""
     if name := _name_of(schema):
         return schema if name in often else _brief(definitions[name], definitions, often, levels, lists=lists)
     if "anyOf" in schema:
@@ -378,7 +418,7 @@ def _brief(schema: Json, definitions: Json, often: set[str], levels: int, *, lis
 
 
 def _each_schema(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
-    """`value` of a schema's keyword `key`, with `change` applied to the schemas in it."""
+    """The value of a schema's keyword `key`, with `change` applied to the schemas in it."""
     if key in ("properties", "$defs"):
         return {name: change(part) for name, part in value.items()}
     if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):

@@ -1,4 +1,4 @@
-"""What visits come to: dwell times, sums per note, entries that fit an answer."""
+"""Computes with visits: dwell times, sums per note, and entries that fit into an answer."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ from .tool import Json
 
 
 class Tally(msgspec.Struct):
-    """The visits of one note together."""
+    """The sum of one note's visits."""
 
     note: NoteId
     visits: int = 0
@@ -24,7 +24,7 @@ class Tally(msgspec.Struct):
 
 
 def dwell_s(visit: Visit, now: str) -> float:
-    """How long it lasted; one that goes on lasts until `now`. Never negative, to a tenth of a second."""
+    """The length of a visit, never negative, to a tenth of a second. A visit without end lasts until `now`."""
     set_us = visit.set_since_at_us - visit.set_since_until_us
     lasted_us = microseconds(visit.until or now) - microseconds(visit.at) - set_us
     return round(max(0.0, lasted_us / 1_000_000), 1)
@@ -39,7 +39,7 @@ def latest(visits: Sequence[Visit]) -> dict[NoteId, Visit]:
 
 
 def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
-    """Each visited note, the most visited first; among equals the one looked at longer."""
+    """The sums of all visited notes, the most visited first; equal ones by dwell time, the longest first."""
     by_note: dict[NoteId, Tally] = {}
     for visit in visits:
         tally = by_note.setdefault(visit.note, Tally(visit.note))
@@ -49,7 +49,7 @@ def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
 
 
 class NoteTitles:
-    """What the notes of one answer are called; asked for all at once."""
+    """The titles of the notes in one answer, from a single question."""
 
     def __init__(self, vault: VaultPort, notes: Iterable[NoteId]) -> None:
         distinct = list(dict.fromkeys(notes))
@@ -59,19 +59,19 @@ class NoteTitles:
         return self._names[note] is not None
 
     def entry(self, note: NoteId) -> Json:
-        """Id, title and whether the note exists; one that does not is called by its file's stem."""
+        """Id, title and existence of a note. The title of a missing note is the stem of its path."""
         found = self._names[note]
         return {"id": note, "title": found.title if found else stem(note), "exists": found is not None}
 
 
 class Room:
-    """How many characters of JSON the entries of one answer may still take."""
+    """The number of characters of JSON that the entries of one answer may still take."""
 
     def __init__(self, chars: int) -> None:
         self._left = chars
 
     def fitting(self, entries: Iterable[Json]) -> Sequence[Json]:
-        """The first of `entries` that fit; nothing after one that does not."""
+        """The entries up to the first one that does not fit."""
         kept = []
         for entry in entries:
             chars = len(msgspec.json.encode(entry).decode()) + 1

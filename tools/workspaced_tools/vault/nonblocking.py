@@ -1,13 +1,15 @@
-"""A vault for calls that must not block: it answers from the content cache or not at all.
+"""A vault for calls that must not block: it answers from the content cache or raises `WouldBlock`.
 
-Most calls ask for notes that were read a moment ago. Such a call is worth making on the event loop itself:
-handing it to a thread and back costs more than the call. Whatever would read a file or wait for the index raises
-`WouldBlock`; the caller then makes the same call on a thread, over the vault itself.
+Most calls ask for notes that were read a moment ago. Such a call runs on the event loop, because the hand-over to
+a thread would cost more than the call. A question that would read a file or wait for the index raises
+`WouldBlock`; the caller then runs the same call on a thread, over the blocking vault.
 """
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
@@ -15,20 +17,23 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
 from ..ports.prompts import StoredManifest
-from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve
+from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom
 from ..ports.vault import NoteRef, Resolution
 from .index.database import IndexLost
 from .index.entries import NamedNote
+from .links.followed_references import resolve_from
 from .links.resolver import IndexLookup, resolve
 from .vault import Vault
 
 
 class WouldBlock(BaseException):
-    """The call needs more than the cache. No Exception: no tool's handler may take it for a failure."""
+    """The call needs more than the cache. A BaseException, so that no tool handles it as a failure."""
 
 
 class NonBlockingVault:
     """Implements `VaultSource` over `vault`."""
+
+    paths_by_name: Final = False
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -37,14 +42,16 @@ class NonBlockingVault:
         """As `VaultSource.ask`.
 
         Raises:
-            WouldBlock: the answer needs a file or a look-up in the index that takes long.
+            WouldBlock: the answer needs a file, or a slow look-up in the index.
         """
         answer: Any
         match question:
             case Read(notes):
                 answer = self._read(notes)
             case Resolve(reference):
-                answer = self._resolve(reference, state)
+                answer = self._resolved(lambda: resolve(reference, self, state))
+            case ResolveFrom(reference, source):
+                answer = self._resolved(lambda: resolve_from(reference, source, self, state))
             case Names(notes):
                 answer = self._names(notes)
             case NoteCount():
@@ -71,16 +78,18 @@ class NonBlockingVault:
             return True
         return known
 
-    def _resolve(self, reference: str, state: VaultState) -> Resolution:
+    def _resolved(self, look: Callable[[], Resolution]) -> Resolution:
         try:
-            found = resolve(reference, self, state)
+            found = look()
         except IndexLost:
             raise WouldBlock from None
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
-            # Raises where the index is behind a file: the vault itself mends it and asks again.
+            # Raises if the index lags behind a file: the blocking vault repairs the index and asks again.
             self._names([ref.id for ref in refs])
-        return found
+        if not found.complete and self._vault.index_state() != "ready":
+            raise WouldBlock
+        return replace(found, complete=True)
 
     def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
@@ -105,7 +114,7 @@ class NonBlockingVault:
         return self._ready_index().named(name_key)
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
-        raise WouldBlock  # It compares thousands of titles.
+        raise WouldBlock  # the search compares thousands of titles
 
     def _ready_index(self) -> IndexLookup:
         if self._vault.index_state() != "ready":
@@ -114,14 +123,14 @@ class NonBlockingVault:
 
 
 class NonBlockingPast:
-    """Implements `PastPort`: the past is read from files."""
+    """Implements `PastPort`. Always raises `WouldBlock`, because the past is read from files."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         raise WouldBlock
 
 
 class NonBlockingPrompts:
-    """Implements `PromptSource`: a manifest is read from a file."""
+    """Implements `PromptSource`. Always raises `WouldBlock`, because a manifest is read from a file."""
 
     def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
         raise WouldBlock

@@ -1,15 +1,15 @@
 """`Vault`: one vault as tools see it, over its folder, content cache, index and share policy; a `VaultSource`.
 
-The index answers quickly but may lag behind the files; so whatever note it names is looked at on disk before it is
-named to an agent, and where the index was wrong it is mended and asked again. An answer never names a note that is
-not there, or that the share policy withholds: all that leaves here went through `_shared`.
+The index answers quickly but may lag behind the files. Therefore the vault checks each note that the index names
+on disk before it names the note to an agent; if the index was wrong, the vault updates it and asks again. An
+answer never names a missing or withheld note: every note that the vault returns went through `_shared`.
 """
 
 import os
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -20,9 +20,10 @@ from workspaced_events.projections.note_visibility import Visibility
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
-from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
+from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
 from ..notes.note import Note, NoteFailure, PrivateNote
+from ..notes.snippet import Snippets
 from ..ports.questions import (
     Incoming,
     IndexState,
@@ -35,6 +36,7 @@ from ..ports.questions import (
     R,
     Read,
     Resolve,
+    ResolveFrom,
     Search,
     SharingTags,
     Similar,
@@ -55,42 +57,45 @@ from ..ports.vault import (
 )
 from .files.content_cache import CacheStatistics, ContentCache, NoteRead, stat_key
 from .files.ignore_rules import Policy
-from .files.kept_rules import RulesKeeper
 from .files.note_visibility import NoteVisibility
 from .files.safe_open import VaultRoot, missing_note
-from .index import queries as searching
+from .files.stored_rules import RulesStore
+from .index import queries
 from .index.changes import Changes
 from .index.crawl import Bounds
 from .index.database import IndexLost
 from .index.entries import IndexEntry, NamedNote, Withheld, indexed
-from .index.full_text import query_words, snippet_of
 from .index.index import Index
 from .index.indexer import INLINE, Indexer, Progress, was_shown
+from .index.search import NEVER, search
+from .index.similarity import similar
 from .links.backlinks import incoming
+from .links.followed_references import resolve_from
 from .links.link_targets import LinkResolver
 from .links.resolver import IndexLookup, resolve
+from .young_folder import file_young_notes
 
 T = TypeVar("T")
-_MEND_ATTEMPTS: Final = 3
+_UPDATE_ATTEMPTS: Final = 3
 _BUSY_S: Final = 0.002
-"""This long after a read more are likely: work in this process makes room."""
+"""For this long after a read the index builder pauses, because more reads are likely."""
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One thing that withholds a note, for people."""
+    """One reason why a note is withheld, for people."""
 
     kind: Literal["rule", "frontMatter", "settling", "missing", "unknown"]
     detail: str
 
 
 class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
-    """What `status` shows of a vault."""
+    """The part of `status` about one vault."""
 
     cache: CacheStatistics | msgspec.UnsetType
-    """Nothing for agents: what a call moves in it tells whether a guessed note is there."""
+    """Unset for agents: the effect of a call on the cache would reveal whether a guessed note exists."""
     index: Progress
     withheld: int
-    """How many notes the share policy withholds."""
+    """The number of withheld notes."""
     warnings: tuple[str, ...]
 
 
@@ -110,31 +115,31 @@ class Vault:
         clock_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """An absent folder is no error yet.
+        """The folder may be missing at this point.
 
         Args:
             path: the vault's folder.
-            cache_dir: where the index is kept from one start to the next; without it, it is temporary.
+            cache_dir: the directory that keeps the index between starts; None: the index is temporary.
             deny: rules of the share policy that come before the vault's own.
-            rules_file: where the rules last in force are kept; without it, only in memory.
-            cache_bytes_max: bound of the content cache.
+            rules_file: the file that keeps the rules last in force; None: they are only in memory.
+            cache_bytes_max: the limit of the content cache.
             index_wait_s: how long a look-up waits for an index that is being built.
-            inline: how much of a vault is surveyed in this process.
-            clock_ns: the wall clock that file times are measured against.
-            clock_s: our own clock, which only goes forward.
+            inline: how much of a vault is crawled in this process.
+            clock_ns: the wall clock to compare file times with.
+            clock_s: a monotonic clock.
 
         Raises:
-            RuleInvalid: one of `deny` is no rule.
+            RuleInvalid: one of `deny` is no valid rule.
         """
         self.root: Final = VaultRoot(path)
-        keeper = RulesKeeper(rules_file) if rules_file is not None else None
+        keeper = RulesStore(rules_file) if rules_file is not None else None
         self.policy: Final = Policy(self.root, deny, keeper=keeper, clock_ns=clock_ns, clock_s=clock_s)
         self.visibility: Final = NoteVisibility(clock_ns=clock_ns, clock_s=clock_s)
         self.index: Final = Index(cache_dir, os.fspath(self.root.path))
         self._cache: Final = ContentCache(
             self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns, withhold_private=True
         )
-        self._upkeep: Final = Indexer(
+        self._indexer: Final = Indexer(
             self.root,
             self.index,
             self.policy,
@@ -154,50 +159,56 @@ class Vault:
 
     def start(self) -> None:
         """Starts building the index on a thread of its own."""
-        self._upkeep.start()
+        self._indexer.start()
 
     def close(self) -> None:
-        """Stops the builder, seals the index and lets files and cache go. Idempotent."""
+        """Stops the index builder, seals the index, and releases files and cache. Idempotent."""
         with self._closing:
             if self._closed:
                 return
             self._closed = True
-        self._upkeep.close()
+        self._indexer.close()
         self._cache.close()
         self.root.close()
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Whether the index knows all names and links, after at most `timeout_s`."""
-        return self._upkeep.ready.wait(timeout_s)
+        """Waits at most `timeout_s` until the index has all names and links; returns whether it has."""
+        return self._indexer.ready.wait(timeout_s)
 
     def wait_until_searchable(self, timeout_s: float) -> bool:
-        """Whether the index knows all text, after at most `timeout_s`."""
-        return self._upkeep.text_ready.wait(timeout_s)
+        """Waits at most `timeout_s` until the index has all text; returns whether it has."""
+        return self._indexer.text_ready.wait(timeout_s)
 
     def changed(self, paths: Iterable[str]) -> Changes:
-        """A watcher's hint that these paths (absolute, or relative to the vault) changed; what did change."""
-        notes, reconcile = self._asking(lambda: self._upkeep.hinted(paths))
+        """Handles a watcher's hint that these paths (absolute, or relative to the vault) changed.
+
+        Returns:
+            The actual changes.
+        """
+        notes, reconcile = self._asking(lambda: self._indexer.hinted(paths))
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
-            self._asking(lambda: self._upkeep.file(sorted(notes)))
-            return self._upkeep.refresh(())
+            self._asking(lambda: self._indexer.file(sorted(notes)))
+            return self._indexer.refresh(())
         try:
             return self.reconcile()
         except ReadFailed:
             return Changes()
 
     def reconcile(self) -> Changes:
-        """Compares the vault with the index and files what differs; what that was. Afterwards the index is ready.
+        """Compares the vault with the index and updates the index, which is then ready. Returns the changes.
 
         Raises:
             ReadFailed: the folder is absent or cannot be opened, or the index cannot be written.
         """
-        return self._upkeep.reconcile()
+        return self._indexer.reconcile()
 
     def settle(self) -> Changes:
-        """Looks again at what had to wait (`due_s`): the ignore rules, notes that may still be being written,
-        notes that are missing; what that changed. Reads files."""
+        """Repeats the checks that had to wait (`due_s`), and returns the changes. Reads files.
+
+        The checks are about the ignore rules, notes that may still be being written, and missing notes.
+        """
         self.policy.refresh()
         self.read(self.visibility.held)
         if self.visibility.wants_search or self.policy.wants_count:
@@ -205,22 +216,21 @@ class Vault:
                 return self.reconcile()
             except ReadFailed:
                 return Changes()
-        return self._asking(lambda: self._upkeep.refresh(self.visibility.held))
+        return self._asking(lambda: self._indexer.refresh(self.visibility.held))
 
     def due_s(self) -> float | None:
-        """When, by our own clock, `settle` may find something; None: nothing has to wait."""
+        """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""
         due = [each for each in (self.policy.due_s(), self.visibility.due_s()) if each is not None]
         return min(due, default=None)
 
     @property
     def error(self) -> str | None:
         """Why the last reconcile failed; None once one succeeded."""
-        return self._upkeep.error
+        return self._indexer.error
 
     def statistics(self, *, named: bool = True) -> VaultStatistics:
-        """Counts, and what is wrong with the vault; `named`: with the names of files and all that may tell of
-        withheld ones."""
-        progress = self._upkeep.progress()
+        """Counts and warnings. `named`: include names of files and counts that may reveal withheld notes."""
+        progress = self._indexer.progress()
         warnings = tuple(self._warnings(named=named))
         cache = self._cache.statistics() if named else msgspec.UNSET
         return VaultStatistics(cache, progress, progress.withheld, warnings)
@@ -228,20 +238,23 @@ class Vault:
     # -- the share policy --
 
     def is_withheld(self, note: NoteId) -> bool:
-        """Whether a note that the index or the folder names is withheld, as far as is known; touches no file."""
+        """Whether a note that the index or the folder names is known to be withheld. Touches no file."""
         return self.policy.denies(note) or self.visibility.is_hidden(note)
 
     def withholds(self, note: NoteId) -> bool:
-        """Whether a note that the log names is withheld. One that nobody looked at yet is looked at; of one that
-        is gone what is remembered counts, and where nothing is, it is withheld."""
+        """Whether a note that the log names is withheld. Reads a note that was never read.
+
+        For a missing note the remembered finding counts. A missing note without a finding is withheld.
+        """
         known = self.known_to_withhold(note)
         return self.look_at(note, guessed=True) if known is None else known
 
     def look_at(self, note: NoteId, *, guessed: bool = False) -> bool:
-        """Reads a note that the log names, so that what is found lasts; whether it is withheld at present.
+        """Reads a note that the log names, records the finding, and returns whether the note is withheld.
 
-        `guessed`: an agent may have made the name up, so that it is withheld leaves no trace in the log: a missing
-        note would leave none.
+        Args:
+            guessed: an agent may have invented the name. Then a finding that the note is withheld is not recorded,
+                because a missing note would leave no record either.
         """
         withheld = not isinstance(self.read([note])[0], Note)
         if not withheld or (self.visibility.is_private(note) and not guessed):
@@ -249,24 +262,24 @@ class Vault:
         return withheld
 
     def known_to_withhold(self, note: NoteId) -> bool | None:
-        """As `withholds`, without reading; None: nobody looked at the note yet."""
+        """As `withholds`, without reading; None: the note was never read."""
         if self.is_withheld(note):
             return True
         finding = self.visibility.finding(note)
         return None if finding is None else finding is not Visibility.SHOWN
 
     def renamed(self, old: NoteId, new: NoteId) -> None:
-        """The log says that a note moved: it may be shown or not as before."""
+        """Handles a rename that the log records: what was found about the old path holds for the new one."""
         if self.visibility.finding(old) is None and not self.is_withheld(old) and self._was_indexed(old):
             self.visibility.looked_at(old)
         self.visibility.renamed(old, new)
 
     def has_shown(self, note: NoteId) -> bool:
-        """Whether a note that the log names could be shown, now or earlier."""
+        """Whether a note that the log names may be shown now, or was shown earlier."""
         return self.visibility.finding(note) in (Visibility.SHOWN, Visibility.WITHDRAWN)
 
     def is_taken(self, path: NoteId) -> bool:
-        """Whether there is a file at exactly this path, withheld or not; opens nothing."""
+        """Whether a file has exactly this path, withheld or not. Opens no file."""
         try:
             self.root.stat_note(path)
         except ReadFailed:
@@ -276,8 +289,10 @@ class Vault:
         return True
 
     def why(self, note: NoteId) -> list[Reason]:
-        """All that withholds the note at its present path, for the person whose vault it is; nothing where it is
-        shown. Reads the file."""
+        """All reasons why the note at its present path is withheld, for the vault's owner. Reads the file.
+
+        Empty if the note is not withheld.
+        """
         withheld, rules = self.withholds(note), self.denied(note)
         found = []
         if not rules and self.visibility.is_private(note):
@@ -293,23 +308,23 @@ class Vault:
         return [*rules, *found]
 
     def denied(self, path: NoteId) -> list[Reason]:
-        """The rule that denies a path, if one does."""
+        """The rule that denies a path, if there is one."""
         rule = self.policy.why(path)
         return [] if rule is None else [Reason("rule", rule)]
 
     @property
     def withholds_some(self) -> bool:
-        """Whether a note is, or for all that is known may be, withheld, or was before it was deleted."""
+        """Whether a note is withheld, may be withheld as far as known, or was withheld before its deletion."""
         known = self.index_state() == "ready" and self.policy.problem is None
-        return not known or self.visibility.hides_some or self._upkeep.progress().withheld > 0
+        return not known or self.visibility.hides_some or self._indexer.progress().withheld > 0
 
     @property
     def privacy_version(self) -> int:
-        """Another value whenever another note may be withheld."""
+        """A number that changes whenever the set of withheld notes may have changed."""
         return self.visibility.version
 
     def _shared(self, found: NoteRead) -> Note | NoteFailure:
-        """What was read, as it may leave here: of a withheld note just what a missing one gives."""
+        """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         note = found.id
         if isinstance(found, NoteFailure):
             is_missing = found.code == NoteNotFound.code and self.visibility.is_missing(note)
@@ -319,10 +334,10 @@ class Vault:
         private = isinstance(found, PrivateNote)
         if not self.visibility.saw(note, found.stat, private=private, was_shown=self._was_indexed):
             if private and not was_hidden:
-                self._upkeep.hide(note)
+                self._indexer.hide(note)
             return missing_note(note)
         if was_hidden:
-            self._upkeep.file([note])
+            self._indexer.file([note])
         assert isinstance(found, Note)
         return found
 
@@ -338,6 +353,8 @@ class Vault:
                 answer = self.read(notes)
             case Resolve(reference):
                 answer = self.resolve(reference, state)
+            case ResolveFrom(reference, source):
+                answer = self.resolve_from(reference, source, state)
             case Names(notes):
                 answer = self.names(notes)
             case NoteCount():
@@ -356,7 +373,7 @@ class Vault:
             case Incoming(note, limit):
                 return self.incoming(note, limit, state)
             case Search(query):
-                return self.search(query)
+                return self.search(query, state.recents)
             case Members(folder, tag, limit):
                 return self.members(folder, tag, limit)
             case Similar(note, limit):
@@ -371,15 +388,15 @@ class Vault:
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
         self._last_read = time.monotonic()
-        # A denied note is not touched, so that it costs what a missing one costs.
+        # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes))}
         return [self._shared(found[note]) if note in found else missing_note(note) for note in notes]
 
     def read_nonblocking(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure] | None:
-        """As `read`, if every note is in the cache and unchanged; else None."""
+        """As `read` if every note is in the cache and unchanged, otherwise None."""
         self._last_read = time.monotonic()
         read = self._cache.read_nonblocking(self._allowed(notes))
-        if read is None or any(self._is_news(each) for each in read):
+        if read is None or any(self._changed_privacy(each) for each in read):
             return None
         found = {each.id: each for each in read}
         return [self._shared(found[note]) if note in found else missing_note(note) for note in notes]
@@ -391,8 +408,8 @@ class Vault:
                 self.visibility.let_go(note)
         return allowed
 
-    def _is_news(self, found: NoteRead) -> bool:
-        """Whether the note turned private, or ceased to be: the index must hear of it, which takes a file."""
+    def _changed_privacy(self, found: NoteRead) -> bool:
+        """Whether the note became private or ceased to be. The index then needs an update, which may block."""
         if isinstance(found, NoteFailure):
             return False
         return isinstance(found, PrivateNote) is not self.visibility.is_hidden(found.id)
@@ -409,43 +426,50 @@ class Vault:
         return refs
 
     def names_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
-        """As `names`, if the index knows every note as it is; else None."""
+        """As `names` if the index has the present version of every note, otherwise None."""
         known = self.index.entries(list(notes))
         if len(known) < len(set(notes)) or not all(map(self._is_fresh, known.values())):
             return None
         return [known[note].ref for note in notes]
 
     def has(self, note: NoteId) -> bool:
-        """Whether there is a file at exactly this path, readable or not, that is not known to be withheld; opens
-        nothing."""
+        """Whether a file, even an unreadable one, has exactly this path and is not known to be withheld.
+
+        Opens no file.
+        """
         return not self.is_withheld(note) and self.is_taken(note)
 
     # -- names and links --
 
     def resolve(self, reference: str, state: VaultState) -> Resolution:
-        return self._asking(lambda: self._resolve(reference, state))
+        return self._asking(lambda: self._resolved(lambda lookup: resolve(reference, lookup, state)))
 
-    def _resolve(self, reference: str, state: VaultState) -> Resolution:
-        found = resolve(reference, _Files(self), state)
-        if found.note is None and not found.candidates and not self._upkeep.ready.is_set():
-            self._upkeep.ready.wait(self._index_wait_s)  # It may be new since the last start.
-            found = resolve(reference, _Files(self), state)
-        for _ in range(_MEND_ATTEMPTS):
+    def resolve_from(self, reference: str, source: str, state: VaultState) -> Resolution:
+        return self._asking(lambda: self._resolved(lambda lookup: resolve_from(reference, source, lookup, state)))
+
+    def _resolved(self, look: Callable[["_Files"], Resolution]) -> Resolution:
+        """The result of `look`, checked against the files. Waits for the index if the result depends on it."""
+        ready = self._indexer.ready.is_set()
+        found = look(_Files(self))
+        if not ready and not found.complete:
+            ready = self._indexer.ready.wait(self._index_wait_s)  # The note may be newer than the stored index.
+            found = look(_Files(self))
+        for _ in range(_UPDATE_ATTEMPTS):
             refs = [found.note] if found.note is not None else [*found.candidates, *found.near]
-            if found.resolved_by == "path" or self._mended([ref.id for ref in refs]):
+            if found.resolved_by == "path" or self._is_indexed([ref.id for ref in refs]):
                 break
-            found = resolve(reference, _Files(self), state)
-        return found
+            found = look(_Files(self))
+        return msgspec.structs.replace(found, complete=found.complete or ready)
 
     def link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
         return self._asking(lambda: self._link_targets(source, links, state))
 
     def _link_targets(self, source: NoteId, links: Sequence[LinkName], state: VaultState) -> list[LinkTarget]:
         self.await_names()
-        for _ in range(_MEND_ATTEMPTS):
+        for _ in range(_UPDATE_ATTEMPTS):
             resolver = LinkResolver(IndexLookup(self.index, self.is_withheld), state)
             targets = [resolver.target(source, link) for link in links]
-            if self._mended({target.note.id for target in targets if target.note is not None}):
+            if self._is_indexed({target.note.id for target in targets if target.note is not None}):
                 break
         return targets
 
@@ -457,50 +481,52 @@ class Vault:
         entry = self._entry(note)
         if entry is None:
             return IncomingLinks((), 0)
-        for _ in range(_MEND_ATTEMPTS):
+        for _ in range(_UPDATE_ATTEMPTS):
             found = incoming(entry, limit, state, self.index, IndexLookup(self.index, self.is_withheld))
-            if self._mended({link.source.id for link in found.links}):
+            if self._is_indexed({link.source.id for link in found.links}):
                 break
         return found
 
     # -- search --
 
-    def search(self, search: SearchQuery) -> Found:
-        return self._asking(lambda: self._search(search))
+    def search(self, query: SearchQuery, visited: Mapping[NoteId, str] = NEVER) -> Found:
+        """`visited`: when the user last visited notes; later times sort later."""
+        return self._asking(lambda: self._search(query, visited))
 
-    def _search(self, search: SearchQuery) -> Found:
+    def _search(self, query: SearchQuery, visited: Mapping[NoteId, str]) -> Found:
         self.await_names()
-        complete = self._upkeep.text_ready.is_set()
-        for attempt in range(_MEND_ATTEMPTS):
-            # Where the first were wrong more may be.
-            wider = msgspec.structs.replace(search, limit=search.limit * 4**attempt)
-            hits, total = searching.search(self.index, wider)
-            shown = [hit for hit in hits if not self.is_withheld(hit.note)]
-            if self._mended([hit.note for hit in shown]):
+        complete = self._indexer.text_ready.is_set()
+        for attempt in range(_UPDATE_ATTEMPTS):
+            # After a wrong hit more hits may be wrong, so ask for more of them.
+            # A hit beyond the limit counts in the total, where a note must not show that turned private.
+            limit = max(query.limit * 4**attempt, HITS_COMPARED_MAX)
+            wider = msgspec.structs.replace(query, limit=limit)
+            found = search(self.index, wider, visited)
+            shown = [hit for hit in found.hits if not self.is_withheld(hit.note)]
+            if self._is_indexed([hit.note for hit in shown]):
                 break
         else:
-            hits, total = searching.search(self.index, search)
-            shown = [hit for hit in hits if not self.is_withheld(hit.note) and self._mended([hit.note])]
-        total -= len(hits) - len(shown)
-        shown = shown[: search.limit]
-        words = query_words(search.words)
-        found = [
-            SearchHit(NoteRef(note.id, note.title, note.id), *self._snippet(note, words, search), hit.score)
+            found = search(self.index, query, visited)
+            shown = [hit for hit in found.hits if not self.is_withheld(hit.note) and self._is_indexed([hit.note])]
+        total = found.total - (len(found.hits) - len(shown))
+        shown = shown[: query.limit]
+        snippets = Snippets(() if query.names_only else found.meant.terms)
+        hits = [
+            SearchHit(NoteRef(note.id, note.title, note.id), *snippets.of(note), hit.score)
             for hit, note in zip(shown, self.read([hit.note for hit in shown]), strict=True)
             if isinstance(note, Note)
         ]
-        return Found(tuple(found), total - (len(shown) - len(found)), complete)
-
-    def _snippet(self, note: Note, words: Sequence[str], search: SearchQuery) -> tuple[int, str]:
-        return (1, "") if search.names_only else snippet_of(note, words)
+        return Found(tuple(hits), total - (len(shown) - len(hits)), complete, found.is_exact, found.as_text)
 
     def members(self, folder: str | None, tag: str | None, limit: int) -> MemberNotes:
         def ask() -> MemberNotes:
             self.await_names()
-            for _ in range(_MEND_ATTEMPTS):
-                found, total = searching.members(self.index, folder, tag, limit)
+            if folder is not None:
+                file_young_notes(self.root, folder, self.index, self._indexer, self.policy, self.visibility)
+            for _ in range(_UPDATE_ATTEMPTS):
+                found, total = queries.members(self.index, folder, tag, limit)
                 shown = [note for note in found if not self.is_withheld(note)]
-                if self._mended(shown):
+                if self._is_indexed(shown):
                     break
             refs = self._refs(shown)
             return MemberNotes(
@@ -515,9 +541,16 @@ class Vault:
             if not isinstance(read, Note):
                 return []
             self.await_names()
-            found = searching.similar(self.index, note, f"{read.title}\n{read.body[:INDEXED_CHARS_MAX]}", limit)
-            refs = self._refs([each.note for each in found])
-            return [SimilarNote(refs[each.note], each.score, each.words) for each in found if each.note in refs]
+            text = f"{read.title}\n{read.body[:INDEXED_CHARS_MAX]}"
+            for _ in range(_UPDATE_ATTEMPTS):
+                found = similar(self.index, note, text, limit)
+                # A note that turned private a moment ago must not show in the weights of words.
+                if self._is_indexed([each for each in found.compared if not self.is_withheld(each)]):
+                    break
+            refs = self._refs([each.note for each in found.notes])
+            return [
+                SimilarNote(refs[each.note], each.score, each.words) for each in found.notes if each.note in refs
+            ]
 
         return self._asking(ask)
 
@@ -526,7 +559,7 @@ class Vault:
             self.await_names()
             if self.is_withheld(note):
                 return []
-            found = searching.sharing_tags(self.index, note, limit)
+            found = queries.sharing_tags(self.index, note, limit)
             refs = self._refs([each.note for each in found])
             return [TaggedNote(refs[each.note], each.words, each.score) for each in found if each.note in refs]
 
@@ -535,48 +568,48 @@ class Vault:
     def overview(self, limit: int) -> VaultOverview:
         def ask() -> VaultOverview:
             self.await_names()
-            changed = searching.last_changed(self.index, limit)
+            changed = queries.last_changed(self.index, limit)
             refs = self._refs([note for note, _ in changed])
             return VaultOverview(
                 self.index.count(),
                 self.index.link_count(),
-                tuple(searching.top_tags(self.index, limit)),
+                tuple(queries.top_tags(self.index, limit)),
                 tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
             )
 
         return self._asking(ask)
 
     def note_count(self) -> int:
-        return self._upkeep.progress().notes_found
+        return self._indexer.progress().notes_found
 
     def index_state(self) -> str:
-        return "ready" if self._upkeep.ready.is_set() else "building"
+        return "ready" if self._indexer.ready.is_set() else "building"
 
-    # -- pieces --
+    # -- helpers --
 
     def await_names(self) -> None:
-        """Waits until names and links can be looked up, for a limited time; none of a note the rules withhold."""
-        self._upkeep.usable.wait(self._index_wait_s)
-        self._upkeep.enforce()
+        """Waits a limited time until the index can look up names and links, then removes denied notes from it."""
+        self._indexer.usable.wait(self._index_wait_s)
+        self._indexer.enforce()
 
     def _asking(self, ask: Callable[[], T]) -> T:
-        """What `ask` gives; where the index failed, once more when it has been made anew."""
-        for _ in range(_MEND_ATTEMPTS):
+        """Calls `ask`; if the index fails, rebuilds the index and calls `ask` again."""
+        for _ in range(_UPDATE_ATTEMPTS):
             generation = self.index.file.generation
             try:
                 found = ask()
                 if generation == self.index.file.generation:
                     return found
             except IndexLost:
-                self._upkeep.rebuild(generation)
-            self._upkeep.ready.wait(self._index_wait_s)
+                self._indexer.rebuild(generation)
+            self._indexer.ready.wait(self._index_wait_s)
         return ask()
 
     def _is_busy(self) -> bool:
         return time.monotonic() - self._last_read < _BUSY_S
 
     def _is_fresh(self, entry: IndexEntry) -> bool:
-        """Whether the file is the version the index knows, and may be shown."""
+        """Whether the index has the file's present version, and the note may be shown."""
         if not entry.certain or entry.withheld or self.is_withheld(entry.id):
             return False
         try:
@@ -584,19 +617,23 @@ class Vault:
         except ToolError:
             return False
 
-    def _mended(self, notes: Iterable[NoteId]) -> bool:
-        """Whether the index is true to these notes; where not, it is now, and is to be asked again."""
+    def _is_indexed(self, notes: Iterable[NoteId]) -> bool:
+        """Whether the index has the present versions of these notes.
+
+        If not, updates the index and returns False: the caller asks the index again. Returns True if the update
+        changed nothing.
+        """
         wanted = list(notes)
         known = self.index.entries(wanted)
         stale = [note for note in wanted if note not in known or not self._is_fresh(known[note])]
-        return not stale or not self._upkeep.file(stale)
+        return not stale or not self._indexer.file(stale)
 
     def _refs(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRef]:
-        """The notes' names as they are now; those that are gone or withheld left out."""
+        """The present names of the notes, without missing and withheld notes."""
         return {note: ref for note, ref in zip(notes, self.names(notes), strict=True) if ref is not None}
 
     def _entry(self, note: NoteId) -> IndexEntry | None:
-        """What is known of `note`, of a file too young for the index from the file itself."""
+        """The index entry of a note; for a file that is not indexed yet, the entry made from the file itself."""
         entry = self.index.entry(note)
         if entry is None:
             [found] = self.read([note])
@@ -604,10 +641,10 @@ class Vault:
         return None if entry is None or entry.withheld is not Withheld.NO or self.is_withheld(note) else entry
 
     def _warnings(self, *, named: bool) -> Iterable[str]:
-        report = self._upkeep.report
-        if self._upkeep.error is not None:
-            yield self._upkeep.error
-        for names, says in (
+        report = self._indexer.report
+        if self._indexer.error is not None:
+            yield self._indexer.error
+        for names, problem in (
             (report.undecodable, "names are not UTF-8; these files are no notes"),
             (report.special, "are called *.md but are no regular files"),
             (report.too_deep, "lie too deep or have too long paths"),
@@ -616,11 +653,13 @@ class Vault:
         ):
             if names:
                 shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}" if named else ""
-                yield f"{len(names)} {says}{shown}"
+                yield f"{len(names)} {problem}{shown}"
 
 
 class _Files:
-    """The resolver's look-up on the disk for exact paths, which never wait, and in the index for all else."""
+    """The resolver's look-up: on disk for exact paths, which never wait, and in the index for everything else."""
+
+    paths_by_name: Final = False
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -628,7 +667,7 @@ class _Files:
 
     def at_path(self, path: NoteId) -> NoteRef | None:
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
-            # The path of a note only where the NFC form is another's; the disk would find it in any case.
+            # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
             return self._index.at_path(path)
         [found] = self._vault.read([path])
         if isinstance(found, Note):
@@ -637,7 +676,7 @@ class _Files:
             raise ReferenceOutsideVault(
                 found.message, hint="Symlinks are never followed; name a note of the vault."
             )
-        # A file that is there but cannot be read is what was meant: reading it will say why.
+        # The reference means a file that exists but cannot be read. Reading it later reports the reason.
         return NoteRef(path, stem(path), path) if found.code == ReadFailed.code else None
 
     def named(self, name_key: str) -> Sequence[NamedNote]:

@@ -1,4 +1,4 @@
-"""Which notes are withheld, by the names that the log has for them: present paths and former ones."""
+"""Decides whether a note is withheld, given any path that the log has for it: the present one or a former one."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,10 +8,10 @@ from .vault import Vault
 
 
 class WithheldNames:
-    """Whether a note is withheld, by a path that it has or had.
+    """Whether a note is withheld, by its present path or a former one. Implements `Withheld` (sharing/gate.py).
 
-    A former path is withheld where it is denied itself, or where the note is under its present path. Where another
-    note has that path by now, that one has to be shown too.
+    A former path is withheld if a rule denies it, or if the note is withheld under its present path. If another
+    note has that path now, the path is also withheld if that note is.
     """
 
     def __init__(
@@ -22,8 +22,9 @@ class WithheldNames:
     ) -> None:
         """
         Args:
-            former: former paths to present ones.
-            withholds: whether a note is by its present path; default: as the vault says, which may read a file.
+            former: maps former paths to present ones.
+            withholds: whether a note is withheld by its present path; by default `Vault.withholds`, which may read
+                a file.
         """
         self._vault = vault
         self._former = former
@@ -39,8 +40,10 @@ class WithheldNames:
         return self._withholds(name) if known is None and self._vault.is_taken(name) else known is True
 
     def withdrew(self, name: NoteId) -> bool:
-        """Whether it is withheld, and that tells nobody whether there is such a note: the path is denied, or the
-        note was shown under this path or its present one."""
+        """Whether the note is withheld and saying so does not reveal that the note exists.
+
+        This is so if the path is denied, or if the note was shown under this path or its present one.
+        """
         names = {name, self._former.get(name, name)}
         if any(map(self._vault.policy.denies, names)):
             return True

@@ -1,7 +1,6 @@
-"""`workspaced/calls` and `workspaced/call`: what agents asked and were shown, from the log.
+"""`workspaced/calls` and `workspaced/call`: recorded calls, with what agents asked and were shown.
 
-A call is recorded a moment after it was answered. Both wait for that first, so a call that was answered is always
-found.
+A call is recorded shortly after its answer. Both methods first wait for that, so they find every answered call.
 """
 
 from typing import Annotated, Any, Final
@@ -10,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, kept_call, listed
+from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, listed, recorded_call
 
 from ..ipc.jsonrpc import RequestId
 from ..service.service import Service
@@ -23,7 +22,7 @@ _PAGE_EVENTS: Final = 1_000
 class Calls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=CALLS_MAX)] = 20
     before: Annotated[int, Meta(ge=1)] | None = None
-    """Only calls recorded before this sequence: the first one of the list that was given last."""
+    """Only calls recorded before this sequence; for the next page, the first sequence of the former page."""
     tool: str | None = None
     caller: str | None = None
 
@@ -40,7 +39,7 @@ async def calls(session: Session, _id: RequestId | None, params: Calls) -> Any:
     wanted = Wanted(params.tool, params.caller)
     found: list[Event] = []
     while end > 1 and len(found) < params.limit:
-        first = max(end - _PAGE_EVENTS, 1)  # a page at a time: other calls get their turn in between
+        first = max(end - _PAGE_EVENTS, 1)  # a page at a time, so that other requests are answered in between
         page = await service.threads.run(_calls_among, service, wanted, first, end)
         found, end = page[-(params.limit - len(found)) :] + found, first
     lines: list[Listed] = await service.threads.run(_lines, service, found)
@@ -62,12 +61,12 @@ def _lines(service: Service, events: list[Event]) -> list[Listed]:
 
 
 async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
-    """One call whole, as far as it is kept. `result` is the answer's JSON as text, exactly as it was served."""
+    """One call with all that is kept of it. `result` is the answer's JSON text, byte for byte as it was sent."""
     service = session.service
     await service.threads.run(service.wait_until_recorded)
     events = await service.threads.run(service.log.read, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)
-    kept = await service.threads.run(kept_call, event, service.sweeper.blobs.get)
+    kept = await service.threads.run(recorded_call, event, service.sweeper.blobs.get)
     return {
         "event": event,
         "arguments": kept.arguments,

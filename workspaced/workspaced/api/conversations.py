@@ -1,6 +1,6 @@
-"""`workspaced/context/*`: conversations that runtimes tell of, and the prompts they ask for.
+"""`workspaced/context/*`: conversations of runtimes, and their prompts.
 
-What is said counts from the answer on: it is synced, and the next prompt has it.
+When a method answers, its changes are synced, and the next prompt holds them.
 """
 
 from typing import Any

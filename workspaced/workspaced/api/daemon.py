@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.limits import BATCH_ACTIONS_MAX, BATCH_BYTES_MAX
+from workspaced_tools.tools.registry import ToolSet
 
 from ..__about__ import __version__
 from ..ipc.jsonrpc import RequestId
@@ -16,7 +17,18 @@ from ..service.service import Service
 from ..service.session import Session
 from ..service.status import status as daemon_status
 
-CAPABILITIES: Final = ("publish", "snapshot", "state", "subscribe", "log", "tools", "resources", "context", "mcp")
+CAPABILITIES: Final = (
+    "publish",
+    "snapshot",
+    "state",
+    "subscribe",
+    "log",
+    "tools",
+    "resources",
+    "context",
+    "mcp",
+    "check",
+)
 
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
@@ -32,6 +44,8 @@ class Hello(msgspec.Struct, frozen=True):
     """Unknown fields are ignored: a newer client may say more about itself."""
 
     client: ClientInfo = ClientInfo()
+    tools: ToolSet | None = None
+    """The tools that `tools/list` shows from now on; None: as before, at first all."""
 
 
 class Nothing(Params, frozen=True):
@@ -40,11 +54,18 @@ class Nothing(Params, frozen=True):
 
 def hello(session: Session, _id: RequestId | None, params: Hello) -> Any:
     session.client = params.client.name
+    choose_tools(session, params)
     return facts(session.service)
 
 
+def choose_tools(session: Session, params: Hello) -> None:
+    """Applies the choice of tools, if the client makes one."""
+    if params.tools is not None:
+        session.tools = params.tools
+
+
 def facts(service: Service) -> dict[str, Any]:
-    """What a client learns of the daemon first."""
+    """The result of `workspaced/hello`: version, capabilities, vaults, limits, clock."""
     return {
         "version": __version__,
         "instance": service.instance,

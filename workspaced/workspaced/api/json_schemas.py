@@ -1,4 +1,4 @@
-"""The JSON Schemas (2020-12) of everything that crosses the wire, made from the types that check it."""
+"""The JSON Schemas (2020-12) of all that crosses the wire, generated from the types that decode it."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -46,7 +46,7 @@ def _of(type_: Any) -> Schema:
 
 
 def _action(name: str, data: Any) -> Schema:
-    """The envelope with its `type` fixed and its `data` strict: an unknown field is an error here."""
+    """The envelope with a fixed `type` and strict `data`: an unknown field is an error."""
     schema = _of(ActionJson)
     body = _inlined(msgspec.json.schema(data))
     properties = dict(schema["properties"])
@@ -86,7 +86,7 @@ def _error() -> Schema:
 
 
 def _inlined(schema: Schema) -> Schema:
-    """The schema with its outermost reference replaced by what it names; inner ones keep their $defs."""
+    """The schema with its outermost $ref replaced by the definition; inner references keep their $defs."""
     definitions = schema.get("$defs", {})
     found: list[str] = []
 

@@ -1,9 +1,9 @@
-"""Our methods: their parameters, and what each does with the service.
+"""The table of the daemon's methods: the parameters and the handler of each.
 
-A handler returns the result, or a coroutine that will, or DEFERRED when it answers through the connection itself.
+A handler returns the result, a coroutine that returns it, or DEFERRED if it answers through the session later.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from workspaced_events.journal.view_diff import Snapshot
 
@@ -15,10 +15,6 @@ from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
 from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
-
-if TYPE_CHECKING:
-    pass
-
 
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello),

@@ -1,4 +1,4 @@
-"""`workspaced/share*`: how much clients are shown, why a note is withheld, and rules that the person accepts."""
+"""`workspaced/share*`: sharing levels of clients, why a note is withheld, and accepting a vault's rules."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ class Share(Params, frozen=True):
 class Why(Params, frozen=True):
     path: str
     vault: str | None = None
-    """Default: the current one."""
+    """Default: the current vault."""
 
 
 class Accept(Params, frozen=True):
@@ -44,7 +44,7 @@ async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
 
 
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
-    """Whether a note is withheld from every agent, and all that withholds it."""
+    """Whether a note is withheld from all agents, and all reasons why."""
     service = session.service
     served = _served(service, params.vault)
     path = note_id(params.path)
@@ -61,7 +61,7 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
 
 
 async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any:
-    """From now on the vault's rules count as they are, also where they were lost together with most notes."""
+    """Accepts the vault's present rules, even if the rules file disappeared together with most notes."""
     service = session.service
     served = _served(service, params.vault)
     served.vault.policy.accept()
@@ -72,7 +72,7 @@ async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any
 def _served(service: Service, vault: str | None) -> ServedVault:
     """
     Raises:
-        InvalidArgument: there is no such vault, or it is not served.
+        InvalidArgument: there is no such vault, or the vault is not served.
     """
     found = service.current_vault if vault is None else service.served.get(VaultId(vault))
     if found is None:

@@ -1,4 +1,4 @@
-"""Methods that read the state and pages of the log."""
+"""`workspaced/state` and `workspaced/log`: the state at a moment, and pages of the log."""
 
 from typing import Annotated, Any
 
@@ -39,7 +39,7 @@ async def log(session: Session, _id: RequestId | None, params: Log) -> Any:
     types = frozenset(params.types) if params.types is not None else None
     events = await service.threads.run(service.log.read, params.from_, params.limit)
     if types is not None:
-        # A page without any of these types is no answer: an empty list means the tail.
+        # Skip pages without any of these types, since an empty list means the end of the log.
         wanted = [event for event in events if event.type in types]
         while events and not wanted:
             events = await service.threads.run(service.log.read, events[-1].seq + 1, params.limit)

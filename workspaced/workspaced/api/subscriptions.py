@@ -1,4 +1,4 @@
-"""Methods that start and end subscriptions to events."""
+"""`workspaced/subscribe` and `workspaced/unsubscribe`."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ def subscribe(session: Session, _id: RequestId | None, params: Subscribe) -> Any
     types = frozenset(params.types) if params.types is not None else None
     made = Subscription(service, session, following, types, coalesce=params.coalesce)
     session.subscriptions[made.id] = made
-    # The answer names the subscription, so it goes out before its first notification.
+    # The answer names the subscription, so it must be sent before the first notification.
     session.call_later(0, made.tail_moved)
     return {"subscription": made.id, "clock": service.tail.clock(), "freshInstance": fresh}
 
 
 def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, bool]:
-    """The first sequence to send, and whether `since` is the clock of another log: then all is sent anew."""
+    """The first sequence to send, and whether `since` is the clock of another log; if so, all events are sent."""
     if since is None:
         return seq + 1, False
     if isinstance(since, str):

@@ -1,4 +1,5 @@
-"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, without looking at them.
+"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, without looking at them. Only a
+choice of tools is sent before the agent's first byte.
 
 Two threads, one per direction, block in system calls: a side that does not read is not read from, each direction
 holds at most one chunk, and neither direction waits for the other. The bridge ends when either side does; requests
@@ -22,6 +23,7 @@ from workspaced_events.errors import WorkspacedError
 from ..discovery.records import Record, is_listening, running, serving
 from ..errors import NoDaemon
 from ..ipc.peer import check_daemon
+from ..ipc.tool_choice import CHOICES, chosen
 from ..limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
 
 _USAGE_EXIT: Final = 2
@@ -35,11 +37,13 @@ class Target(NamedTuple):
     socket_path: str | None = None
     workspace: str | None = None
     vaults: tuple[str, ...] = ()
+    tools: str | None = None
+    """The tools that the agent's list shows: `core` or `all`."""
 
 
 def target_of(arguments: Sequence[str]) -> Target | None:
     """Parses plain arguments; None if there are others, which the full command line handles."""
-    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults"}
+    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults", "--tools": "tools"}
     values_of: dict[str, list[str]] = {name: [] for name in names.values()}
     rest = list(arguments)
     while rest:
@@ -47,6 +51,8 @@ def target_of(arguments: Sequence[str]) -> Target | None:
         if option not in names or not (equals or rest):
             return None
         values_of[names[option]].append(value if equals else rest.pop(0))
+    if not CHOICES.issuperset(values_of["tools"]):
+        return None
     last = {name: values[-1] for name, values in values_of.items() if values and name != "vaults"}
     return Target(**last, vaults=tuple(values_of["vaults"]))
 
@@ -62,7 +68,10 @@ def run(target: Target) -> int:
     if os.isatty(0):
         _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
     try:
-        return _Bridge(connect(target)).run()
+        connection = connect(target)
+        if target.tools is not None:
+            connection.sendall(chosen(target.tools))
+        return _Bridge(connection).run()
     except WorkspacedError as error:
         return _complain(error.message, error.hint)
     except KeyboardInterrupt:

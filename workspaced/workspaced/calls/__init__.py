@@ -1,1 +1,1 @@
-"""Calls of tools: answered over the present or the past, on the loop or on a thread, and counted."""
+"""Calls of tools: answers about the present or the past, on the loop or on a thread, with statistics."""

@@ -1,7 +1,7 @@
-"""Answers over the present: a view that the share policy allows is made, and a tool or function run over it.
+"""Answers about the present: makes the view that the share policy allows, and runs a tool or function over it.
 
-A read may be what shows that a note is private. So each answer is checked afterwards: would its view be made the
-same way again? If not, it is made anew. No answer names a note that was known to be private when the answer left.
+A read may reveal that a note is withheld. So the policy is compared before and after each answer, and the answer
+is repeated if the policy changed. No answer names a note that was known to be withheld when the answer was sent.
 """
 
 from collections.abc import Callable
@@ -37,19 +37,19 @@ from .past_calls import PastCalls
 
 R = TypeVar("R")
 ATTEMPTS_MAX: Final = 4
-"""How often an answer is made while notes keep turning private; then the call fails."""
+"""Attempts at one answer while each attempt reveals more withheld notes; then the call fails."""
 
 
 class WithheldDuringRead(Exception):
-    """The result tells of a note that is withheld at present."""
+    """The result names a note that is withheld at present."""
 
 
 class Present(NamedTuple):
-    """The moment that an answer is made of."""
+    """The present moment, as one answer sees it."""
 
     state: WorkspaceState
     seq: int
-    """The log's tail; beyond `state.seq` where later events changed no state."""
+    """The log's last sequence; greater than `state.seq` if later events changed no state."""
     served: ServedVault | None
     """The current vault, if its folder is served."""
 
@@ -62,7 +62,7 @@ class Answers:
     ) -> None:
         """
         Args:
-            texts: those that the log names.
+            texts: the texts that the log names.
             clock: the present time, on the log's timeline.
         """
         self._visits = visits
@@ -78,21 +78,21 @@ class Answers:
         """The answer of one call.
 
         Args:
-            caller: the name that the client gave itself: it decides how much is shared.
-            nonblocking: without waiting and without reading any file.
+            caller: the client's name; it decides the sharing level.
+            nonblocking: neither waits nor reads a file.
 
         Raises:
-            WouldBlock: with `nonblocking`, where the answer needs more.
-            ReconcileFirst: without `nonblocking`, where the vault has to be reconciled first.
+            WouldBlock: with `nonblocking`: the answer must wait or read a file.
+            ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
         state, seq, served = present
         now = self._clock()
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
-        not_yet = WouldBlock if nonblocking else ReconcileFirst
+        error = WouldBlock if nonblocking else ReconcileFirst
         for _ in range(ATTEMPTS_MAX):
             if served is not None:
-                self._checks.check_rules(served, not_yet)
+                self._checks.check_rules(served, error)
             version = policy_version(served) if served is not None else None
             withheld = _withheld(present, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, nonblocking=nonblocking)
@@ -100,7 +100,7 @@ class Answers:
             result = run(tool, recorder.view, arguments)
             if served is None:
                 return answered(result, recorder, seq)
-            self._checks.check_missing(served, not_yet)
+            self._checks.check_missing(served, error)
             if policy_version(served) == version or is_current(view, state, withheld):
                 return answered(result, recorder, seq)
             if nonblocking:
@@ -110,20 +110,20 @@ class Answers:
     def with_view(self, make: Callable[[View, Withheld], R], caller: str, present: Present) -> R:
         """The result of `make`, called with the caller's view and the test for withheld notes. Blocks.
 
-        Where notes turned private meanwhile, or `make` raises WithheldDuringRead, `make` is called again, until
-        no note did or the result is the same.
+        Calls `make` again if the policy changed meanwhile or `make` raised WithheldDuringRead, until the policy
+        stays or two results are equal.
 
         Raises:
             SharingOff: the caller is shown nothing.
-            ReadFailed: notes kept turning private.
-            ReconcileFirst: the vault has to be reconciled first.
+            ReadFailed: the policy changed at each of ATTEMPTS_MAX attempts.
+            ReconcileFirst: the vault must be reconciled first.
         """
         served, now = present.served, self._clock()
         if present.state.sharing_of(caller) == "none":
             raise sharing_off(caller)
         if served is None:
-            nothing = _withheld(present, nonblocking=False)
-            return make(self._view(present, now, caller, nothing, nonblocking=False), nothing)
+            all_withheld = _withheld(present, nonblocking=False)
+            return make(self._view(present, now, caller, all_withheld, nonblocking=False), all_withheld)
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
             self._checks.check_rules(served, ReconcileFirst)
@@ -176,7 +176,7 @@ class Answers:
 
 
 class _PastOf:
-    """Implements `PastPort` for a call about the present: goes up to the moment of asking."""
+    """Implements `PastPort` for a call about the present: the past ends at the moment of the call."""
 
     def __init__(self, past: PastCalls, served: ServedVault, state: WorkspaceState) -> None:
         self._past = past

@@ -1,4 +1,4 @@
-"""Calls of tools: answered on the loop where nothing blocks, else on a thread; counted and recorded."""
+"""Calls of tools: answers on the loop if nothing blocks, else on a thread; counts and records each call."""
 
 import itertools
 import time
@@ -58,7 +58,7 @@ class Calls:
         """
         Args:
             served: the vaults that this daemon serves.
-            reconcile: compares a vault with its files.
+            reconcile: reconciles a vault's index with its files.
         """
         self._tail = tail
         self._served = served
@@ -71,10 +71,10 @@ class Calls:
         self.statistics = CallStatistics()
 
     def try_call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """Answers and records a call right here.
+        """Answers and records a call on the calling thread, without blocking.
 
         Raises:
-            WouldBlock: the call has to wait or to read a file: `call` does.
+            WouldBlock: the call must wait or read a file; use `call`.
         """
         started = time.perf_counter_ns()
         answer = self._try_answer(tool, arguments, caller)
@@ -85,7 +85,7 @@ class Calls:
         """Answers a call on a thread, and records it.
 
         Raises:
-            TimedOut: `minSeq` was not reached.
+            TimedOut: the log did not reach `minSeq` in time.
         """
         min_seq = arguments.get("minSeq")
         if isinstance(min_seq, int):
@@ -96,7 +96,7 @@ class Calls:
         return answer
 
     async def preview(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """The answer that a call would get, only to be compared: nobody sees it, so it is not recorded."""
+        """The answer that a call would get. Not recorded, because no client is shown it."""
         try:
             return self._try_answer(tool, arguments, caller)
         except WouldBlock:
@@ -107,7 +107,7 @@ class Calls:
 
         Raises:
             SharingOff: the caller is shown nothing.
-            ReadFailed: notes kept turning private.
+            ReadFailed: the policy kept changing.
         """
         for attempt in itertools.count(1):
             state = self._tail.state
@@ -127,7 +127,8 @@ class Calls:
         return Present(state, self._tail.seq, served)
 
     def _try_answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """Even a stat may hang on a network: a vault that once made the loop wait is spared this for a while."""
+        """A stat may hang on a network file system. So a vault whose call took longer than NONBLOCKING_CALL_S gets
+        no attempt on the loop for NONBLOCKING_PAUSE_S."""
         min_seq = arguments.get("minSeq")
         if "at" in arguments or (isinstance(min_seq, int) and min_seq > self._tail.seq):
             raise WouldBlock
@@ -163,8 +164,8 @@ class Calls:
         return self._answers.answer(tool, arguments, caller, present, nonblocking=False)
 
     async def _enforce_policy(self, served: ServedVault | None, attempt: int) -> None:
-        """Reconciles a vault by its present rules, for the n-th attempt of a call."""
-        assert served is not None, "rules and files are a vault's"
+        """Reconciles a vault with its present rules before attempt number `attempt` + 1 of a call."""
+        assert served is not None, "only a served vault has rules"
         digest = served.vault.policy.digest
         await self._reconcile(served)
         searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX

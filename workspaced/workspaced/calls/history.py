@@ -1,4 +1,4 @@
-"""Visits of one vault's notes up to one sequence: the `HistoryPort` of live calls and of calls about the past."""
+"""`VaultHistory`: the visits of one vault's notes up to one sequence, for live calls and calls about the past."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from workspaced_tools.vault.nonblocking import WouldBlock
 
 
 class VaultHistory:
-    """Reads the log where memory does not hold the visits; with `nonblocking` raises WouldBlock instead."""
+    """Implements `HistoryPort`. Reads the log if memory lacks the visits; raises WouldBlock if `nonblocking`."""
 
     def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, nonblocking: bool = False) -> None:
         self._visits = visits

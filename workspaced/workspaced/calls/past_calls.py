@@ -1,4 +1,4 @@
-"""Calls that ask about a moment of the past, answered from the log and its recordings alone."""
+"""Calls about a moment of the past: answers only from the log and its recordings."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -33,7 +33,7 @@ AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time s
 
 
 class PastCalls:
-    """One for each daemon. Everything here blocks."""
+    """One for each daemon. All methods block."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class PastCalls:
     ) -> None:
         """
         Args:
-            texts: those that the log names.
+            texts: the texts that the log names.
             clock: the present time, on the log's timeline.
-            wait_until_recorded: waits until the log holds every answered call: the past goes up to now.
+            wait_until_recorded: waits until the log holds every answered call, so that the past includes them.
         """
         self._moments = moments
         self._recordings = recordings
@@ -60,7 +60,7 @@ class PastCalls:
         self._wait_until_recorded = wait_until_recorded
 
     def vault_at(self, at: Any) -> VaultId | None:
-        """The current vault of a moment; None too where `at` is no moment."""
+        """The current vault at a moment; None if there was none, or `at` is not a moment of the log."""
         try:
             return self._moments.state_at(self._moment(at).seq).current
         except ArgumentInvalid:
@@ -74,15 +74,15 @@ class PastCalls:
         present: WorkspaceState,
         served: ServedVault | None,
     ) -> ToolAnswer:
-        """The answer of one call for the moment that its argument `at` names.
+        """The answer of one call about the moment that its argument `at` names.
 
-        The present decides what is shared: a note that is withheld at present is not shown as it was.
+        The present policy decides: a note that is withheld at present is withheld in past answers too.
 
         Args:
-            served: the current vault of that moment.
+            served: the vault that was current at that moment.
 
         Raises:
-            ReconcileFirst: the vault has to be reconciled first.
+            ReconcileFirst: the vault must be reconciled first.
         """
         now = self._clock()
         if present.sharing_of(caller) == "none":
@@ -112,7 +112,7 @@ class PastCalls:
     ) -> View:
         level = present.sharing_of(caller)
         prompts = ManifestStore(state.conversations, state.current, self._texts)
-        # Sequences of states, not of events: others would tell how many events there are that no tool sees.
+        # Sequences of states, not of events: event sequences would reveal the number of events that tools omit.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
         if served is None:
             view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
@@ -135,7 +135,7 @@ class PastCalls:
     def _moment(self, at: Any) -> Moment:
         """
         Raises:
-            ArgumentInvalid: `at` is no moment of the log.
+            ArgumentInvalid: `at` is not a moment of the log.
         """
         if type(at) not in (int, str):  # the tool's schema is checked later
             raise ArgumentInvalid("Argument 'at': expected a sequence or an ISO 8601 time.", hint=AT_HINT)
@@ -158,8 +158,8 @@ class PastCalls:
 
 
 class _WithheldAtPresent(WithheldNames):
-    """Whether a note that the past names is withheld at present. Reads the note's file each time, since nothing
-    else about a past moment does."""
+    """Whether a note of the past is withheld at present. Reads the note's file first, because no other step of a
+    past call reads it."""
 
     def __init__(self, served: ServedVault, present: WorkspaceState) -> None:
         self._read = served.vault.read

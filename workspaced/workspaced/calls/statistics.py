@@ -1,4 +1,4 @@
-"""How often each tool was called, and how long that took."""
+"""Counts and durations of calls, for each tool."""
 
 from collections import deque
 from typing import Any
@@ -16,12 +16,12 @@ class CallStatistics:
         self._latencies: dict[str, deque[int]] = {}
 
     def add(self, tool: str, duration_us: int) -> None:
-        """Counts a call that was answered."""
+        """Counts an answered call."""
         self._counts[tool] = self._counts.get(tool, 0) + 1
         self._latencies.setdefault(tool, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
 
     def status(self) -> dict[str, Any]:
-        """Calls and latencies of every tool, as in `workspaced/status`."""
+        """Calls and latencies of every tool, in the form of `workspaced/status`."""
         return {name: self._status_of(name) for name in TOOLS}
 
     def _status_of(self, name: str) -> dict[str, Any]:

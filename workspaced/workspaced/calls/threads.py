@@ -1,4 +1,4 @@
-"""The threads on which a daemon runs what blocks, and how they learn that it ends."""
+"""`Threads`: a pool for blocking functions, which long functions can ask whether the daemon is ending."""
 
 import asyncio
 import threading
@@ -23,11 +23,11 @@ class Threads:
         return await self._loop.run_in_executor(self._pool, function, *args)
 
     def end(self) -> None:
-        """Makes `check_running` raise from now on."""
+        """Makes every later `check_running` raise Busy."""
         self._ending.set()
 
     def check_running(self) -> None:
-        """For functions that run long.
+        """Called by long functions between their steps.
 
         Raises:
             Busy: the daemon is ending.
@@ -36,5 +36,5 @@ class Threads:
             raise Busy("The daemon is ending.", hint="Ask again once it runs.")
 
     def close(self) -> None:
-        """Gives the threads back without waiting for what still runs."""
+        """Ends the pool without waiting for functions that still run."""
         self._pool.shutdown(wait=False, cancel_futures=True)

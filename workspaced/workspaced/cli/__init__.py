@@ -1,9 +1,10 @@
 """The command line. Each command's module is imported when the command runs, so that all start fast."""
 
 import importlib
+import json
 import os
 import sys
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -11,6 +12,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..__about__ import __version__
 from ..errors import wire
+from .shared.terminal import has_no_colour
 
 COMMANDS: Final = {
     "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
@@ -32,6 +34,10 @@ COMMANDS: Final = {
     "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
     "sweep": ("recording.sweep", "Forget what agents were shown long ago, or beyond a size."),
     "forget": ("log.forget", "Make the log forget a note, while the daemon is stopped."),
+    "completion": ("setup.completion", "Print the script that completes commands and names in a shell."),
+    "manual": ("setup.manual", "Print the man page."),
+    "service": ("setup.service", "Have the daemon start with the user's session."),
+    "path": ("setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
     "schema": ("daemon.schema", "Print or check the JSON Schemas."),
 }
 """For each command its module and its line in --help, which is shown without an import."""
@@ -60,7 +66,7 @@ class LazyGroup(click.Group):
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """What an editor's user is looking at, recorded as events, served to AI agents, replayable to the byte."""
-    if os.environ.get("NO_COLOR"):
+    if has_no_colour():
         ctx.color = False
 
 
@@ -70,8 +76,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs one command and returns its exit code; prints every expected error as one line on stderr."""
+    """Runs one command and returns its exit code.
+
+    Prints every expected error as one line on stderr; with `--json` also as one JSON line on standard output.
+    """
     stdout = sys.stdout
+    report = _report_json if _wants_json(sys.argv[1:] if arguments is None else arguments) else _report
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
         sys.stdout.flush()
@@ -79,27 +89,20 @@ def run(arguments: list[str] | None = None) -> int:
         return 130
     except KeyboardInterrupt:
         return 130
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except WorkspacedError as error:
-        _complain(error)
-        return wire(error.code).exit
-    except UnicodeEncodeError:
-        click.echo(
-            "workspaced: an argument is not valid UTF-8; notes have UTF-8 names. [INVALID_ARGUMENT]", err=True
-        )
-        return 2
     except BrokenPipeError:
         return _reader_left()
     except SystemExit:
         if sys.stdout is stdout:
             raise
         return _reader_left()  # click replaces stdout by a muted stream when the pipe is broken
-    except OSError as error:
-        click.echo(f"workspaced: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
-        return 1
+    except (click.ClickException, WorkspacedError, UnicodeEncodeError, OSError) as error:
+        return report(error)
     return returned if isinstance(returned, int) else 0
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in own
 
 
 def _reader_left() -> int:
@@ -108,9 +111,56 @@ def _reader_left() -> int:
     return 0
 
 
-def _complain(error: WorkspacedError) -> None:
-    index = error.details.get("index")
-    where = f" (action {index})" if index is not None else ""
-    click.echo(f"{click.style('workspaced:', fg='red')} {error.message}{where} [{error.code}]", err=True)
-    if error.hint:
-        click.echo(f"  {error.hint}", err=True)
+class _Failure(NamedTuple):
+    """An error as the command line shows it."""
+
+    code: str
+    message: str
+    hint: str
+    exit: int
+
+
+def _failure(error: Exception) -> _Failure:
+    match error:
+        case WorkspacedError():
+            index = error.details.get("index")
+            where = f" (action {index})" if index is not None else ""
+            return _Failure(error.code, f"{error.message}{where}", error.hint, wire(error.code).exit)
+        case click.UsageError():
+            path = error.ctx.command_path if error.ctx is not None else "workspaced"
+            return _Failure("INVALID_ARGUMENT", error.format_message(), f"See `{path} --help`.", error.exit_code)
+        case click.ClickException():
+            return _Failure("INTERNAL", error.format_message(), "", error.exit_code)
+        case UnicodeEncodeError():
+            message = "An argument is not valid UTF-8; notes have UTF-8 names."
+            return _Failure("INVALID_ARGUMENT", message, "", 2)
+        case OSError():
+            message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
+            return _Failure("READ_ERROR", message, "", 1)
+    raise error
+
+
+def _report_json(error: Exception) -> int:
+    """Prints the error as JSON on standard output, and for people on stderr; returns the exit code."""
+    code, message, hint, _exit_code = _failure(error)
+    wrapped = {"error": {"code": code, "message": message, "hint": hint}}
+    try:
+        text = json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))
+        click.echo(text.encode("utf-8", "backslashreplace").decode())  # an argument that is no UTF-8
+    except BrokenPipeError:
+        _reader_left()
+    return _report(error)
+
+
+def _report(error: Exception) -> int:
+    """Prints the error on stderr; returns the exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    code, message, hint, exit_code = _failure(error)
+    colour = False if has_no_colour() else None
+    bracketed = "" if isinstance(error, OSError) else f" [{code}]"
+    click.echo(f"{click.style('workspaced:', fg='red')} {message}{bracketed}", err=True, color=colour)
+    if hint:
+        click.echo(f"  {hint}", err=True)
+    return exit_code

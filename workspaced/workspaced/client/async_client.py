@@ -25,6 +25,7 @@ from ..errors import NoDaemon, RemoteError, TimedOut
 from ..ipc.framing import LineSplitter
 from ..ipc.peer import check_daemon
 from ..limits import ANSWER_BYTES_MAX
+from .answers import AsyncToolMethods
 from .conversations import ContextMethods
 from .sync_client import socket_from_environment
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
@@ -36,7 +37,7 @@ RETRY_MAX_S = 2.0
 NOTICES_MAX = 1_000
 
 
-class Client:
+class Client(AsyncToolMethods):
     """A connection to a daemon, restored after losses until the context ends.
 
         async with Client.open(name="my-editor") as client:

@@ -16,6 +16,7 @@ from workspaced_events.ids import uuid7
 from ..errors import NoDaemon, TimedOut
 from ..ipc.peer import check_daemon
 from ..ipc.socket_path import default_socket
+from .answers import ToolMethods
 from .conversations import ContextMethods
 from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
 
@@ -48,8 +49,10 @@ def connect(
     return SyncClient(socket_from_environment(path, workspace), name=name, timeout_s=timeout_s)
 
 
-class SyncClient:
-    """A connection to a daemon. Not thread-safe. After a connection error the next call reconnects."""
+class SyncClient(ToolMethods):
+    """A connection to a daemon. `tool` calls any tool; a method for each tool gives its answer as a struct.
+
+    Not thread-safe. After a connection error the next call reconnects."""
 
     def __init__(self, path: Path, *, name: str, timeout_s: float) -> None:
         self.path = path
@@ -84,16 +87,32 @@ class SyncClient:
 
         Every action gets an id, so that a retry after a lost answer records nothing twice.
         """
+        events: list[dict[str, Any]] = self._publish(actions, source)["events"]
+        return events
+
+    def publish_checked(
+        self, actions: Sequence[dict[str, Any]], *, source: str | None = None
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Like `publish`; also returns a warning for each note that is not in the vault.
+
+        A warning has `seq`, `note`, `message` and `near`, the notes of near names. Daemons without the capability
+        `check` give none.
+        """
+        check = {"check": True} if "check" in self.server["capabilities"] else {}
+        result = self._publish(actions, source, **check)
+        return result["events"], result.get("warnings", [])
+
+    def _publish(self, actions: Sequence[dict[str, Any]], source: str | None, **more: Any) -> dict[str, Any]:
         named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
-        params: dict[str, Any] = {"actions": named}
+        params: dict[str, Any] = {"actions": named, **more}
         if source is not None:
             params["source"] = source
+        result: dict[str, Any]
         try:
             result = self.call("workspaced/publish", params)
         except NoDaemon:
             result = self.call("workspaced/publish", params)
-        events: list[dict[str, Any]] = result["events"]
-        return events
+        return result
 
     def tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
         """A tool's result: `{success, data?, error?, code?, message, asOfSeq, ...}`."""

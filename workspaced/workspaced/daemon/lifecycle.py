@@ -41,7 +41,7 @@ from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, T
 from ..recording.sweeper import Sweeper
 from ..server.listener import Server
 from ..service.service import Service
-from ..service.upkeep import examine_texts, expire_tabs, flush_findings, look_at_known_notes
+from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
 from ..vaults.registration import check_apart, registrations, usable_folder
 from ..vaults.served_vault import ServedVault, rules_file
 from .memory import give_back_free_pages, give_back_freed_memory
@@ -207,11 +207,11 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         service.serve(vault)
         folder.start()
         tasks.start_soon(vault.settle, state, record)
-        tasks.start_soon(look_at_known_notes, service, vault)
+        tasks.start_soon(check_known_notes, service, vault)
         if settings.watch:
             tasks.start_soon(vault.watch, state, record, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, state, record)
-    tasks.start_soon(examine_texts, service)
+    tasks.start_soon(check_texts, service)
     await expire_tabs(service)
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
     tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)

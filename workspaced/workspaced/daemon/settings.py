@@ -125,11 +125,16 @@ def config_file() -> Path:
 def load_settings(**flags: Any) -> Settings:
     """Loads the settings. A flag of None counts as missing.
 
+    The flag `workspace` selects another workspace than the settings': then their `socket`, `data_dir` and
+    `cache_dir`, which belong to their own one, do not count.
+
     Raises:
         SettingsInvalid: a setting is unknown or invalid; names it and its source.
     """
     set_flags = {name: value for name, value in flags.items() if value is not None}
     _check_environment()
+    if "workspace" in set_flags and set_flags["workspace"] != _own_workspace():
+        set_flags = {**dict.fromkeys(_OF_ONE_WORKSPACE), **set_flags}
     try:
         return Settings(**set_flags)
     except tomllib.TOMLDecodeError as error:
@@ -141,6 +146,17 @@ def load_settings(**flags: Any) -> Settings:
             f"Setting {name!r}: {first['msg']}.",
             hint=f"Settings: {', '.join(Settings.model_fields)}; from flags, WORKSPACED_*, {config_file()}.",
         ) from None
+
+
+_OF_ONE_WORKSPACE = ("socket", "data_dir", "cache_dir")
+
+
+def _own_workspace() -> str:
+    """The workspace of the environment or the settings file; the default one if they are invalid."""
+    try:
+        return Settings().workspace
+    except (ValidationError, tomllib.TOMLDecodeError):
+        return "default"
 
 
 def _check_environment() -> None:

@@ -1,1 +1,1 @@
-"""The demo: a sample vault, a recorded session, and the whole story played on them."""
+"""The demo: a sample vault and a recorded session."""

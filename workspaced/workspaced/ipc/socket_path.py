@@ -124,7 +124,8 @@ def _remove_stale(path: Path) -> None:
     else:
         raise SocketUnusable(
             f"Another daemon listens on {path}.",
-            hint="Use it, stop it with `workspaced stop`, or give another --socket.",
+            hint="For another vault beside it: `workspaced serve --workspace NAME --vault DIR`. Otherwise use "
+            "that one, or stop it with `workspaced stop`.",
         )
     finally:
         probe.close()

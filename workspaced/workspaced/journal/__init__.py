@@ -1,1 +1,1 @@
-"""The log of a running daemon: actions on their way in, the latest events on their way out."""
+"""The log of a running daemon: appends published actions, delivers the latest events."""

@@ -1,4 +1,4 @@
-"""The end of the log as the daemon sees it: the present state, the latest events, and signals that they moved."""
+"""`LogTail`: the present state, the latest events, and a signal for each change of them."""
 
 import itertools
 import logging
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMITTED: Final = "committed"
-"""The tail moved. Like every signal it carries nothing; who needs the events reads them."""
+"""Events were committed. Signals carry no data; listeners read the events themselves."""
 NOTES_MOVED: Final = "notes-moved"
-"""Notes of a vault came, went or changed; the log says nothing about notes in no list."""
+"""Notes of a vault were added, removed or changed. Events exist only for the workspace's notes."""
 
 
 class LogTail:
-    """Belongs to the loop's thread, but for `deliver`."""
+    """Belongs to the loop's thread, except `deliver`."""
 
     def __init__(
         self,
@@ -41,22 +41,22 @@ class LogTail:
         loop: "asyncio.AbstractEventLoop",
         on_events: Callable[[Sequence[Event]], object],
     ) -> None:
-        """`on_events` is called with every group of committed events, before anybody learns of them."""
+        """`on_events` is called with every group of committed events, before publishers and listeners."""
         self.log = log
         self.signals = EventEmitter()
         self.catching_up = anyio.Semaphore(CATCH_UPS_MAX)
-        """For subscribers that read the log."""
+        """Bounds the subscribers that read the log at a time."""
         self._writer = writer
         self._on_events = on_events
         self._recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
         self._slow_syncs_warned = 0
         self._loop = loop
-        # An answer may start tasks of anyio, which finds the loop that it runs on in the context.
+        # An outcome's callback may start anyio tasks, and anyio finds its loop in the context.
         self._context = copy_context()
 
     @property
     def state(self) -> WorkspaceState:
-        """The fold of everything acknowledged."""
+        """The fold of all acknowledged events."""
         return self._writer.state
 
     @property
@@ -65,12 +65,12 @@ class LogTail:
         return self.log.tail.seq
 
     def clock(self) -> str:
-        """Names a moment of this log."""
+        """The log's present clock, `<log id>:<seq>`."""
         return f"{self.log.log_id}:{self.seq}"
 
     def deliver(self, committed: Committed) -> None:
-        """Hands a group's outcome from the writer's thread to the loop, in one hop."""
-        with suppress(RuntimeError):  # the loop has ended; so have the clients
+        """Passes a group's outcomes from the writer's thread to the loop, in one callback."""
+        with suppress(RuntimeError):  # the loop has ended, and the connections with it
             self._loop.call_soon_threadsafe(self._committed, committed, context=self._context)
 
     def _committed(self, committed: Committed) -> None:
@@ -85,7 +85,7 @@ class LogTail:
             self.signals.emit(COMMITTED)
 
     def events_from(self, first: int) -> list[Event] | None:
-        """The events from `first` on if memory holds them all, else None: then read the log."""
+        """The events from `first` on; None if memory does not hold them all, so that the log must be read."""
         if first > self.seq:
             return []
         if not self._recent or self._recent[0].seq > first:
@@ -96,7 +96,7 @@ class LogTail:
         """Waits until the log holds `min_seq`.
 
         Raises:
-            TimedOut: it does not after MIN_SEQ_WAIT_S.
+            TimedOut: it does not within MIN_SEQ_WAIT_S.
         """
         if self.seq >= min_seq:
             return

@@ -1,4 +1,4 @@
-"""Publishing: actions go to the writer of the log, and their receipts come back."""
+"""`Publishing`: submits actions to the log's writer, and hands receipts back."""
 
 import hashlib
 import logging
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Publishing:
-    """What clients publish and what the daemon records, on its way into the log."""
+    """Submits the actions of clients and of the daemon itself."""
 
     def __init__(self, writer: LogWriter, log: SegmentLog) -> None:
         self.writer = writer
@@ -39,12 +39,12 @@ class Publishing:
         """Checks and queues a batch; calls `done` on the loop with the receipts or the error.
 
         Args:
-            client: whose share of the queue the batch takes.
-            line_bytes: the length of the line that held it.
+            client: the client whose share of the queue the batch takes.
+            line_bytes: the length of the batch's line.
 
         Raises:
-            ActionError: the batch is wrong in itself.
-            Busy: too much waits for the disk.
+            ActionError: the batch is invalid.
+            Busy: the queue before the disk is full.
         """
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
@@ -59,8 +59,8 @@ class Publishing:
         Otherwise like `publish`.
 
         Raises:
-            ActionError: a path that cannot be a note's.
-            Busy: too much waits for the disk.
+            ActionError: a path cannot be a note's path.
+            Busy: the queue before the disk is full.
         """
         wanted = checked(snapshot)
 
@@ -74,11 +74,11 @@ class Publishing:
     async def record(
         self, actions: list[Action] | Plan, source: str = OWN_SOURCE, *, size_bytes: int = 0
     ) -> list[Receipt]:
-        """Appends actions, or those that a plan makes of the state, and waits until they are synced.
+        """Appends actions, or the actions that a plan derives from the state, and waits until they are synced.
 
         Args:
-            source: also names whose share of the queue they take.
-            size_bytes: the memory they take until then; 0: the daemon's own actions.
+            source: of the events; also the client whose share of the queue they take.
+            size_bytes: memory that the actions occupy until they are written; 0: the daemon's own actions.
 
         Raises:
             WorkspacedError: the actions were refused, or the log failed.
@@ -103,14 +103,14 @@ class Publishing:
         return outcomes[0]
 
     async def note(self, actions: list[Action]) -> None:
-        """Appends the daemon's observations; a log that accepts nothing must not stop it from serving."""
+        """Appends the daemon's observations. A refusal is only logged: the daemon must go on serving."""
         try:
             await self.record(actions)
         except WorkspacedError as error:
             logger.warning("not recorded: %s", error)
 
     async def begin(self, actions: list[Action]) -> bool:
-        """Appends the actions of a start before all others; False where the disk has no room for them."""
+        """Appends the actions of a start before all others. False if the disk has no room for them."""
 
         def plan(_state: WorkspaceState, _seq: int) -> list[Action]:
             recovered = self._log.recovered
@@ -151,7 +151,7 @@ class Publishing:
             logger.warning("call of %s not recorded: %s", called.tool, error)
 
     def wait_until_written(self) -> None:
-        """Blocks until the log holds everything queued so far; not at all where the log accepts nothing."""
+        """Blocks until the log holds all that is queued. Returns at once if the log accepts nothing."""
         written = threading.Event()
         with suppress(WorkspacedError):  # The writer writes buffered actions before others.
             self.writer.submit([], OWN_SOURCE, lambda _outcome: written.set())

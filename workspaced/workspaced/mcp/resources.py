@@ -67,7 +67,7 @@ _TEMPLATES: Final = msgspec.Raw(
         ]
     )
 )
-_TRANSIENT: Final = frozenset({"READ_ERROR", "INTERNAL"})
+_TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
 """Errors on our side, not the caller's."""
 
 

@@ -1,11 +1,12 @@
 """`tools/list` and `tools/call`, the same on every connection."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import CORE, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
@@ -45,14 +46,19 @@ class CallTool(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = {}
 
 
-_TOOLS: Final = msgspec.Raw(
-    msgspec.json.encode([{**tool.definition, "annotations": ANNOTATIONS} for tool in TOOLS.values()])
-)
+def _listed(tools: Iterable[Tool[Any]]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode([{**tool.definition, "annotations": ANNOTATIONS} for tool in tools]))
+
+
+_TOOLS: Final[dict[ToolSet, msgspec.Raw]] = {
+    "all": _listed(TOOLS.values()),
+    "core": _listed(tool for tool in TOOLS.values() if tool.name in CORE),
+}
 
 
 def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"tools": _TOOLS, "_meta": moment(session.service)}
+    return {"tools": _TOOLS[session.tools], "_meta": moment(session.service)}
 
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:

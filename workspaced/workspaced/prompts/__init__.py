@@ -1,1 +1,1 @@
-"""Commands of conversations: parameters in, a prompt or actions to append out."""
+"""Commands of conversations: from parameters to a prompt, or to actions to append."""

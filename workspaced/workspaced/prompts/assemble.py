@@ -1,10 +1,10 @@
-"""Prompts made for conversations: read what they need, assemble, record.
+"""Prompts of conversations: reads their inputs, assembles them, and records them.
 
-What is recorded is decided at the moment of appending: if the conversation moved since it was looked at, its
-prompt is made again. A prompt tells of no note that was known to be withheld when it was made; what is withheld by
-now leaves the context library, too, which the log tells as a rebase.
+The writer checks at the moment of appending that the conversation has not changed since it was read; if it has,
+the prompt is assembled again. A prompt names no note that was known to be withheld when it was assembled. Notes
+that are withheld at present also leave the context library, which is recorded as a rebase.
 
-Asked again for what the last prompt was made of, it is that prompt: nothing is recorded.
+If nothing has changed since the last prompt, the answer is that prompt, and nothing is recorded.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
-from workspaced_tools.prompts.requests.templates import CacheOffer, Shaped
+from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
 from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.sharing.gate import policy_kept_changing
@@ -45,9 +45,10 @@ from .request_body import Wanted, body_of, template_for
 from .visibility import WithheldNotes, with_conversation_view
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
-"""Of a prompt's text: it comes three times at most, a character as six bytes at most. A body may hold anything."""
+"""A shorter prompt text always fits into an answer, which holds it at most three times, each character as at most
+six bytes. Not true of a provider's body, which may hold anything."""
 _FRAME_BYTES: Final = 4_096
-"""Of an answer: what stands around the prompt."""
+"""Bytes of an answer around the prompt."""
 
 
 class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,28 +68,32 @@ class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ConversationChanged(Conflict):
-    """The conversation is not the one that the prompt was made of."""
+    """The conversation changed after it was read for the prompt."""
 
 
-class _Made(NamedTuple):
-    """What came of looking at a conversation once."""
+class _Attempt(NamedTuple):
+    """The result of one attempt: what to record and what to answer."""
 
     conversation: Conversation
-    """That was looked at."""
+    """The conversation as the attempt read it."""
     actions: list[Action]
     """To be recorded."""
     envelope: Envelope | None = None
-    shaped: Shaped | None = None
-    look_again: bool = False
-    """Whether that only prepared what was asked for."""
+    shaped: RenderedBody | None = None
+    only_rebased: bool = False
+    """True if the attempt only removed withheld notes from the library, so that another one must follow."""
 
     @property
     def size_bytes(self) -> int:
-        """What the actions keep in memory until they are written."""
+        """Memory that the actions occupy until they are written."""
         return sum(ACTION_BYTES + sum(map(len, each.blobs)) for each in self.actions)
 
     def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
-        """The actions, if they still hold (a recorder.Plan)."""
+        """The actions, if the conversation has not changed (a `Plan` of the log's writer).
+
+        Raises:
+            ConversationChanged: it has.
+        """
         if state.conversations.by_id.get(self.conversation.id) is not self.conversation:
             raise ConversationChanged(
                 f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
@@ -98,18 +103,19 @@ class _Made(NamedTuple):
 
 
 async def start(service: Service, params: p.Start, caller: str) -> ConversationId:
-    """Begins a conversation, or gives it other settings.
+    """Begins a conversation, or changes its settings.
 
     Raises:
-        WorkspacedError: of the parameters; SharingOff where the environment may not be told.
+        WorkspacedError: the parameters are invalid; SharingOff if the caller may not be shown the environment.
     """
     conversation = ConversationId(params.conversation or uuid7())
     before = service.tail.state.conversations.by_id.get(conversation)
-    told = ""
+    environment_text = ""
     if params.environment:
         vault = vault_of(service.tail.state, before)
-        told = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
-    await service.publishing.record(start_plan(params, conversation, told), caller, size_bytes=p.bytes_of(params))
+        environment_text = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
+    plan = start_plan(params, conversation, environment_text)
+    await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
     return conversation
 
 
@@ -117,8 +123,8 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     """The prompt up to a message, recorded.
 
     Raises:
-        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict where the
-            conversation moved all the time; UnknownShape, TemplateFailed, BodyInvalid.
+        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict if the
+            conversation changed at each attempt; UnknownShape, TemplateFailed, BodyInvalid.
     """
     wanted = None
     if params.shape is not None or params.cached_content is not None:
@@ -128,13 +134,13 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     assert made.envelope is not None
     if seq is None:
         last = made.conversation.last_prompt(params.pipeline)
-        assert last is not None, "it is that one"
+        assert last is not None, "nothing was recorded, so the answer is the last prompt"
         seq = last.seq
     return _answer(made.envelope, made.shaped, params, seq, service.tail.clock())
 
 
 async def rebase(service: Service, params: p.Named, caller: str) -> int:
-    """Gives the library what its notes are now, and says how many entries are others.
+    """Rebuilds the library from the present versions of its notes; returns the number of changed entries.
 
     Raises:
         WorkspacedError: as `assemble`.
@@ -146,35 +152,44 @@ async def rebase(service: Service, params: p.Named, caller: str) -> int:
     return len(set(made.conversation.library) - set(data.library))
 
 
-async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Made, int | None]:
-    """What `make` made in the end, and the sequence of its last event; None where nothing was new."""
-    moved: ConversationChanged | None = None
+async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Attempt, int | None]:
+    """The result of `make` and the sequence of its last event; None if there was nothing to record.
+
+    Raises:
+        ConversationChanged: the conversation changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
+        ReadFailed: each attempt found more withheld notes in the library.
+    """
+    changed: ConversationChanged | None = None
     for _ in range(ASSEMBLE_ATTEMPTS_MAX):
         made = await with_conversation_view(
-            service, known(service.tail.state, name), partial(_made_of, name, make), caller
+            service, known(service.tail.state, name), partial(_attempt, name, make), caller
         )
         if not made.actions:
             return made, None
         try:
             receipts = await service.publishing.record(made.plan, caller, size_bytes=made.size_bytes)
         except ConversationChanged as error:
-            moved = error
+            changed = error
             continue
-        if not made.look_again:
+        if not made.only_rebased:
             return made, receipts[-1].seq
-    raise moved or policy_kept_changing()
+    raise changed or policy_kept_changing()
 
 
 # -- on a worker thread --
 
 
-def _made_of(name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Made:
-    """Clears the library of what is withheld, if there is any; else what `make` makes of the conversation."""
+def _attempt(name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Attempt:
+    """Removes withheld notes from the library if it holds any, else calls `make`.
+
+    Raises:
+        WithheldDuringRead: `make` revealed that a note of the library is withheld.
+    """
     conversation = known(view.state, name)
     withheld_notes.refresh_library(conversation.library)
     if (library := withheld_notes.without_withheld(conversation.library)) != conversation.library:
         data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
-        return _Made(conversation, [action(data, conversation)], look_again=True)
+        return _Attempt(conversation, [action(data, conversation)], only_rebased=True)
     made = make(conversation, view, withheld_notes)
     if withheld_notes.without_withheld(library) != library:
         raise WithheldDuringRead
@@ -188,26 +203,26 @@ def _prompt(
     conversation: Conversation,
     view: View,
     withheld_notes: WithheldNotes,
-) -> _Made:
+) -> _Attempt:
     message = last_message(conversation, params.message, params.pipeline)
-    aside = BlobStaging(service.texts)
+    staging = BlobStaging(service.texts)
     turn, made = assembled(
-        conversation, message, view, withheld_notes, aside, pipeline=params.pipeline, rebase=params.rebase
+        conversation, message, view, withheld_notes, staging, pipeline=params.pipeline, rebase=params.rebase
     )
     envelope, settings = made.envelope, conversation.settings
     body = None
     if wanted is not None:
-        body = body_of(envelope, settings, wanted, aside, service.blobs.get)
+        body = body_of(envelope, settings, wanted, staging, service.blobs.get)
     shaped, shape = body if body is not None else (None, None)
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
-    inputs = aside.keep(msgspec.json.encode(turn))
-    if last is not None and made.rebased is None and _is_again(last, envelope, inputs, shape):
-        return _Made(conversation, [], envelope, shaped)
-    kept = _kept(service, last, conversation)
-    actions = _sources(conversation, turn, made, aside, kept)
-    manifest = aside.keep(msgspec.json.encode(envelope.manifest))
+    inputs = staging.keep(msgspec.json.encode(turn))
+    if last is not None and made.rebased is None and _is_repeated(last, envelope, inputs, shape):
+        return _Attempt(conversation, [], envelope, shaped)
+    durable = _durable(service, last, conversation)
+    actions = _sources(conversation, turn, made, staging, durable)
+    manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     prompt = prompt_event(
         conversation.id,
         conversation.seq,
@@ -217,38 +232,40 @@ def _prompt(
         manifest_sha256=manifest,
         shape=shape,
     )
-    read = [name for name in _read_for(turn, shape) if name not in kept.texts]
-    blocks = map(aside.text, made.blocks)
-    actions.append(action(prompt, conversation, _some(aside, [*read, *blocks, inputs, manifest])))
-    return _Made(conversation, actions, envelope, shaped)
+    read = [name for name in _read_for(turn, shape) if name not in durable.texts]
+    blocks = map(staging.text, made.blocks)
+    actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest])))
+    return _Attempt(conversation, actions, envelope, shaped)
 
 
-def _refreshed(service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes) -> _Made:
-    """What would become of the library if a message had attached all its notes."""
+def _refreshed(
+    service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
+) -> _Attempt:
+    """Rebuilds the library as if a message had attached all its notes again."""
     notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
     asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
-    aside = BlobStaging(service.texts)
-    turn, made = assembled(asked, asking.id, view, withheld_notes, aside, rebase=True)
+    staging = BlobStaging(service.texts)
+    turn, made = assembled(asked, asking.id, view, withheld_notes, staging, rebase=True)
     if made.rebased is None:
-        return _Made(conversation, [])
-    kept = _kept(service, conversation.last_prompt(), conversation)
-    return _Made(conversation, _sources(conversation, turn, made, aside, kept))
+        return _Attempt(conversation, [])
+    durable = _durable(service, conversation.last_prompt(), conversation)
+    return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
 
 
-def _kept(service: Service, last: Prompt | None, conversation: Conversation) -> "_Kept":
-    """What is durable of the library and of what was read for the last prompt: not to be written again."""
+def _durable(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
+    """The durable texts of the library and of the last prompt's inputs, which need not be written again."""
     revisions = {(entry.id, entry.revision) for entry in conversation.library}
     texts: set[str] = set()
-    with suppress(NotRecorded):  # it told of a note that was forgotten
+    with suppress(NotRecorded):  # its inputs named a note that was forgotten
         if last is not None:
             turn = inputs_of(last.inputs_sha256, service.texts)
             revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
             texts |= set(_read_for(turn, last.shape))
-    return _Kept(revisions, texts)
+    return _Durable(revisions, texts)
 
 
-def _answer(envelope: Envelope, shaped: Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
+def _answer(envelope: Envelope, shaped: RenderedBody | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
     if not params.layers:
         bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
         envelope = replace(envelope, layers=bare)
@@ -266,7 +283,7 @@ def _answer(envelope: Envelope, shaped: Shaped | None, params: p.Assemble, seq: 
 
 
 def _check_size(answer: Prompted) -> None:
-    """Raises InvalidArgument of a prompt that cannot be sent: it would be recorded, and nobody would have it."""
+    """Raises InvalidArgument if the prompt is too large to be sent, before it is recorded."""
     size = len(msgspec.json.encode(answer))
     if size > ANSWER_BYTES_MAX - _FRAME_BYTES:
         raise InvalidArgument(
@@ -275,13 +292,13 @@ def _check_size(answer: Prompted) -> None:
         )
 
 
-class _Kept(NamedTuple):
+class _Durable(NamedTuple):
     revisions: set[tuple[str, str]]
     texts: set[str]
 
 
 def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
-    """The texts that a prompt was made from beside the artifacts' own."""
+    """The hashes of the texts that a prompt was assembled from, except the artifacts' own."""
     for provided in turn.provided:
         yield provided.text_sha256 or ""
     for artifact in turn.artifacts:
@@ -290,7 +307,7 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
         yield shape.template_sha256
 
 
-_Make = Callable[[Conversation, View, WithheldNotes], _Made]
+_Make = Callable[[Conversation, View, WithheldNotes], _Attempt]
 
 
 def assembled(
@@ -298,48 +315,50 @@ def assembled(
     message: MessageId,
     view: View,
     withheld_notes: WithheldNotes,
-    aside: BlobStaging,
+    staging: BlobStaging,
     *,
     pipeline: c.Pipeline = "chat",
     rebase: bool = False,
 ) -> tuple[Turn, Assembled]:
-    """What was read for a prompt through `view`, and the prompt; nothing is recorded.
+    """The turn that was read through `view`, and the prompt assembled from it. Records nothing.
 
     Raises:
-        WithheldDuringRead: what was read is withheld by now.
-        WorkspacedError: of the assembler.
+        WithheldDuringRead: a note that was read is withheld at present.
+        WorkspacedError: raised by the assembler.
     """
     calibration = view.state.conversations.calibration(conversation.settings)
-    turn = gather(conversation, message, view, aside, aside.keep, calibration, rebase=rebase, pipeline=pipeline)
-    made = assemble_prompt(conversation, turn, aside)
+    turn = gather(
+        conversation, message, view, staging, staging.keep, calibration, rebase=rebase, pipeline=pipeline
+    )
+    made = assemble_prompt(conversation, turn, staging)
     if withheld_notes.includes_any(_notes_of(turn)):
         raise WithheldDuringRead
     return turn, made
 
 
 def _sources(
-    conversation: Conversation, turn: Turn, made: Assembled, aside: BlobStaging, kept: _Kept
+    conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
 ) -> list[Action]:
-    """What tells the log of versions that were read, and of another library."""
-    actions, known_revisions = [], set(kept.revisions)
+    """The actions that record the versions read for the prompt, and a rebase of the library if there was one."""
+    actions, known_revisions = [], set(durable.revisions)
     for artifact in turn.artifacts:
         version = artifact.id, artifact.revision
         if artifact.revision and version not in known_revisions:
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
-            actions.append(action(read, conversation, _some(aside, [artifact.revision])))
+            actions.append(action(read, conversation, _staged(staging, [artifact.revision])))
     if (rebased := made.rebased) is not None:
         data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
-        actions.append(action(data, conversation, _some(aside, map(aside.text, made.blocks))))
+        actions.append(action(data, conversation, _staged(staging, map(staging.text, made.blocks))))
     return actions
 
 
 def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pipeline = "chat") -> MessageId:
-    """The message that the prompt goes up to: a user's, unless the pipeline sums up what was said.
+    """The message that the prompt ends with: a user's, unless the pipeline has no turn (`compression`).
 
     Raises:
-        UnknownMessage: there is none.
-        InvalidArgument: nothing is to be answered there.
+        UnknownMessage: there is no such message, or none at all.
+        InvalidArgument: it is not a user's message.
     """
     if wanted is None and not conversation.messages:
         raise UnknownMessage(
@@ -365,7 +384,7 @@ def _notes_of(turn: Turn) -> Iterator[NoteId]:
         yield from provided.notes
 
 
-def _is_again(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | None) -> bool:
+def _is_repeated(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | None) -> bool:
     return (last.message, last.inputs_sha256, last.hashes, last.combined_hash, last.shape) == (
         envelope.message_id,
         inputs,
@@ -375,6 +394,6 @@ def _is_again(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | No
     )
 
 
-def _some(aside: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
-    """The texts of these names that are not kept yet, each once."""
-    return [aside.blobs[name] for name in dict.fromkeys(names) if name is not None and name in aside.blobs]
+def _staged(staging: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
+    """The staged texts with these hashes, each once."""
+    return [staging.blobs[name] for name in dict.fromkeys(names) if name is not None and name in staging.blobs]

@@ -1,4 +1,4 @@
-"""What an answer cites: `workspaced/context/cite`. Nothing of it is recorded."""
+"""`workspaced/context/cite`: the citations of an answer. Records nothing."""
 
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 async def cite(service: "Service", params: p.Cite, caller: str) -> Cited:
-    """The answer with its sources, out of those that its prompt numbered. Notes that are withheld by now are no
-    sources: what cites one cites nothing known.
+    """The answer with its sources, which are among those that its prompt numbered. Notes that are withheld at
+    present are left out: a citation of one counts as unknown.
 
     Raises:
-        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff; NotRecorded where the prompt's inputs are
+        WorkspacedError: UnknownConversation, UnknownMessage, SharingOff; NotRecorded if the prompt's inputs are
             not kept.
     """
 
@@ -34,7 +34,7 @@ async def cite(service: "Service", params: p.Cite, caller: str) -> Cited:
         checked_message(conversation, prompt.message)
         turn = inputs_of(prompt.inputs_sha256, service.texts)
         sources = sources_of(conversation, turn, service.texts)
-        shown = withheld_notes.shown(each.source for each in sources)
+        shown = withheld_notes.escape_control(each.source for each in sources)
         return cited(params.text, [each for each in sources if each.source in shown])
 
     return await with_conversation_view(service, known(service.tail.state, params.conversation), make, caller)

@@ -1,7 +1,7 @@
-"""What runtimes say of a conversation, as actions. Pure: from the parameters and the state to what is appended.
+"""Commands of `workspaced/context/*`: parameters in, actions to append out. Pure.
 
-Texts go aside as blobs; an action names them by their sha256. What is said again is recorded once: a client that
-lost an answer asks again with the same ids.
+Texts are staged as blobs; an action names each by its sha256. A command that changes nothing records nothing, so a
+client that lost an answer repeats the command with the same ids.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from .reported_usage import check_usage, tokens_of
 
 
 def known(state: WorkspaceState, conversation: str) -> Conversation:
-    """The conversation of that id.
+    """The conversation with that id.
 
     Raises:
         UnknownConversation: there is none, or it has ended.
@@ -49,16 +49,16 @@ def known(state: WorkspaceState, conversation: str) -> Conversation:
 
 
 def vault_of(state: WorkspaceState, conversation: Conversation | None) -> VaultId | None:
-    """The conversation's vault; of one that began without, or has not begun, the current one."""
+    """The conversation's vault; the current vault if the conversation has none or does not exist."""
     begun = conversation.vault if conversation is not None else None
     return begun if begun is not None else state.current
 
 
 def checked_message(conversation: Conversation, message: str) -> MessageId:
-    """The id, where the conversation has such a message.
+    """The id as a MessageId, if the conversation has that message.
 
     Raises:
-        UnknownMessage: it has none.
+        UnknownMessage: it has not.
     """
     if message not in conversation.messages:
         raise _no_message(conversation, message)
@@ -76,17 +76,17 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 
 
 def start_plan(params: p.Start, conversation: ConversationId, environment: str) -> Plan:
-    """What begins `conversation`, or gives it other settings. `environment` is the text of that section.
+    """Begins `conversation`, or changes its settings. `environment` is the text of that section.
 
     Raises:
-        InvalidArgument: no room is left beside the output.
+        InvalidArgument: the output reserve takes the whole context window.
     """
     if params.output_reserve >= params.context_window:
         raise InvalidArgument(
             f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
             hint="Both are tokens; the prompt gets the difference.",
         )
-    aside = BlobStaging()
+    staging = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system,
         "memory": params.memory,
@@ -94,9 +94,9 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         "environment": environment,
         "skills": skills_text(params.skills),
     }
-    sections = tuple(c.Section(name, aside.text(text)) for name, text in texts.items() if text)
-    tools = aside.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
-    apart = family_of(params.provider) == "anthropic"  # its count of the input leaves cached tokens out
+    sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
+    tools = staging.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
+    excludes_cached = family_of(params.provider) == "anthropic"  # its input count excludes cached tokens
     data = c.ConversationStarted(
         conversation=conversation,
         provider=params.provider,
@@ -105,9 +105,9 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         output_reserve=params.output_reserve,
         sections=sections,
         tools_sha256=tools,
-        cached_in_input=not apart if params.cached_in_input is None else params.cached_in_input,
-        composer_sha256=aside.text(params.composer) if params.composer else None,
-        adapter_sha256=aside.text(params.adapter) if params.adapter else None,
+        cached_in_input=not excludes_cached if params.cached_in_input is None else params.cached_in_input,
+        composer_sha256=staging.text(params.composer) if params.composer else None,
+        adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,
     )
 
@@ -115,7 +115,7 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         before = state.conversations.by_id.get(conversation)
         if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
             return []
-        return [action(data, before, aside.blobs.values())]
+        return [action(data, before, staging.blobs.values())]
 
     return plan
 
@@ -145,7 +145,7 @@ def _line(text: str) -> str:
 
 
 def end(params: p.Named) -> Plan:
-    """What ends a conversation. Ended again, nothing."""
+    """Ends a conversation. No action if it has ended already."""
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         before = state.conversations.by_id.get(ConversationId(params.conversation))
@@ -161,10 +161,10 @@ def end(params: p.Named) -> Plan:
 
 
 def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
-    """The ids of the messages, and what removes and adds or replaces them.
+    """Removes messages, and adds or replaces others; also returns the ids of the latter.
 
     Raises:
-        InvalidArgument: a message that nobody can have said.
+        InvalidArgument: a message is invalid, or there is nothing to do.
     """
     if not params.messages and params.remove is None:
         raise InvalidArgument("Expected a message, or one to remove; got neither.")
@@ -220,18 +220,18 @@ def _is_new(
 
 
 CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
-"""What a message says, in the conversation as in the event."""
+"""The fields of a message's content, the same in the conversation and in the event."""
 
 
 def same(one: object, other: object, fields: Iterable[str]) -> bool:
-    """Whether both say the same in these fields."""
+    """Whether both objects have equal values in these fields."""
     return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
 def set_summary(params: p.Summarise) -> Plan:
-    """What sets the summary that stands for the messages up to one."""
-    aside = BlobStaging()
-    name = aside.text(params.text)
+    """Sets the summary that replaces the messages up to one."""
+    staging = BlobStaging()
+    name = staging.text(params.text)
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
@@ -240,7 +240,7 @@ def set_summary(params: p.Summarise) -> Plan:
         if before is not None and (before.text_sha256, before.up_to) == (name, up_to):
             return []
         data = c.SummarySet(conversation=conversation.id, text_sha256=name, up_to=up_to)
-        return [action(data, conversation, aside.blobs.values())]
+        return [action(data, conversation, staging.blobs.values())]
 
     return plan
 
@@ -249,20 +249,20 @@ def set_summary(params: p.Summarise) -> Plan:
 
 
 def pin(params: p.Pin) -> Plan:
-    """What pins a provider, or replaces the one of its id.
+    """Pins a provider, or replaces the pin with its id.
 
     Raises:
-        ActionError: a parameter that its kind needs, or does not take; a path that is none.
+        ActionError: the kind needs another parameter or takes no such one, or a path is invalid.
     """
     needed = {"text": "text", "note": "path", "folder": "folder"}.get(params.kind)
     takes = {needed, "path"} if params.kind == "linked-files" else {needed}
     for name in ("text", "path", "folder"):
-        given = getattr(params, name) is not None
-        if given and name not in takes:
+        has_value = getattr(params, name) is not None
+        if has_value and name not in takes:
             raise InvalidArgument(f"A pin of kind {params.kind!r} takes no `{name}`.")
-        if not given and name == needed:
+        if not has_value and name == needed:
             raise InvalidArgument(f"A pin of kind {params.kind!r} needs `{name}`.")
-    aside = BlobStaging()
+    staging = BlobStaging()
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
@@ -273,7 +273,7 @@ def pin(params: p.Pin) -> Plan:
             )
         if before is not None and same(before, data, ("kind", "path", "folder", "text_sha256")):
             return []
-        return [action(data, conversation, aside.blobs.values())]
+        return [action(data, conversation, staging.blobs.values())]
 
     data = c.ContextPinned(
         conversation=ConversationId(params.conversation),
@@ -281,13 +281,13 @@ def pin(params: p.Pin) -> Plan:
         kind=params.kind,
         path=note_id(params.path) if params.path is not None else None,
         folder=folder_id(params.folder) if params.folder is not None else None,
-        text_sha256=aside.text(params.text) if params.text is not None else None,
+        text_sha256=staging.text(params.text) if params.text is not None else None,
     )
     return plan
 
 
 def folder_id(folder: str) -> str:
-    """The folder from the vault's root, without slashes at its ends; empty: the root itself.
+    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
 
     Raises:
         ActionError: as `note_id`.
@@ -297,7 +297,7 @@ def folder_id(folder: str) -> str:
 
 
 def unpin(params: p.Unpin) -> Plan:
-    """What unpins a provider; of one that is not pinned, nothing."""
+    """Unpins a provider. No action if it is not pinned."""
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         conversation = known(state, params.conversation)
@@ -309,10 +309,10 @@ def unpin(params: p.Unpin) -> Plan:
 
 
 def report_usage(params: p.Usage) -> Plan:
-    """What records the tokens that a provider counted of a prompt.
+    """Records the tokens that a provider counted for a prompt.
 
     Raises:
-        InvalidArgument: not either the tokens or the provider's report.
+        InvalidArgument: there must be either the tokens or the provider's report, not both.
     """
     check_usage(params)
 
@@ -338,10 +338,10 @@ def report_usage(params: p.Usage) -> Plan:
 
 
 def prompt_for(conversation: Conversation, message: str | None) -> Prompt:
-    """The last prompt that was made for a message, or at all.
+    """The latest prompt of a message; of the conversation if `message` is None.
 
     Raises:
-        UnknownMessage: none was.
+        UnknownMessage: there is no such prompt.
     """
     for prompt in reversed(conversation.prompts):
         if message is None or prompt.message == message:
@@ -354,6 +354,6 @@ def prompt_for(conversation: Conversation, message: str | None) -> Prompt:
 
 
 def action(data: c.Data, conversation: Conversation | None, blobs: Iterable[bytes] = ()) -> Action:
-    """An action about a conversation, in its vault; `blobs` are texts that `data` names."""
+    """An action about a conversation, in the conversation's vault. `blobs` are the texts that `data` names."""
     vault = conversation.vault if conversation is not None else None
     return Action(data, vault=vault, blobs=tuple(blobs))

@@ -1,7 +1,8 @@
-"""What begins a conversation from a chat that was read: checked, then decided at the moment of appending.
+"""Plans the actions that begin a conversation from a chat file: checks the chat first, the log's state at
+appending.
 
-A message's part that its role cannot have is left out with a warning: a person may have edited the role. What
-breaks a limit is an error, and nothing is recorded. Messages are of the moment of their import.
+A part that a message's role cannot have is left out with a warning, because a person may have edited the role. A
+broken limit is an error, and nothing is recorded. The messages get the time of the import.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,11 +44,11 @@ class _Message(NamedTuple):
 
 
 def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Importing":
-    """The chat, ready to be recorded as a conversation of `vault`.
+    """The chat, checked and ready to be recorded as a conversation of `vault`.
 
     Raises:
-        InvalidArgument: a setting is missing, or a limit broken.
-        BatchTooLarge: it cannot be recorded whole.
+        InvalidArgument: a setting is missing, or a limit is broken.
+        BatchTooLarge: the chat is too large for one batch.
     """
     chat, checking = read.chat, _Checking(list(read.warnings))
     wanted = params.conversation or chat.conversation
@@ -67,14 +68,14 @@ def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Import
     messages: list[_Message] = []
     names = _names(chat.messages)
     for index, (line, name, message) in enumerate(zip(read.lines, names, chat.messages, strict=True)):
-        messages.append(_Message(*recorded(conversation, checking.said(line, name, message), index)))
+        messages.append(_Message(*recorded(conversation, checking.message(line, name, message), index)))
     _check_size(messages)
     summary = None
     if chat.summary is not None and chat.summary.up_to in names:
-        aside = BlobStaging()
-        text = aside.text(chat.summary.text)
+        staging = BlobStaging()
+        text = staging.text(chat.summary.text)
         up_to = MessageId(chat.summary.up_to)
-        summary = (c.SummarySet(conversation=conversation, text_sha256=text, up_to=up_to), aside.blobs.values())
+        summary = (c.SummarySet(conversation=conversation, text_sha256=text, up_to=up_to), staging.blobs.values())
     elif chat.summary is not None:
         checking.warn(1, SUMMARY_UNPLACED, "The summary is left out: the message that it goes up to is not there.")
     return Importing(
@@ -83,7 +84,7 @@ def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Import
 
 
 def _check_size(messages: list[_Message]) -> None:
-    """Raises BatchTooLarge before any text is written, where the recorder would afterwards."""
+    """Raises BatchTooLarge before a text is written; the log's writer would raise it afterwards."""
     events = [
         c.ENTRY_OF[type(each.data)].event(0, EventId(uuid7()), system_clock(), "", None, each.data)
         for each in messages
@@ -93,7 +94,7 @@ def _check_size(messages: list[_Message]) -> None:
 
 
 def too_large(messages: int) -> BatchTooLarge:
-    """The refusal of a chat of so many messages."""
+    """The error for a chat with so many messages."""
     return BatchTooLarge(
         f"The chat has {messages} messages, too many to be recorded as one.", hint="Take some out of the file."
     )
@@ -118,7 +119,7 @@ def _start(chat: Chat, params: p.Import) -> p.Start:
 
 
 def _names(messages: Iterable[SavedMessage]) -> list[str]:
-    """Each message's id; of those without one the same at every import."""
+    """Each message's id. A message without one gets the same id at every import."""
     messages = list(messages)
     taken = {each.id for each in messages}
     names = []
@@ -132,7 +133,7 @@ def _names(messages: Iterable[SavedMessage]) -> list[str]:
 
 
 class _Checking:
-    """Messages of a file as a runtime would say them."""
+    """Converts a file's messages to the parameters of `workspaced/context/message`, and collects warnings."""
 
     def __init__(self, warnings: list[ChatWarning]) -> None:
         self.warnings = warnings
@@ -140,7 +141,7 @@ class _Checking:
     def warn(self, line: int, code: str, message: str) -> None:
         self.warnings.append(ChatWarning(line, code, message))
 
-    def said(self, line: int, name: str, message: SavedMessage) -> p.Message:
+    def message(self, line: int, name: str, message: SavedMessage) -> p.Message:
         """
         Raises:
             InvalidArgument: a limit is broken.
@@ -162,7 +163,7 @@ class _Checking:
             raise InvalidArgument(f"The message at line {line} cannot be taken: {error}.") from None
 
     def _fitting(self, line: int, message: SavedMessage) -> SavedMessage:
-        """The message without what its role cannot have."""
+        """The message without the parts that its role cannot have."""
         empty: dict[str, tuple[()]] = {}
         if message.role != "user":
             empty |= {"attachments": (), "tool_results": ()}
@@ -194,14 +195,14 @@ class _Checking:
             attached = replace(attached, before=None, after=None)
         raw = {"kind": attached.kind, "id": attached.id, "title": attached.title}
         around = {"before": attached.before, "after": attached.after}
-        return {**raw, **around, **self._given(line, attached, may_search=attached.kind == "tool_result")}
+        return {**raw, **around, **self._content(line, attached, may_search=attached.kind == "tool_result")}
 
     def _result(self, line: int, result: SavedResult) -> dict[str, Any]:
         raw = {"id": result.id, "name": result.name, "isError": result.is_error}
-        return {**raw, **self._given(line, result, may_search=True)}
+        return {**raw, **self._content(line, result, may_search=True)}
 
-    def _given(self, line: int, part: SavedAttachment | SavedResult, *, may_search: bool) -> dict[str, Any]:
-        """A text, or what a search found."""
+    def _content(self, line: int, part: SavedAttachment | SavedResult, *, may_search: bool) -> dict[str, Any]:
+        """The parameters `text` or `search` of a part."""
         if part.form != "search" or part.text is None:
             return {"text": part.text}
         try:
@@ -215,11 +216,11 @@ class _Checking:
 
 
 class Importing:
-    """A chat on its way into the log.
+    """A checked chat that is about to be recorded.
 
     Attributes:
-        conversation: the id it has there; known for good once it is recorded.
-        warnings: what was not taken as the file has it.
+        conversation: the conversation's id; may change until `plan` was called.
+        warnings: the parts of the file that were changed or left out.
     """
 
     def __init__(
@@ -233,7 +234,7 @@ class Importing:
         *,
         named: bool,
     ) -> None:
-        """`named`: whether it must have that id; else it gets another one where a conversation has it."""
+        """`named`: whether the conversation must have that id; if not, it gets a new id when the id is taken."""
         self.conversation = conversation
         self.warnings = warnings
         self._vault = vault
@@ -242,18 +243,18 @@ class Importing:
         self._summary = summary
         self._named = named
         self._start: Callable[[ConversationId], Plan] = lambda name: start_plan(settings, name, "")
-        self._start(conversation)  # what is wrong with the settings is to be known before anything waits
+        self._start(conversation)  # raises now if the settings are invalid
 
     @property
     def messages(self) -> list[MessageId]:
-        """Their ids."""
+        """The messages' ids."""
         return [each.data.message for each in self._messages]
 
     def plan(self, state: WorkspaceState, seq: int) -> list[Action]:
-        """What is to be recorded; nothing where all of it is there (a recorder.Plan).
+        """The actions to record; none if the log has all of it (a `Plan` of the log's writer).
 
         Raises:
-            Conflict: the conversation has other content; or the vault is not the current one any more.
+            Conflict: the conversation has other content, or another vault has become the current one.
         """
         if state.current != self._vault:
             raise Conflict("The current vault is another one since the chat was read.", hint="Import it again.")
@@ -267,25 +268,25 @@ class Importing:
             )
         if before is not None:
             self._rename(ConversationId(uuid7()))
-        kept: set[bytes] = set()
+        written: set[bytes] = set()
         actions = [replace(each, vault=self._vault) for each in self._start(self.conversation)(state, seq)]
-        told: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
-        told += [self._summary] if self._summary is not None else []
-        for data, blobs in told:
+        parts: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
+        parts += [self._summary] if self._summary is not None else []
+        for data, blobs in parts:
             actions.append(
-                Action(data, vault=self._vault, blobs=tuple(each for each in blobs if each not in kept))
+                Action(data, vault=self._vault, blobs=tuple(each for each in blobs if each not in written))
             )
-            kept.update(blobs)
+            written.update(blobs)
         return actions
 
     def _is_there(self, before: Conversation) -> bool:
         summary = self._summary[0] if self._summary is not None else None
-        told = (before.summary.text_sha256, before.summary.up_to) if before.summary is not None else None
+        recorded_one = (before.summary.text_sha256, before.summary.up_to) if before.summary is not None else None
         return (
             same(before.settings, self._settings, _SETTINGS)
             and list(before.messages) == self.messages
             and all(same(before.messages[each.data.message], each.data, CONTENT) for each in self._messages)
-            and (summary is None or told == (summary.text_sha256, summary.up_to))
+            and (summary is None or recorded_one == (summary.text_sha256, summary.up_to))
         )
 
     def _rename(self, name: ConversationId) -> None:

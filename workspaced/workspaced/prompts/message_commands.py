@@ -1,4 +1,4 @@
-"""Messages as they are recorded: what each role may bring, and its texts on their way to the blobs."""
+"""Checks which parts a message's role may have, and converts the message to the data of its event."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -13,71 +13,72 @@ from workspaced_tools.prompts.model.text_store import BlobStaging
 from . import params
 
 READ_BY_US: Final = ("note", "active_note", "folder", "tag")
-"""Attachments whose text is read when a prompt is made."""
+"""Kinds of attachments whose text the daemon reads when it assembles a prompt."""
 NEEDS_NO_ID: Final = ("active_note", "selected_text")
-"""Attachments that the workspace itself tells of."""
+"""Kinds of attachments that the workspace's state identifies."""
 
 
 def recorded(
     conversation: ConversationId, message: params.Message, index: int
 ) -> tuple[c.MessageData, Iterable[bytes]]:
-    """The data of a message's event, and the texts that it names. `index`: which of those said at once it is.
+    """The data of a message's event, and the texts that the data names. `index`: the message's place in the
+    request.
 
     Raises:
-        InvalidArgument: nobody can have said it.
+        InvalidArgument: the message's parts do not fit its role, or each other.
     """
     _check(message, index)
-    aside = BlobStaging()
+    staging = BlobStaging()
     kind = c.MessageAdded if message.replaces is None else c.MessageReplaced
     data = kind(
         conversation,
         MessageId(message.replaces or message.id or uuid7()),
         message.role,
-        aside.text(message.text) if message.text is not None else None,
-        tuple(_attachment(each, aside) for each in message.attachments),
-        tuple(c.ToolCall(each.id, each.name, _arguments(each, aside)) for each in message.tool_calls),
-        tuple(_tool_result(each, aside) for each in message.tool_results),
-        tuple(c.Thinking(aside.text(each.text), each.signature) for each in message.thinking),
+        staging.text(message.text) if message.text is not None else None,
+        tuple(_attachment(each, staging) for each in message.attachments),
+        tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
+        tuple(_tool_result(each, staging) for each in message.tool_results),
+        tuple(c.Thinking(staging.text(each.text), each.signature) for each in message.thinking),
     )
-    return data, aside.blobs.values()
+    return data, staging.blobs.values()
 
 
-def _attachment(attached: params.Attached, aside: BlobStaging) -> c.Attachment:
+def _attachment(attached: params.Attached, staging: BlobStaging) -> c.Attachment:
     has_surroundings = attached.before is not None or attached.after is not None
     text = "" if attached.text is None and has_surroundings else attached.text
     return c.Attachment(
         attached.kind,
         attached.id,
-        _given(text, attached.search, aside),
+        _content(text, attached.search, staging),
         attached.title,
         form="text" if attached.search is None else "search",
-        before_sha256=aside.text(attached.before) if attached.before is not None else None,
-        after_sha256=aside.text(attached.after) if attached.after is not None else None,
+        before_sha256=staging.text(attached.before) if attached.before is not None else None,
+        after_sha256=staging.text(attached.after) if attached.after is not None else None,
     )
 
 
-def _tool_result(result: params.ToolResult, aside: BlobStaging) -> c.ToolResult:
-    text = _given(result.text, result.search, aside)
+def _tool_result(result: params.ToolResult, staging: BlobStaging) -> c.ToolResult:
+    text = _content(result.text, result.search, staging)
     assert text is not None, "checked"
     return c.ToolResult(
         result.id, result.name, text, result.is_error, form="text" if result.search is None else "search"
     )
 
 
-def _given(text: str | None, search: params.Search | None, aside: BlobStaging) -> str | None:
-    """The blob of a text, or of a search's JSON (workspaced_tools.prompts.sources.search_block)."""
+def _content(text: str | None, search: params.Search | None, staging: BlobStaging) -> str | None:
+    """The hash of the staged text, or of the staged JSON of a search; None if there is neither."""
     if search is not None:
-        return aside.keep(msgspec.json.encode(search))
-    return aside.text(text) if text is not None else None
+        return staging.keep(msgspec.json.encode(search))
+    return staging.text(text) if text is not None else None
 
 
-def _arguments(call: params.ToolCall, aside: BlobStaging) -> str:
-    given = call.arguments
-    return aside.text(given) if isinstance(given, str) else aside.keep(msgspec.json.encode(given))
+def _arguments(call: params.ToolCall, staging: BlobStaging) -> str:
+    arguments = call.arguments
+    return staging.text(arguments) if isinstance(arguments, str) else staging.keep(msgspec.json.encode(arguments))
 
 
 def _check(message: params.Message, index: int) -> None:
-    """Raises InvalidArgument where the parts do not fit the role, or each other."""
+    """Raises InvalidArgument if the parts do not fit the role, or each other."""
 
     def refuse(what: str, hint: str) -> InvalidArgument:
         error = InvalidArgument(f"messages[{index}]: {what}", hint=hint)
@@ -96,15 +97,15 @@ def _check(message: params.Message, index: int) -> None:
     if message.replaces is not None and message.id not in (None, message.replaces):
         raise refuse("`id` is another one than `replaces`.", "What replaces a message keeps its id.")
     for attached in message.attachments:
-        if (wrong := _wrong_with(attached)) is not None:
+        if (wrong := _problem_of(attached)) is not None:
             raise refuse(*wrong)
     for result in message.tool_results:
         if (result.text is None) == (result.search is None):
             raise refuse("the result of a tool has either a `text` or a `search`.", "Give one of the two.")
 
 
-def _wrong_with(attached: params.Attached) -> tuple[str, str] | None:
-    """What is wrong with an attachment, and what to do; None: nothing."""
+def _problem_of(attached: params.Attached) -> tuple[str, str] | None:
+    """The problem of an attachment and its repair; None if there is none."""
     of_kind = f"an attachment of kind {attached.kind!r}"
     if not attached.id and attached.kind not in NEEDS_NO_ID:
         return f"{of_kind} needs an `id`.", "Give its path, URL or name."

@@ -1,4 +1,4 @@
-"""The parameters of `workspaced/context/*`: what runtimes say of conversations, as it comes over the wire."""
+"""The parameters of `workspaced/context/*`, as runtimes send them."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,7 @@ class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 def bytes_of(params: Params) -> int:
-    """About how much of what was said is in memory until it is written."""
+    """About how much memory the parameters occupy until they are written."""
     return len(msgspec.json.encode(params))
 
 
@@ -47,23 +47,23 @@ class Start(Params, frozen=True):
     context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)]
     output_reserve: Tokens
     conversation: Id | None = None
-    """None: the daemon makes one."""
+    """None: the daemon chooses one."""
     system: str = ""
     memory: str = ""
     project: str = ""
     environment: bool = True
-    """Whether the first layer says which vault this is."""
+    """Whether the first layer describes the vault."""
     skills: Annotated[list[Skill], Meta(max_length=SKILLS_MAX)] = []
     tools: list[dict[str, Any]] | None = None
-    """The definitions that the runtime sends besides: they take room."""
+    """The definitions that the runtime sends beside the prompt: they count against the context window."""
     cached_in_input: bool | None = None
-    """Whether the provider counts cached tokens among the input's; None: as it is known to."""
+    """Whether the provider's input count includes cached tokens; None: as is known of the provider."""
     composer: str = ""
-    """What stands once behind the words of each turn: how answers are to be written."""
+    """Instructions on how to write answers; follows the user's text of each turn once."""
     adapter: str = ""
-    """What stands behind that: what this model has to be told."""
+    """Instructions for this model; follows `composer`."""
     history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
-    """So many of the last turns at least stay word for word; None: all that there is room for."""
+    """At least so many of the latest turns stay verbatim; None: as many as fit."""
 
 
 class Document(Params, frozen=True):
@@ -88,9 +88,9 @@ class Attached(Params, frozen=True):
     text: str | None = None
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
     search: Search | None = None
-    """Of a `tool_result`, instead of `text`."""
+    """Only for `tool_result`, instead of `text`."""
     before: str | None = None
-    """Of `selected_text`: what stands before it, and after it; without a text of its own it is a cursor."""
+    """Only for `selected_text`: the text before it; `after` is the text after it. Without `text`: a cursor."""
     after: str | None = None
 
 
@@ -98,7 +98,7 @@ class ToolCall(Params, frozen=True):
     id: Id
     name: Name
     arguments: dict[str, Any] | str = {}
-    """A string is the JSON text as the model wrote it."""
+    """A string is the JSON text that the model wrote."""
 
 
 class ToolResult(Params, frozen=True):
@@ -124,7 +124,7 @@ class Message(Params, frozen=True):
     tool_results: Annotated[list[ToolResult], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
     thinking: Annotated[list[Thinking], Meta(max_length=THINKING_PER_MESSAGE_MAX)] = []
     replaces: Id | None = None
-    """The message that this one is instead of, keeping its id and place."""
+    """The message that this one replaces; it keeps the id and the place."""
 
 
 class Removal(Params, frozen=True):
@@ -136,7 +136,7 @@ class Messages(Params, frozen=True):
     conversation: Id
     messages: Annotated[list[Message], Meta(max_length=MESSAGES_PER_REQUEST_MAX)] = []
     remove: Removal | None = None
-    """Goes first."""
+    """Applied before `messages`."""
 
 
 class Pin(Params, frozen=True):
@@ -157,11 +157,11 @@ class Usage(Params, frozen=True):
     conversation: Id
     input_tokens: Tokens | None = None
     message: Id | None = None
-    """None: of the last prompt."""
+    """None: the message of the last prompt."""
     report: dict[str, Any] | None = None
-    """What the provider counted, as it says it, instead of the tokens: read by the adapter for `shape`."""
+    """The provider's usage object, instead of the tokens; decoded according to `shape`."""
     shape: Name | None = None
-    """openai, anthropic or gemini; None: as the prompt was shaped, or as the provider is called."""
+    """openai, anthropic or gemini; None: the shape of the prompt, or the one of the provider's name."""
     provider: Name | None = None
     model: Name | None = None
     cached_tokens: Tokens = 0
@@ -177,40 +177,40 @@ class Summarise(Params, frozen=True):
 class Assemble(Params, frozen=True):
     conversation: Id
     message: Id | None = None
-    """The last one of the prompt; None: of the conversation."""
+    """The last message of the prompt; None: the last message of the conversation."""
     rebase: bool = False
-    """Whether the library is to hold what its notes are now."""
+    """Whether to rebuild the library from the present versions of its notes."""
     layers: bool = True
-    """Whether the layers' texts come along, which the messages hold as well."""
+    """Whether the answer holds the layers' texts, which the messages hold as well."""
     pipeline: Pipeline = "chat"
     shape: Name | None = None
-    """The provider's body is to come along, instead of the messages: openai, anthropic, gemini, or a template."""
+    """Answer with a provider's body instead of messages: openai, anthropic, gemini, or a template's name."""
     cached_content: Name | None = None
-    """The resource that Gemini keeps the first two layers as: they are not sent again."""
+    """The Gemini resource that caches the first two layers; the body leaves them out."""
 
 
 class Cite(Params, frozen=True):
     conversation: Id
     text: str
-    """What the model answered."""
+    """The model's answer."""
     message: Id | None = None
-    """The last one of the prompt that it answered; None: of the conversation's last prompt."""
+    """The last message of the answered prompt; None: of the conversation's last prompt."""
 
 
 class Plan(Params, frozen=True):
     conversation: Id
     message: Id | None = None
     answer: str | None = None
-    """What the model answered to the plan's prompt: to be checked."""
+    """The model's answer to the plan's prompt, to be checked."""
 
 
 class Import(Params, frozen=True):
     text: str
-    """Of a chat file."""
+    """The chat file's text."""
     conversation: Id | None = None
-    """None: the one that the file names where that is not taken, else a new one."""
+    """None: the id in the file if it is free, else a new one."""
     provider: Name | None = None
-    """These four: where the file does not say it, or other than it says."""
+    """This and the next three override the settings in the file."""
     model: Name | None = None
     context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
     output_reserve: Tokens | None = None

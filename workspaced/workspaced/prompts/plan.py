@@ -1,4 +1,4 @@
-"""Which tools a message needs: `workspaced/context/plan`. No model is called here, and nothing is recorded."""
+"""`workspaced/context/plan`: which tools a message needs. Calls no model and records nothing."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a model is to be asked."""
+    """A question for a model."""
 
     schema: dict[str, Any]
-    """JSON Schema of its answer."""
+    """JSON Schema of the model's answer."""
     prompt: str
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What the model answered."""
+    """A model's answer, checked."""
 
     calls: tuple[Call, ...]
     problems: tuple[Problem, ...]
-    """Of what is no call; none: all are."""
+    """One for each part of the answer that is not a valid call."""
 
 
 async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checked:
-    """What to ask a model for, or what came of its answer.
+    """The question for a model; or, if the parameters hold the model's answer, the checked answer.
 
-    The tools are those that the conversation was begun with, as far as any provider may know them; without any
-    given, ours.
+    The tools are those that the conversation was started with and that a provider may be sent; if the conversation
+    has none, the daemon's own tools.
 
     Raises:
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded.
@@ -66,15 +66,15 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
         )
 
     def make(view: View, withheld_notes: WithheldNotes) -> Plan:
-        asked, aside = known(view.state, params.conversation), BlobStaging(service.texts)
+        asked, staging = known(view.state, params.conversation), BlobStaging(service.texts)
         withheld_notes.refresh_library(asked.library)
         asked = replace(asked, library=withheld_notes.without_withheld(asked.library))
-        turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, aside)
-        held = list(_held(asked, turn, aside))
-        shown = withheld_notes.shown(each.path for each in held)
+        turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, staging)
+        held = list(_held(asked, turn, staging))
+        shown = withheld_notes.escape_control(each.path for each in held)
         if withheld_notes.without_withheld(asked.library) != asked.library:
             raise WithheldDuringRead
-        tools = _tools(asked, aside)
+        tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
         return Plan(plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools))
 
@@ -94,12 +94,12 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
 
 
 def _query(envelope: Envelope) -> str:
-    """The user's words of the turn, without the instructions behind them."""
+    """The user's text of the turn, without the instructions after it."""
     return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
 
 
 def _held(conversation: Conversation, turn: Turn, texts: Texts) -> Iterator[Held]:
-    """What the turn's own layer holds: what was attached, what pins give, what tools have found so far."""
+    """The texts that the turn already has: attachments, pins, and results of tools up to the turn's message."""
     for artifact in turn.artifacts:
         if artifact.failed is None:
             yield from _of_artifact(artifact, texts)

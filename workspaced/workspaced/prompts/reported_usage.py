@@ -1,4 +1,4 @@
-"""The tokens that a provider counted: as a runtime says them, or as the provider's own report does."""
+"""The tokens that a provider counted, given as numbers or as the provider's own report."""
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Prompt, Settings
@@ -12,7 +12,7 @@ from . import params as p
 def check_usage(params: p.Usage) -> None:
     """
     Raises:
-        InvalidArgument: not either the tokens or a report.
+        InvalidArgument: there must be either the tokens or a report, not both.
     """
     if (params.input_tokens is None) == (params.report is None):
         raise InvalidArgument(
@@ -28,14 +28,14 @@ def check_usage(params: p.Usage) -> None:
 
 
 def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
-    """Those of the input, of it from the cache, and of the output, as `usage_reported` has them: the input's with
-    or without the cached ones, as `settings` say.
+    """The input, cached and output tokens, as in `usage_reported`: `settings` decide whether the input tokens
+    include the cached ones.
 
     Raises:
-        InvalidArgument: more came from the cache than was read; a report of nobody known.
-        ArgumentInvalid: a report that is none.
+        InvalidArgument: more cached than input tokens, or the report's provider is not known.
+        ArgumentInvalid: the report is not a valid one of its provider.
     """
-    is_apart = not settings.cached_in_input
+    excludes_cached = not settings.cached_in_input
     if params.report is not None:
         read, cached, output = counted(params.report, _family(params, settings, prompt))
         if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
@@ -46,21 +46,21 @@ def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int,
     else:
         assert params.input_tokens is not None, "checked"
         read, cached, output = params.input_tokens, params.cached_tokens, params.output_tokens
-        if is_apart:
+        if excludes_cached:
             return read, cached, output
     if cached > read:
         raise InvalidArgument(
             f"Expected cachedTokens <= inputTokens ({read}), got {cached}.",
             hint="If this provider counts cached tokens apart, start with cachedInInput: false.",
         )
-    return read - cached if is_apart else read, cached, output
+    return read - cached if excludes_cached else read, cached, output
 
 
 def _family(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
-    """Whose report it is.
+    """The provider family whose form the report has.
 
     Raises:
-        InvalidArgument: that is not known.
+        InvalidArgument: the family is not known.
     """
     shaped = prompt.shape.name if prompt.shape is not None else None
     provider = params.provider or settings.provider

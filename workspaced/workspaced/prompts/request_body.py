@@ -1,4 +1,4 @@
-"""Prompts given as the bodies that providers take, and how the log tells of them."""
+"""Renders a prompt as a provider's request body, and builds the `Shape` that is recorded with the prompt."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,30 +9,30 @@ from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Envelope
-from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
+from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
 from . import params as p
 
 
 class Wanted(NamedTuple):
-    """The shape that a prompt is asked for in."""
+    """The requested form of a body."""
 
     template: Template
     cached_content: str | None
 
 
 class Body(NamedTuple):
-    shaped: Shaped
+    shaped: RenderedBody
     shape: Shape
-    """As the log tells of it."""
+    """The body's description in the log."""
 
 
 def template_for(params: p.Assemble, folder: Path | None) -> Wanted:
-    """What is asked for, with the template as it is now. Reads `folder`, of own templates.
+    """The requested form, with the present text of its template. Reads `folder`, which holds the user's templates.
 
     Raises:
         UnknownShape: there is no such template.
-        InvalidArgument: a part of a body is told of that is not asked for.
+        InvalidArgument: `cachedContent` is given, but no shape.
     """
     if params.shape is None:
         raise InvalidArgument(
@@ -43,20 +43,27 @@ def template_for(params: p.Assemble, folder: Path | None) -> Wanted:
 
 
 def body_of(
-    envelope: Envelope, settings: Settings, wanted: Wanted, aside: BlobStaging, blob: Callable[[str], bytes | None]
+    envelope: Envelope,
+    settings: Settings,
+    wanted: Wanted,
+    staging: BlobStaging,
+    blob: Callable[[str], bytes | None],
 ) -> Body:
-    """The body of a prompt. `aside` takes the template, which the body is made again from; `blob` gives what the
-    log keeps.
+    """The body of a prompt.
+
+    Args:
+        staging: gets the template, which is kept so that the body can be rebuilt.
+        blob: reads a blob of the log.
 
     Raises:
         TemplateFailed: the template cannot be rendered.
-        BodyInvalid: what it gives is no body.
+        BodyInvalid: the rendered text is not a valid body.
     """
 
-    def kept(name: str) -> bytes | None:
-        return aside.blobs[name] if name in aside.blobs else blob(name)
+    def blob_text(name: str) -> bytes | None:
+        return staging.blobs[name] if name in staging.blobs else blob(name)
 
     template, cached = wanted
-    shaped = shape(envelope, settings, template, aside, kept, cached)
-    name = aside.text(template.text)
+    shaped = shape(envelope, settings, template, staging, blob_text, cached)
+    name = staging.text(template.text)
     return Body(shaped, Shape(shaped.shape, name, body_hash(shaped.body), cached))

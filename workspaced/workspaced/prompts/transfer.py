@@ -1,7 +1,8 @@
-"""Conversations as chat files: written out, and begun from one.
+"""Exports conversations to chat files, and imports chat files as conversations.
 
-What goes out is what the client that asks may see: what names a withheld note is left out and counted. What comes
-in is recorded whole or not at all (chat_import.py). The first layer's settings are the runtime's and in no file.
+An export holds only what the calling client may see: parts that name a withheld note are left out and counted. An
+import is recorded completely or not at all (import_plan.py). Files hold no settings of the first layer, since
+these belong to the runtime.
 """
 
 import re
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
     from ..service.service import Service
 
 IMAGE_CHARS_MAX: Final = 256 * 1024
-"""Of a longer data URI a file has the name only."""
+"""Of an image with a longer data URI, the file holds only the name."""
 FILE_NAME_BYTES_MAX: Final = 120
 NOT_KEPT: Final = "[Text not kept]"
-"""Stands for a text that was forgotten."""
+"""Replaces a text that was forgotten."""
 
 WARNINGS_MAX: Final = 200
-"""Of an import; how many more there are is said. A chat may have a hundred thousand."""
+"""Warnings in the answer of an import; one more warning counts the others. A chat may have a hundred thousand."""
 
 MORE_WARNINGS: Final = "MORE_WARNINGS"
 TEXT_NOT_KEPT: Final = "TEXT_NOT_KEPT"
@@ -59,7 +60,7 @@ IMAGE_TOO_LARGE: Final = "IMAGE_TOO_LARGE"
 
 _TITLE_CHARS_MAX: Final = 80
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:[ .]|\Z)", re.IGNORECASE)
-"""Names that some systems give to devices."""
+"""Device names, which Windows does not accept as file names."""
 
 
 class _Exported(msgspec.Struct, frozen=True):
@@ -96,9 +97,9 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
     """A conversation begun from a chat file: `{conversation, messages, warnings, clock}`.
 
     Raises:
-        WorkspacedError: ArgumentInvalid of a text that is no chat; InvalidArgument of settings that neither the
-            file nor the parameters have, or of a message; Conflict where the conversation that the parameters name
-            is another one; BatchTooLarge; SharingOff.
+        WorkspacedError: ArgumentInvalid if the text is not a chat; InvalidArgument if a setting is missing or a
+            message invalid; Conflict if the conversation that the parameters name has other content;
+            BatchTooLarge; SharingOff.
     """
     read = await service.threads.run(read_chat, params.text)
     vault: VaultId | None = service.tail.state.current
@@ -125,7 +126,7 @@ def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:
 
 
 def _conversation(state: WorkspaceState, name: str) -> Conversation:
-    """Also one that has ended.
+    """The conversation with that id, ended or not.
 
     Raises:
         UnknownConversation: there is none.
@@ -134,7 +135,7 @@ def _conversation(state: WorkspaceState, name: str) -> Conversation:
 
 
 class _Exporting:
-    """One conversation on its way into a file."""
+    """Builds the chat file of one conversation."""
 
     def __init__(
         self, conversation: Conversation, texts: Texts, view: View, withheld_notes: WithheldNotes
@@ -145,7 +146,7 @@ class _Exporting:
         self._withheld_notes = withheld_notes
         self._withheld = 0
         self._warned: list[tuple[int, str, str]] = []
-        """Index of the message, code, what it is about."""
+        """Index of the message, code, message."""
         self._index = 0
 
     def exported(self) -> _Exported:
@@ -179,7 +180,7 @@ class _Exporting:
         lines = read_chat(text).lines
         return tuple(ChatWarning(lines[index], code, what) for index, code, what in self._warned)
 
-    # -- what there is --
+    # -- the whole conversation --
 
     def _saved(self, message: Message) -> SavedMessage:
         thinking = ((self._kept(each.text_sha256), each.signature) for each in message.thinking)
@@ -225,7 +226,7 @@ class _Exporting:
             return None
 
     def _layers(self, message: Message) -> dict[str, str]:
-        """The hashes of the last prompt for it, as far as they may be told."""
+        """The hashes of the layers of the message's last prompt, if the client may see its manifest."""
         if all(each.message != message.id for each in self._conversation.prompts):
             return {}
         try:
@@ -234,10 +235,10 @@ class _Exporting:
             return {}
         return {layer.id: layer.hash for layer in shown.manifest.layers if layer.hash}
 
-    # -- what of it may be shown --
+    # -- the part of it that the client may see --
 
     def _shared(self, message: SavedMessage) -> SavedMessage:
-        """The message without what tells of notes that are withheld."""
+        """The message without attachments and documents of withheld notes."""
         attachments = tuple(
             each for each in message.attachments if not self._withheld_notes.hides(notes_of(each.kind, each.id))
         )
@@ -249,7 +250,7 @@ class _Exporting:
         )
 
     def _found(self, part: SavedAttachment | SavedResult) -> str | None:
-        """The text; that of a search without documents that are withheld."""
+        """The part's text; if it is a search, without documents of withheld notes."""
         if (search := _search(part)) is None:
             return part.text
         documents = tuple(
@@ -262,7 +263,7 @@ class _Exporting:
 
 
 def _notes_named(message: SavedMessage) -> Iterator[NoteNames]:
-    """The notes that a message's attachments are, and those that searches found."""
+    """The notes that a message's attachments name, and the notes in its search results."""
     for attached in message.attachments:
         yield notes_of(attached.kind, attached.id)
     parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
@@ -273,7 +274,7 @@ def _notes_named(message: SavedMessage) -> Iterator[NoteNames]:
 
 
 def _search(part: SavedAttachment | SavedResult) -> Search | None:
-    """The search, where the text is one that was kept."""
+    """The search that the text encodes; None if the part is not a search, or its text is not kept."""
     if part.form != "search" or part.text is None:
         return None
     try:
@@ -283,7 +284,7 @@ def _search(part: SavedAttachment | SavedResult) -> Search | None:
 
 
 def _title(messages: Sequence[SavedMessage]) -> str | None:
-    """The beginning of what the user said first."""
+    """The beginning of the user's first message."""
     for message in messages:
         if message.role == "user" and (words := (message.text or "").split()):
             return " ".join(words[:_TITLE_CHARS_MAX])[:_TITLE_CHARS_MAX].rstrip()
@@ -291,7 +292,7 @@ def _title(messages: Sequence[SavedMessage]) -> str | None:
 
 
 def file_name(chat: Chat) -> str:
-    """A name for the chat's file: one that every system takes, of at most FILE_NAME_BYTES_MAX bytes."""
+    """A name for the chat's file that is valid on every system, at most FILE_NAME_BYTES_MAX bytes long."""
     day = (chat.started or "")[:10]
     words = unicodedata.normalize("NFC", chat.title or chat.conversation or "")
     plain = "".join(char if char.isprintable() and char not in '\\/:*?"<>|#^[]' else " " for char in words)

@@ -1,4 +1,4 @@
-"""What a client that asks about a conversation may not be shown at present."""
+"""Notes of a conversation that are withheld from the calling client at present."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class WithheldNotes:
-    """Of one client, through its view."""
+    """The notes that are withheld from one client, as its view and the policy decide."""
 
     def __init__(self, view: View, withheld: Withheld, former: Mapping[NoteId, NoteId]) -> None:
         """`former`: former paths to present ones; the view has none that lead to withheld notes."""
@@ -27,33 +27,33 @@ class WithheldNotes:
         self._former = former
 
     def includes_any(self, notes: Iterable[NoteId]) -> bool:
-        """Whether one of the notes is withheld, under this name or the one that it has now; as far as is known."""
+        """Whether one of the notes is known to be withheld, under this name or its present one."""
         return any(map(self._withheld, notes))
 
     def hides(self, names: NoteNames) -> bool:
-        """Whether what has these names is left out; as far as is known."""
+        """Whether an attachment or document with these names is known to be hidden."""
         return names.is_hidden(self._withheld, self._withheld.withdrew)
 
     def refresh_flags(self, notes: Iterable[NoteId]) -> None:
-        """Looks at the notes' files: only they tell of their flags."""
+        """Reads the notes' files, because only the files hold the notes' flags."""
         if self._view.served:
             self._view.vault.ask(Read(sorted(then_and_now(notes, self._former))))
 
     def refresh_library(self, library: tuple[LibraryEntry, ...]) -> None:
-        """Looks at the library's notes, where `without_withheld` leaves any."""
+        """Reads the files of the library's notes, unless `without_withheld` removes all of them anyway."""
         if self._view.sharing == "all":
             self.refresh_flags(NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS)
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
-        """The library without notes that may not be shown, as far as is known."""
+        """The library without the notes that are known to be withheld."""
         if self._view.sharing != "all" or not self._view.served:
             return tuple(entry for entry in library if entry.kind not in NOTE_KINDS)
         return tuple(
             entry for entry in library if entry.kind not in NOTE_KINDS or not self.includes_any([NoteId(entry.id)])
         )
 
-    def shown(self, addresses: Iterable[str]) -> frozenset[str]:
-        """The addresses of sources without those of withheld notes, at which it looks."""
+    def escape_control(self, addresses: Iterable[str]) -> frozenset[str]:
+        """The addresses without those of withheld notes. Reads the notes' files first."""
         names = {address: notes_at(address) for address in addresses}
         self.refresh_flags(note for each in names.values() for note in each.every)
         return frozenset(address for address, each in names.items() if not self.hides(each))
@@ -62,11 +62,10 @@ class WithheldNotes:
 async def with_conversation_view(
     service: Service, conversation: Conversation, make: Callable[[View, WithheldNotes], R], caller: str
 ) -> R:
-    """What `make` makes of the conversation's vault as `caller` may see it, and which notes are withheld
-    (`Service.with_view`).
+    """The result of `make`, called with the caller's view of the conversation's vault and the withheld notes.
 
     Raises:
-        SharingOff, ReadFailed: as `Service.with_view`.
+        SharingOff, ReadFailed: as `Calls.with_view`.
     """
     vault = vault_of(service.tail.state, conversation)
 

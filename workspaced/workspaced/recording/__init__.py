@@ -1,1 +1,1 @@
-"""What agents were shown: recorded beside the calls, swept within its bounds."""
+"""Records what agents were shown, and sweeps recordings beyond their bounds."""

@@ -1,8 +1,8 @@
-"""`CallRecorder`: records calls of tools, aside.
+"""`CallRecorder`: records calls of tools on its own thread.
 
-An answer never waits for its record. Calls are handed over as they are; a thread of its own takes what has come
-together after a moment, keeps results and what they were made from as blobs, and then submits `tool_called`. So an
-event never names what is not there, and calls that repeat each other cost a hash.
+An answer never waits for its record. `record` only queues a call. After a short delay the thread takes all queued
+calls, stores their results and recordings as blobs, and then submits `tool_called`. So an event never names a blob
+that was not stored, and a repeated call costs only a hash.
 """
 
 import hashlib
@@ -36,15 +36,15 @@ logger = logging.getLogger(__name__)
 
 _LASTS_MAX: Final = 64
 _LAST_BYTES_MAX: Final = 512 * 1024
-"""Of the texts that one of these keeps in memory,"""
+"""Longest texts of one remembered recording."""
 _LASTS_BYTES_MAX: Final = 4 * 1024 * 1024
-"""and that all of them do."""
+"""Total texts of all remembered recordings."""
 _LAST_S: Final = 60.0
-"""How long a recording is taken to be there still: a sweep may have removed it."""
+"""How long a remembered recording is used without being stored again: later a sweep may have removed it."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call that was answered."""
+    """One answered call."""
 
     tool: str
     caller: str
@@ -56,9 +56,9 @@ class Call(msgspec.Struct, frozen=True):
 class _Waiting(NamedTuple):
     call: Call
     arguments: bytes
-    """Their JSON."""
+    """JSON of the call's arguments."""
     size_bytes: int
-    """What it keeps in memory, as far as a client decides that."""
+    """Memory that the call occupies, counting only parts whose size the client decides."""
 
 
 def _waiting(call: Call) -> _Waiting:
@@ -72,7 +72,7 @@ class CallRecorder:
     """One for each daemon. `record` belongs to the event loop's thread."""
 
     def __init__(self, blobs: EvictableBlobStore | None, submit: Callable[[ToolCalled], None]) -> None:
-        """`blobs`: None keeps none. `submit` may be called on any thread."""
+        """`blobs`: None stores no results and recordings. `submit` may be called on any thread."""
         self._blobs = blobs
         self._submit = submit
         self._waiting: deque[_Waiting] = deque()
@@ -83,19 +83,20 @@ class CallRecorder:
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="workspaced-calls", daemon=True)
         self._lasts: dict[str, tuple[ViewRecorder, str, float]] = {}
-        """By an answer's hash: what it was made from last, its recording and when that was kept."""
+        """By an answer's hash: the latest reads that gave this answer, their recording's hash, and when it was
+        stored."""
         self._lasts_bytes = 0
         self.skipped = 0
-        """Calls recorded without what they read, since too much waited."""
+        """Number of calls recorded without their reads, because the queue was full."""
         self.problem: str | None = None
-        """Why nothing is kept at present."""
+        """Why blobs cannot be stored at present."""
 
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
 
     def record(self, call: Call) -> None:
-        """Records a call, soon."""
+        """Queues a call. If the queue is full, records the call at once without its reads."""
         waiting = _waiting(call)
         waiting_bytes = self._taken_bytes - self._written_bytes
         if len(self._waiting) >= CALL_RECORDER_WAITING_MAX or waiting_bytes > CALL_RECORDER_WAITING_BYTES_MAX:
@@ -108,13 +109,13 @@ class CallRecorder:
             self._some.set()
 
     def flush(self) -> None:
-        """Submits what waits; on any thread."""
+        """Submits all queued calls. On any thread."""
         with self._writing:
             while self._waiting:
                 self._write(self._waiting.popleft())
 
     def close(self) -> None:
-        """Submits what waits, and ends."""
+        """Ends the thread and submits all queued calls."""
         self._closing.set()
         self._some.set()
         self._thread.join()
@@ -124,11 +125,11 @@ class CallRecorder:
         while not self._closing.is_set():
             self._some.wait()
             self._some.clear()
-            self._closing.wait(CALL_RECORDER_DELAY_S)  # more may come, and answers go out before their records
+            self._closing.wait(CALL_RECORDER_DELAY_S)  # for more calls, and so that answers are sent first
             while self._waiting and not self._closing.is_set():
                 self._write_some()
                 if len(self._waiting) < CALL_RECORDER_HURRY:
-                    # Calls that come meanwhile want the interpreter more than their records do.
+                    # Answering new calls is more urgent than recording old ones.
                     self._closing.wait(CALL_RECORDER_PAUSE_S)
 
     def _write_some(self) -> None:

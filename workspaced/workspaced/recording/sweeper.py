@@ -1,7 +1,7 @@
-"""`Sweeper`: keeps what agents were shown within its bounds while a daemon runs.
+"""`Sweeper`: removes recordings beyond their bounds in size and age while a daemon runs.
 
-It sweeps at the start, then every hour, and sooner where much was written: what a client can make the daemon keep
-is bounded, however fast it asks.
+It sweeps at the start, then every hour, and earlier after many writes. So the disk space that a client can cause
+is bounded, no matter how fast it calls.
 """
 
 import logging
@@ -16,11 +16,11 @@ from ..limits import SWEEP_CHECK_S, SWEEP_INTERVAL_S
 logger = logging.getLogger(__name__)
 
 _WRITTEN_SHARE: Final = 8
-"""A sweep is due once this part of the bytes allowed was written."""
+"""A sweep is due once a share of 1/8 of the allowed bytes was written."""
 
 
 class Sweeper:
-    """One for each daemon, with a thread of its own."""
+    """One for each daemon, with its own thread."""
 
     def __init__(self, blobs: EvictableBlobStore, bytes_max: int, days_max: float) -> None:
         self.blobs = blobs
@@ -31,7 +31,7 @@ class Sweeper:
         self._due_at = 0.0
         self._found = Swept(0, 0, 0, 0)
         self._written_before = (0, 0)
-        """Of `blobs`, when that was found."""
+        """Blobs and bytes that `blobs` had written before the latest sweep."""
         self._closing = threading.Event()
 
     def start(self) -> None:
@@ -39,7 +39,7 @@ class Sweeper:
         threading.Thread(target=self._run, name="workspaced-sweeper", daemon=True).start()
 
     def close(self) -> None:
-        """Ends; a sweep that goes on is not waited for."""
+        """Ends the thread, without waiting for a running sweep."""
         self._closing.set()
 
     def _run(self) -> None:
@@ -48,7 +48,7 @@ class Sweeper:
             self._closing.wait(SWEEP_CHECK_S)
 
     def turn(self) -> None:
-        """Sweeps if that is due. Blocks; a failure is a problem, not an error."""
+        """Sweeps if a sweep is due. Blocks. A failure sets `problem` and raises nothing."""
         written_bytes = self.blobs.written_bytes - self._written_before[1]
         if time.monotonic() < self._due_at and written_bytes <= self._bytes_max // _WRITTEN_SHARE:
             return
@@ -65,7 +65,7 @@ class Sweeper:
             self._found, self._written_before = found, before
 
     def status(self) -> dict[str, Any]:
-        """How much is kept: what the latest sweep left and what was written since."""
+        """Number and bytes of stored blobs: left by the latest sweep, plus written since."""
         written, written_bytes = self._written_before
         return {
             "kept": self._found.kept + self.blobs.written - written,

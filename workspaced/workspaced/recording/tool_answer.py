@@ -13,7 +13,7 @@ from workspaced_tools.tools.tool import payload_of
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool answered: its JSON, whether it is a success, and the moment that it describes."""
+    """An answer: its JSON, whether the call succeeded, and the moment that the answer describes."""
 
     payload: bytes
     ok: bool
@@ -21,21 +21,21 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     tail_seq: int
     now: str
     made_from: ViewRecorder | Raised
-    """What the tool read; or why no tool ran."""
+    """The tool's reads; or the error because of which no tool ran."""
 
 
 def answered(result: dict[str, Any], recorder: ViewRecorder, seq: int) -> ToolAnswer:
     """The answer of a tool that ran.
 
     Args:
-        result: of the tool.
-        recorder: recorded what it read.
-        seq: the log's tail then.
+        result: the tool's result.
+        recorder: holds the tool's reads.
+        seq: the log's last sequence at the call.
     """
     view = recorder.view
     return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, recorder)
 
 
 def refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:
-    """The answer of a call that no tool ran for."""
+    """The answer of a call that was refused before a tool ran."""
     return ToolAnswer(payload_of(refusal(error, state.seq)), False, state.seq, seq, now, raised(error))

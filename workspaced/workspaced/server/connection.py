@@ -21,6 +21,7 @@ import anyio
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_tools.tools.registry import ToolSet
 
 from ..errors import RequestError
 from ..ipc.framing import LineSplitter
@@ -44,6 +45,8 @@ class Connection(asyncio.Protocol):
         self.service = host.service
         self.client = "unknown"
         """The client's name, from the current or the last request."""
+        self.tools: ToolSet = "all"
+        """The tools that this client's list shows."""
         self.line_bytes = 0
         """The length of the current or the last line."""
         self.subscriptions: dict[RequestId, Follower] = {}

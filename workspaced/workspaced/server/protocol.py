@@ -13,14 +13,16 @@ Sources: MCP 2026-07-28, "Versioning and Compatibility" and "Overview"; for the 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
-from ..api.daemon import Hello, facts
+from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
+from ..ipc.tool_choice import TOOLS_CHOSEN
 from ..mcp import handshake, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
@@ -31,8 +33,10 @@ from ..service.status import status
 NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _LISTS_TTL_MS: Final = 300_000
-"""Lists are equal for all clients and constant while the daemon runs; a new version may have others."""
+"""Lists are constant while the daemon runs; a new version may have others."""
 _LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "public"}
+_TOOL_LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "private"}
+"""Each client chooses the tools of its list."""
 _READ: Final = {"ttlMs": 0, "cacheScope": "private"}
 """Not cached: the user's view may change at any moment."""
 
@@ -61,6 +65,7 @@ _CARRIER: Final = msgspec.json.Decoder(_Carrier)
 _HINT: Final = msgspec.json.Decoder(_Hint)
 _INITIALIZE: Final = msgspec.json.Decoder(handshake.Initialize)
 _CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
+_HELLO: Final = msgspec.json.Decoder(Hello)
 
 
 class ProtocolVersion:
@@ -102,6 +107,8 @@ class _Mcp(ProtocolVersion):
         if request.id is msgspec.UNSET:
             if request.method == "notifications/cancelled":
                 _cancel(session, request)
+            elif request.method == TOOLS_CHOSEN:
+                _choose_tools(session, request)
             return None
         if request.method.startswith(NATIVE_PREFIX) and request.method not in self.methods:
             raise RequestError(
@@ -186,8 +193,15 @@ def _cancel(session: Session, request: Request) -> None:
     session.cancel(wanted)
 
 
-def _greet(session: Session, _id: RequestId | None, _params: Hello) -> Any:
+def _choose_tools(session: Session, request: Request) -> None:
+    """Applies the choice of tools in the notification; ignores a choice that does not exist."""
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        choose_tools(session, _HELLO.decode(request.params))
+
+
+def _greet(session: Session, _id: RequestId | None, params: Hello) -> Any:
     """`workspaced/hello` on an MCP connection; MCP has another place for the client's name."""
+    choose_tools(session, params)
     return facts(session.service)
 
 
@@ -197,7 +211,7 @@ def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
 
 
 _SHARED: Final = {
-    "tools/list": Method(tools.Page, tools.list_tools, _LIST),
+    "tools/list": Method(tools.Page, tools.list_tools, _TOOL_LIST),
     "tools/call": METHODS["tools/call"],
     "resources/list": Method(tools.Page, resources.list_resources, _LIST),
     "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST),

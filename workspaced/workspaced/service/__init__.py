@@ -1,1 +1,1 @@
-"""The parts of a daemon put together, without any socket, and what its sessions may ask of them."""
+"""The parts of a daemon put together, without a socket, and the interface of its sessions."""

@@ -1,4 +1,4 @@
-"""What a method of the API is: its parameters, its handler, and how it may answer."""
+"""`Method`: one method of the API with its parameters, its handler, and whether clients may cache the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from ..ipc.jsonrpc import RequestId
 from .session import Session
 
 DEFERRED: Final = object()
+"""A handler returns this if it answers later, by `Session.answer` or `Session.fail`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,9 @@ class Method:
     params: Any
     handler: Callable[[Session, RequestId | None, Any], Any]
     cache: dict[str, Any] | None = None
-    """What MCP 2026-07-28 adds to the result: how long, and by whom, it may be kept."""
+    """The fields that MCP 2026-07-28 adds to the result: how long it may be cached, and by which clients."""
     decode: Callable[[bytes], Any] = field(init=False)
-    """Reads `params`; raises msgspec's errors."""
+    """Decodes JSON to `params`; raises msgspec's errors."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decode", msgspec.json.Decoder(self.params).decode)

@@ -52,8 +52,8 @@ class Service:
     ) -> None:
         """
         Args:
-            record: whether the daemon keeps what agents are shown, in the sweeper's blobs.
-            templates: the folder of the user's own templates of provider bodies.
+            record: whether answers and what tools read for them are stored in the sweeper's blobs.
+            templates: the folder of the user's own templates of request bodies.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -65,18 +65,18 @@ class Service:
         self.started_at = time.monotonic()
         self.connections = 0
         self.client_names: Callable[[], Iterable[str]] = tuple
-        """The names that the connected clients gave themselves."""
+        """The names of the connected clients, as each client gave it."""
         self.stopping = anyio.Event()
         self.stop_reason = "requested"
         self.history_problem: str | None = None
-        """Why the part of the log before a snapshot could not be read at the start, if so."""
+        """Why the log before the snapshot could not be read at the start; None: it was read."""
         self.served: dict[VaultId, ServedVault] = {}
         self.sweeper = sweeper
         self.records_calls = record
         self.threads = threads = Threads(loop)
         self.visits = visits = VisitLog(self.log)
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
-        """Those that the log names by their hashes."""
+        """The texts that the log names by their hashes."""
         self.publishing = Publishing(writer, self.log)
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.moments = LogMoments(
@@ -94,7 +94,7 @@ class Service:
     # -- the log --
 
     def _committed(self, events: Sequence[Event]) -> None:
-        """Tells the vaults which notes the log names from now on, and which have moved."""
+        """Passes new events to the visits, and renamed and newly named notes to their vaults."""
         self.visits.feed(events)
         for event in events:
             served = self.served.get(event.vault) if event.vault is not None else None
@@ -102,14 +102,14 @@ class Service:
                 continue
             if isinstance(event.data, c.NoteRenamed):
                 served.vault.renamed(event.data.from_, event.data.to)
-            served.settler.named(notes_published_in(event))
-            served.settler.named(notes_attached_in(event), guessed=True)
+            served.visibility_checker.named(notes_published_in(event))
+            served.visibility_checker.named(notes_attached_in(event), guessed=True)
 
     async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
-        """The state now, or as it was at the sequence or time `at`.
+        """The present state, or the state at the sequence or time `at`.
 
         Raises:
-            InvalidArgument: a moment the log does not hold, or an unknown vault.
+            InvalidArgument: the log does not hold that moment, or the vault is unknown.
         """
         state, also = self.tail.state, ()
         if at is not None:
@@ -122,9 +122,9 @@ class Service:
         return to_json(state, VaultId(vault) if vault is not None else None, also)
 
     def wait_until_recorded(self) -> None:
-        """Blocks until the log holds every answered call; not at all where the log accepts nothing.
+        """Blocks until the log holds every answered call. Returns at once if the log accepts nothing.
 
-        Not on the loop's thread.
+        Must not run on the loop's thread.
         """
         self.call_recorder.flush()
         self.publishing.wait_until_written()
@@ -132,7 +132,7 @@ class Service:
     # -- vaults --
 
     def serve(self, served: ServedVault) -> None:
-        """Answers for this vault too, from now on."""
+        """Adds a vault: calls may be answered from it."""
         self.served[served.id] = served
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
         served.vault.visibility.remember(self.writer.visibility.of(served.id))
@@ -149,7 +149,7 @@ class Service:
     # -- the end --
 
     def stop(self, reason: str) -> None:
-        """Asks the daemon to end in good order."""
+        """Begins an orderly shutdown. Only the first `reason` counts."""
         if not self.stopping.is_set():
             self.stop_reason = reason
             self.threads.end()

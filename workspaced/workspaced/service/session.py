@@ -1,24 +1,25 @@
-"""What a method may use of the connection that it answers."""
+"""`Session`: the part of a connection that handlers may use."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_tools.tools.registry import ToolSet
 
 from ..ipc.jsonrpc import RequestId
 from .service import Service
 
 
 class Follower(Protocol):
-    """Something open on a session that follows the log: a subscription, or resources that are watched."""
+    """A subscription, or a watch on resources: it belongs to a session and follows the log."""
 
     @property
     def closing_response(self) -> bytes | None:
-        """The line to send when the daemon or the client ends it; None: nothing is sent."""
+        """The line to send when the daemon or the client ends the follower; None: send nothing."""
         ...
 
     def tail_moved(self) -> None:
-        """There may be something to send."""
+        """Called when the log has new events, and when the client reads again."""
         ...
 
     def close(self) -> None:
@@ -32,17 +33,19 @@ class Session(Protocol):
     service: Service
     client: str
     """The name of the client that made the request at hand."""
+    tools: ToolSet
+    """The tools that `tools/list` shows on this connection."""
     line_bytes: int
     """The length of that request's line."""
     subscriptions: dict[RequestId, Follower]
 
     def __hash__(self) -> int:
-        """Each session is a publisher of its own: what waits for the disk is counted for each."""
+        """The writer counts the queued batches of each session, so a session is a key."""
         ...
 
     @property
     def writable(self) -> bool:
-        """Whether the client keeps up with reading."""
+        """Whether the client reads fast enough to be sent more."""
         ...
 
     def send(self, line: bytes) -> None:
@@ -66,5 +69,5 @@ class Session(Protocol):
         ...
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """Calls a function on the loop after a while."""
+        """Calls a function on the loop after `delay_s`."""
         ...

@@ -1,13 +1,15 @@
-"""`workspaced/status`: how the daemon is."""
+"""`workspaced/status`: versions, queues, vaults and problems of the daemon."""
 
 import os
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
 
 from workspaced_tools.prompts.audit.cache_accounting import conversations_status
 from workspaced_tools.sharing.levels import sharing_status
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 
 from ..__about__ import __version__
 from ..vaults.served_vault import ServedVault
@@ -18,11 +20,12 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
     """The result of `workspaced/status`.
 
     Args:
-        named: also what may tell of withheld notes, so not for agents: the names of files that something is wrong
-            with, counts of the cache, how long calls took.
+        named: whether to add what could reveal withheld notes: names of damaged files, counts of the cache,
+            durations of calls. False for agents.
     """
     log, state, writer = service.log, service.tail.state, service.writer
     recording = _recording_status(service)
+    problems = list(_problems(service, recording["problem"], named=named))
     return {
         "version": __version__,
         "pid": os.getpid(),
@@ -48,36 +51,70 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         "recording": recording,
         "conversations": conversations_status(state.conversations),
         "sharing": sharing_status(state, service.client_names()),
-        "degraded": _degraded(service, recording["problem"], named=named),
+        "degraded": [each.message for each in problems],
+        **({"problems": msgspec.to_builtins(problems)} if named else {}),
         "warnings": service.warnings,
     }
 
 
 def offline_vaults(service: Service) -> list[str]:
-    """Open vaults of the log whose folder this daemon does not serve."""
+    """Vaults that are open in the log but not served by this daemon."""
     return [
         vault.id for vault in service.tail.state.vaults.values() if vault.open and vault.id not in service.served
     ]
 
 
-def _degraded(service: Service, recording_problem: str | None, *, named: bool) -> list[str]:
-    log, vaults = service.log, service.served.values()
-    found = [trouble.message for trouble in (log.damage, log.failure) if trouble is not None]
-    problems = (log.waiting, log.head_problem, service.history_problem)
-    found += [str(problem) for problem in problems if problem is not None]
-    found += _damaged_texts(service, named=named)
-    found += [problem for served in vaults for problem in served.problems()]
-    policies = [(served.id, served.vault.policy.problem) for served in vaults]
-    found += [f"Vault {vault}: {problem}" for vault, problem in policies if problem is not None]
-    return [*found, recording_problem] if recording_problem is not None else found
+class Problem(msgspec.Struct, frozen=True):
+    """Something that the daemon does without, and what the user can do about it."""
+
+    message: str
+    fix: str
 
 
-def _damaged_texts(service: Service, *, named: bool) -> list[str]:
+def _problems(service: Service, recording_problem: str | None, *, named: bool) -> Iterator[Problem]:
+    log = service.log
+    for trouble in (log.damage, log.failure):
+        if trouble is not None:
+            yield Problem(trouble.message, trouble.hint or _VERIFY)
+    if log.waiting is not None:
+        yield Problem(str(log.waiting), "Free space on the disk of the data directory; recording then goes on.")
+    if log.head_problem is not None:
+        yield Problem(log.head_problem, "Free space and check the permissions of the data directory.")
+    if service.history_problem is not None:
+        yield Problem(service.history_problem, _VERIFY)
+    if texts := _damaged_texts(service, named=named):
+        yield Problem(texts, "Restore the files from a backup, or publish the same texts again.")
+    for served in service.served.values():
+        for problem in served.problems():
+            yield Problem(problem, _fix_of_vault(served))
+        if (rules := served.vault.policy.problem) is not None:
+            yield Problem(f"Vault {served.id}: {rules}", _fix_of_rules(served, rules))
+    if recording_problem is not None:
+        yield Problem(recording_problem, "Free space and check the permissions of `served` in the data directory.")
+
+
+_VERIFY: Final = "See `workspaced log verify`; restart the daemon once the log is repaired."
+
+
+def _fix_of_vault(served: ServedVault) -> str:
+    if served.vault.error is None:
+        return "Check the system's limit of watched folders; changes are found at each reconcile meanwhile."
+    return f"Check that {served.path} is there and readable, then run `workspaced doctor --reconcile`."
+
+
+def _fix_of_rules(served: ServedVault, problem: str) -> str:
+    rules = served.path / IGNORE_FILE
+    if "accept-rules" in problem:
+        return f"Restore {rules}; or `workspaced share accept-rules {served.id}` if it is meant to be gone."
+    return f"Correct {rules}; the daemon notices the change."
+
+
+def _damaged_texts(service: Service, *, named: bool) -> str | None:
     troubles = service.blobs.troubles
     if not troubles:
-        return []
+        return None
     problem = f"{len(troubles)} text{'s' if len(troubles) > 1 else ''} of the log cannot be read back"
-    return [f"{problem}: {'; '.join(map(str, troubles))}." if named else f"{problem}."]
+    return f"{problem}: {'; '.join(map(str, troubles))}." if named else f"{problem}."
 
 
 def _recording_status(service: Service) -> dict[str, Any]:

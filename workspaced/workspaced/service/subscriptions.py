@@ -1,8 +1,8 @@
 """Subscriptions: each is a cursor into the log that follows the tail.
 
-The signal only says that the tail moved. What is sent is read from memory, or from the log when a subscriber is
-behind that; one that is too far behind is told of a gap and goes on from the tail. A subscriber that does not read
-stops its own cursor and nobody else.
+The signal only says that the tail moved. Events come from memory, or from the log if the subscriber is further
+behind. A subscriber more than GAP_EVENTS behind gets `workspaced/gap` and continues at the tail. A client that
+does not read stops only its own cursors.
 """
 
 import itertools
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
 LATEST_WINS = frozenset({"active_note_set", "active_note_cleared", "selection_changed", "note_changed"})
-"""Of these a coalescing subscriber gets only the last one of each vault in a row."""
+"""Event types of which a coalescing subscriber gets only the last one of each vault in a notification."""
 
 
 class Subscription:
@@ -43,11 +43,11 @@ class Subscription:
         self._closed = False
 
     def close(self) -> None:
-        """Sends nothing more."""
+        """Ends the subscription: nothing more is sent."""
         self._closed = True
 
     def tail_moved(self) -> None:
-        """There may be something to send; called on the loop, at every commit and when the client reads again."""
+        """Sends what is new. Called on the loop, after every commit and when the client reads again."""
         if self._busy or self._closed:
             return
         if self._coalesce:
@@ -79,12 +79,12 @@ class Subscription:
         try:
             async with self._service.tail.catching_up:
                 if self._closed or not self._session.writable:
-                    return  # others have filled the connection meanwhile: `tail_moved` is called once it reads
+                    return  # the connection is full; `tail_moved` is called when the client reads again
                 events = await self._service.threads.run(
                     self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
                 )
         except (LogError, OSError) as error:
-            # The subscriber learns what it misses; the log's trouble is no reason to stop serving.
+            # A damaged log must not end the connection: the subscriber gets a gap.
             logger.warning("events for %s cannot be read: %s", self.id, error)
             events = []
         finally:
@@ -125,7 +125,7 @@ class Subscription:
 
 
 def coalesced(events: list[Event]) -> list[Event]:
-    """The events without those that a later one of the same kind and vault makes moot."""
+    """The events without those that a later event of the same kind and vault replaces."""
     kept: list[Event] = []
     seen: set[tuple[Any, ...]] = set()
     for event in reversed(events):

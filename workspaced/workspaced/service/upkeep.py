@@ -1,4 +1,4 @@
-"""What a daemon does by itself while it runs: tabs expire, vaults are reconciled, notes and texts looked at."""
+"""Maintenance of a running daemon: expires tabs, reconciles vaults, checks known notes and recent texts."""
 
 import logging
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 async def expire_tabs(service: Service) -> None:
-    """Records the tabs of every vault that were not accessed for a day."""
+    """Records which temporary tabs have expired, in every open vault."""
     now, state = service.writer.now(), service.tail.state
     actions = [
         Action(c.TemporaryTabsExpired(tuple(tab.id for tab in gone)), vault=vault)
@@ -30,41 +30,43 @@ async def expire_tabs(service: Service) -> None:
 
 
 async def reconcile(service: Service) -> None:
-    """Compares every served folder with the index now, and waits until new findings have settled."""
+    """Reconciles the index of every served vault with its files, and waits until unsettled notes have settled."""
     for served in list(service.served.values()):
         await served.reconcile(lambda: service.tail.state, service.publishing.note)
         await served.settled(lambda: service.tail.state, service.publishing.note)
 
 
-async def look_at_known_notes(service: Service, served: ServedVault) -> None:
-    """Looks once at every note that the log names and nobody has looked at: in logs of older versions, or just
-    before a crash."""
+async def check_known_notes(service: Service, served: ServedVault) -> None:
+    """Queues a visibility check of every note that the log names and that has no finding: notes of older versions'
+    logs, and notes named just before a crash."""
     visits: list[Visit] = []
     try:
         visits = await service.threads.run(service.visits.visits, served.id, service.tail.seq)
     except LogError as error:
-        # Notes that only the part before the damage names stay withheld until somebody looks at them.
+        # Notes that only events before the damage name stay withheld until a call checks them.
         service.history_problem = f"The log's past cannot be read: {error}"
         logger.warning("%s", service.history_problem)
-    served.settler.named({*notes_published(service.tail.state, served.id), *(visit.note for visit in visits)})
-    served.settler.named(notes_attached(service.tail.state, served.id), guessed=True)
+    served.visibility_checker.named(
+        {*notes_published(service.tail.state, served.id), *(visit.note for visit in visits)}
+    )
+    served.visibility_checker.named(notes_attached(service.tail.state, served.id), guessed=True)
 
 
 def flush_findings(service: Service) -> None:
-    """Records the findings about notes' visibility so far; on any thread."""
+    """Records the findings about the visibility of notes. On any thread."""
     for served in list(service.served.values()):
-        served.settler.flush()
+        served.visibility_checker.flush()
 
 
-async def examine_texts(service: Service) -> None:
-    """Reads the texts that the last events name; `status` names those that are damaged."""
+async def check_texts(service: Service) -> None:
+    """Reads the texts that the latest events name, so that `status` can name the damaged ones."""
     try:
-        await to_thread.run_sync(_examine_texts, service, abandon_on_cancel=True)
+        await to_thread.run_sync(_check_texts, service, abandon_on_cancel=True)
     except (LogError, OSError) as error:
         logger.warning("the texts of the last events are not checked: %s", error)
 
 
-def _examine_texts(service: Service) -> None:
+def _check_texts(service: Service) -> None:
     service.blobs.examine(texts_of_tail(service.blobs.disk, service.log))
     for trouble in service.blobs.troubles:
         logger.warning("damaged: %s", trouble)

@@ -1,1 +1,1 @@
-"""The folders that the daemon serves: watched, reconciled, and which notes of them may be shown."""
+"""The folders that the daemon serves: registers, watches and reconciles them, checks which notes may be shown."""

@@ -1,4 +1,4 @@
-"""Which folders the daemon serves, and the ids that the log gives them."""
+"""Registers the folders that the daemon serves: checks their paths, and gives them ids in the log."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def usable_folder(path: Path) -> Path:
     """The real path of a vault's folder.
 
     Raises:
-        VaultUnusable: it does not exist, is no directory or cannot be read.
+        VaultUnusable: the path does not exist, is not a directory, or cannot be read.
     """
     try:
         real = path.expanduser().resolve(strict=True)
@@ -39,10 +39,10 @@ def usable_folder(path: Path) -> Path:
 
 
 def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) -> None:
-    """Sees to it that nothing of ours is ever written into a vault.
+    """Checks that the daemon's own files lie outside all vaults, since it never writes into a vault.
 
     Raises:
-        VaultUnusable: the data directory, the socket or the cache would lie in one.
+        VaultUnusable: the data directory, the socket or the cache directory would lie in a vault.
     """
     places = (
         ("data directory", data, "--data-dir"),
@@ -59,10 +59,10 @@ def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) 
 
 
 def registrations(state: WorkspaceState, folders: Iterable[Path]) -> tuple[dict[VaultId, Path], list[Action]]:
-    """The ids of the folders to serve, and the events that make the log know them.
+    """The ids of the folders to serve, and the actions that register them in the log.
 
-    A path the log knows keeps its id. When the current vault is not among the served ones, the first served one
-    becomes current: a user who names a folder means to work in it.
+    A path that the log knows keeps its id. If the current vault is not served, the first served vault becomes
+    current, because a user who names a folder wants to work in it.
     """
     served: dict[VaultId, Path] = {}
     actions = []

@@ -1,12 +1,12 @@
-"""The vaults a daemon serves: registering their folders in the log, watching them, noting what changed.
+"""`ServedVault`: a vault that the daemon serves; watches its folder, reconciles its index, records changed notes.
 
-watchfiles is a hint: it makes the index fresh and feeds `note_created` and `note_changed`. It may lose events, die
-(of a file name that is not UTF-8, of the system's limit on watches) or go silent (when the folder is replaced), so
-a reconcile scan follows every start of the watcher, every burst of hints, and every `reconcile_s`. What a tool
-answers rests on a fresh stat in any case.
+watchfiles gives hints only: they update the index and cause `note_created` and `note_changed`. It may lose events,
+fail (a file name that is not UTF-8, the system's limit on watches) or go silent (the folder was replaced). So a
+reconcile follows every start of the watcher and every burst of hints, and runs every `reconcile_s` seconds.
+Answers of tools do not depend on hints: they use a fresh stat.
 
-Folders are watched one by one, as a scan finds them: watchfiles' own recursion follows symlinks out of the vault.
-So a folder that comes or goes makes the watcher start anew.
+Each folder is watched by itself, because watchfiles' recursion follows symlinks out of the vault. So the watcher
+restarts when a folder is added or removed.
 """
 
 import logging
@@ -35,7 +35,7 @@ from workspaced_tools.vault.index.changes import Changes, FileVersion
 from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
-from .visibility_checks import Settler
+from .visibility_checks import VisibilityChecker
 
 logger = logging.getLogger(__name__)
 
@@ -45,13 +45,13 @@ Hint = tuple[watchfiles.Change, str]
 RETRY_WATCH_S: Final = 1.0
 RETRY_WATCH_MAX_S: Final = 30.0
 WATCH_CHECK_MS: Final = 1_000
-"""How often a quiet watcher looks whether its folder was replaced: of that it hears nothing."""
+"""How often an idle watcher checks whether its folder was replaced, for which the system sends no event."""
 RENAMES_RECORDED_MAX: Final = 200
-"""Of notes renamed at once, those that the log names are recorded, and others up to this many in all: former paths
-are for references an agent was given, not a history of the vault."""
+"""Of notes renamed at once, all that the log names are recorded, and others up to this total: former paths serve
+references that an agent holds, they are not a history of the vault."""
 _FILE_NAME_BYTES_MAX: Final = 200
 HINTS_MAX: Final = 1_000
-"""After more hints than this at once the whole vault is compared."""
+"""More hints than this at once cause a reconcile of the whole vault."""
 
 
 class ServedVault:
@@ -68,19 +68,19 @@ class ServedVault:
         self.id = vault_id
         self.path = path
         self.vault = vault
-        self.settler = Settler(vault_id, vault, record)
+        self.visibility_checker = VisibilityChecker(vault_id, vault, record)
         self.nonblocking = NonBlockingVault(self.vault)
         self.blocking_until_ns = 0
-        """Until when calls are not tried on the event loop (see Service)."""
+        """Until this value of `time.perf_counter_ns`, calls are not tried on the event loop (see `Calls`)."""
         self.watcher = "off"
-        """`watching` (or about to), `reconciling only` (the watcher failed and is tried again) or `off`."""
+        """`watching` (or starting to), `reconciling only` (the watcher failed and is retried) or `off`."""
         self.watch_error: str | None = None
-        """Why it is `reconciling only`."""
+        """Why the watcher is `reconciling only`."""
         self.on_changes: Callable[[], object] = lambda: None
-        """Called on the loop when notes came, went or changed, be they in the workspace or not."""
+        """Called on the loop when any notes of the vault were added, removed or changed."""
 
     def problems(self) -> list[str]:
-        """What makes this vault less than it should be, for people; names no path."""
+        """The vault's problems, as sentences for people. They contain no path."""
         found = []
         if self.vault.error is not None:
             found.append(f"Vault {self.id}: {self.vault.error} The last known names are kept.")
@@ -89,7 +89,7 @@ class ServedVault:
         return found
 
     async def watch(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
-        """Follows the folder until `stopping`, whatever ends a watcher on the way."""
+        """Follows the folder until `stopping`, and restarts the watcher when it fails."""
         pause_s = RETRY_WATCH_S
         self.watcher = "watching"
         while not stopping.is_set():
@@ -97,7 +97,7 @@ class ServedVault:
                 await self._follow(state, record, stopping)
                 continue
             except Exception as error:
-                # Whatever it is, the vault is served on: reconciling alone keeps it true.
+                # Any failure: the vault stays served, and reconciling alone keeps its index true.
                 why = _reason(error)
             if self.watcher == "watching" or self.vault.error is not None:
                 pause_s = RETRY_WATCH_S
@@ -110,10 +110,10 @@ class ServedVault:
             pause_s = min(2 * pause_s, RETRY_WATCH_MAX_S)
 
     async def _follow(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
-        """Watches the folders there are now; returns when those are others, or at `stopping`."""
+        """Watches the present folders. Returns when the set of folders changed, or at `stopping`."""
         identity, folders = await to_thread.run_sync(self._folders, abandon_on_cancel=True)
-        # Run by hand in threads: adding thousands of watches takes longer than the event loop may wait. The thread
-        # notices `stopping` within a step; a mere cancellation it would sit out.
+        # Runs in threads: adding thousands of watches takes longer than the event loop may wait. The thread checks
+        # `stopping` at each step; it does not notice a cancellation.
         hints = watchfiles.watch(
             *folders,
             watch_filter=None,
@@ -132,7 +132,7 @@ class ServedVault:
                 if not started:
                     started = True
                     self.watcher, self.watch_error = "watching", None
-                    await self.reconcile(state, record)  # what happened before there was a watch
+                    await self.reconcile(state, record)  # for changes made before the watch existed
                 if await to_thread.run_sync(self._is_other, identity, folders, found):
                     return
                 await self._hinted(state, record, [path for _kind, path in found if self._is_note(path)])
@@ -140,17 +140,17 @@ class ServedVault:
             hints.close()
 
     def _folders(self) -> tuple[tuple[int, int], frozenset[str]]:
-        """What identifies the root, and the paths of all folders to watch.
+        """The identity of the root directory, and the paths of all folders to watch.
 
         Raises:
-            ReadFailed: the root is absent or cannot be opened.
+            ReadFailed: the root does not exist or cannot be opened.
         """
         root = self.vault.root
         identity = root.directory().identity
         return identity, frozenset(str(root.path / path) for path in folders_of(root))
 
     def _is_other(self, identity: tuple[int, int], folders: frozenset[str], hints: Iterable[Hint]) -> bool:
-        """Whether the root was replaced, or a folder came or went."""
+        """Whether the root was replaced, or a folder was added or removed."""
         root = self.vault.root
         if root.identity() != identity:
             return True
@@ -161,8 +161,8 @@ class ServedVault:
 
     async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, paths: list[str]) -> None:
         if len(paths) > HINTS_MAX or str(self.path / IGNORE_FILE) in paths:
-            # The system's queue of events may have run over, which watchfiles does not tell; or other notes are
-            # withheld now.
+            # The system's queue of events may have overflowed, which watchfiles does not report; or the rules
+            # changed, so other notes may be withheld.
             await self.reconcile(state, record)
         elif paths:
             await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
@@ -176,22 +176,22 @@ class ServedVault:
         return path.lower().endswith(".md") and "/." not in f"/{self._relative(path)}"
 
     async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
-        """Looks again at whatever has to be seen twice, as long as the daemon runs."""
+        """Checks unsettled rules and notes again, until cancelled."""
 
         async def changed(changes: Changes) -> None:
             await self._note(state, record, changes)
 
-        await self.settler.run(changed)
+        await self.visibility_checker.run(changed)
 
     async def settled(self, state: Callable[[], WorkspaceState], record: Record) -> None:
-        """Waits until all that was seen has settled; what does not settle in time is not waited for."""
+        """Waits until all rules and notes have settled, at most 2 * SETTLE_EMPTY_S seconds."""
         with anyio.move_on_after(2 * SETTLE_EMPTY_S):
             while (due_s := self.vault.due_s()) is not None:
                 await anyio.sleep(max(due_s - time.monotonic(), 0))
                 await self._note(state, record, await to_thread.run_sync(self.vault.settle))
 
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
-        """Compares the folder with what is known of it, and records what differs."""
+        """Reconciles the index with the folder, and records what changed."""
         try:
             changes = await to_thread.run_sync(self.vault.reconcile, abandon_on_cancel=True)
         except ReadFailed as error:
@@ -200,7 +200,7 @@ class ServedVault:
         await self._note(state, record, changes)
 
     async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
-        """Records what happened to the files of notes that are in the workspace; of others, some renames."""
+        """Records changes to the files of the workspace's notes, and some renames of other notes."""
         members = members_of(state().of(self.id))
         known = self.vault.visibility.finding
         is_listed = {former: former in members or known(former) is not None for former, _now in changes.renamed}
@@ -226,12 +226,12 @@ def _reason(error: Exception) -> str:
     """Why a watcher failed, without paths of the host."""
     if isinstance(error, ReadFailed):
         return error.message.rstrip(".")
-    said = str(error)
-    if "watch limit" in said:
+    text = str(error)
+    if "watch limit" in text:
         return "the system's limit on watched folders is reached; raise fs.inotify.max_user_watches"
-    if "os error 24" in said:
+    if "os error 24" in text:
         return "the system's limit on watchers is reached; raise fs.inotify.max_user_instances"
-    if "Unable to decode" in said:
+    if "Unable to decode" in text:
         return "a file's name is not UTF-8"
     if isinstance(error, FileNotFoundError):
         return "a folder went away while it was added"
@@ -243,25 +243,25 @@ def _file_event(kind: type[c.NoteFile], version: FileVersion) -> c.NoteFile:
 
 
 def members_of(state: VaultState) -> set[NoteId]:
-    """The notes of a workspace: active, pinned, tabbed, recent."""
+    """The notes of a workspace: active, pinned, in tabs, recent."""
     active = {state.active.id} if state.active else set()
     return {*active, *state.pins, *state.tabs, *state.recents}
 
 
 def rules_file(data: Path, vault: VaultId) -> Path:
-    """Where the ignore rules last in force in a vault are kept."""
+    """The file that stores the ignore rules last in force in a vault."""
     name = vault if len(vault.encode()) <= _FILE_NAME_BYTES_MAX else sha256(vault.encode()).hexdigest()
     return data / "policy" / name
 
 
 def notes_published(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
-    """The notes that user interfaces named: in the workspace, archived, moved."""
+    """The notes that user interfaces have published: in the workspace, archived, renamed."""
     sub = state.of(vault)
     return {*members_of(sub), *sub.archived, *sub.former.values()}
 
 
 def notes_attached(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
-    """The notes that conversations name."""
+    """The notes that conversations name: in libraries, pins and attachments."""
     found: set[NoteId] = set()
     for conversation in state.conversations.by_id.values():
         if conversation.vault == vault:
@@ -274,14 +274,14 @@ def notes_attached(state: WorkspaceState, vault: VaultId) -> set[NoteId]:
 
 
 def notes_attached_in(event: Event) -> Iterable[NoteId]:
-    """The notes that a runtime's message names."""
+    """The notes that the attachments of a runtime's message name."""
     data = event.data
     attachments = data.attachments if isinstance(data, c.MessageData) else ()
     return (note for each in attachments for note in notes_of(each.kind, each.id).notes)
 
 
 def notes_published_in(event: Event) -> Iterable[NoteId]:
-    """The notes that an event of a user interface names."""
+    """The notes that an event names, if user interfaces publish events of its type."""
     data = event.data
     if isinstance(data, c.NoteRenamed):
         return (data.to,)

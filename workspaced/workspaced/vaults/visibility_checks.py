@@ -1,8 +1,8 @@
-"""What is looked at again, beside the calls of tools, for one served vault.
+"""Checks the visibility of a served vault's notes in the background, and records the findings.
 
-Rules and notes that may still be being written have to be seen twice before they may show anything, notes that
-are missing have to be searched for (vault/policy, vault/visibility), and each note that the log names is looked at
-once, so that what is found of it lasts. Findings are recorded here.
+Rules and notes that are perhaps being written must be read twice before they make a note visible; missing notes
+must be searched for (`vault.files` of floor 2). Each note that the log names is checked once, so that the finding
+is recorded and outlasts the note.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from workspaced_tools.vault.vault import Vault
 
 _PAUSE_S: Final = 0.05
 _PAUSE_MAX_S: Final = 30.0
-"""Between two looks at what does not settle, such as notes of a folder that cannot be opened."""
+"""Longest pause between two checks of notes that do not settle, such as notes in an unreadable folder."""
 _SHOWN_DELAY_S: Final = 30.0
-"""That a note may be shown is recorded with other findings, and late: should a crash lose it, the note is withheld
-once it is gone. That a note is withheld is recorded at once."""
+"""A finding that a note may be shown is recorded after this delay, together with others: if a crash loses it, the
+note is withheld once its file is gone. A finding that a note is withheld is recorded at once."""
 _NAMED_MAX: Final = 10_000
-"""More notes named at once are looked at when they are asked for."""
+"""Bound of the queue of notes to check. Notes beyond it are checked when a call reads them."""
 
 
-class Settler:
+class VisibilityChecker:
     """One for each served vault."""
 
     def __init__(self, vault_id: VaultId, vault: Vault, record: Callable[[list[Action]], object]) -> None:
@@ -44,9 +44,9 @@ class Settler:
         self._record = record
         self._found: deque[tuple[NoteId, bool]] = deque()
         self._named: dict[NoteId, bool] = {}
-        """To be looked at, and whether agents may have guessed the name."""
+        """Notes to check, with whether agents may have guessed the name."""
         self._unsettled: dict[NoteId, bool] = {}
-        """The same, once they have settled."""
+        """Notes to check again once they have settled; as `_named`."""
         self._flush_at_s = math.inf
         self._woken = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -56,7 +56,7 @@ class Settler:
         vault.policy.on_unsettled = self._wake
 
     async def run(self, changed: Callable[[Changes], Awaitable[None]]) -> None:
-        """Looks at whatever is due, until it is cancelled; `changed` gets what that changed."""
+        """Runs all checks when they are due, until cancelled; calls `changed` with the changes that they found."""
         self._loop, self._context = asyncio.get_running_loop(), copy_context()
         pause_s = _PAUSE_S
         while True:
@@ -79,7 +79,7 @@ class Settler:
                 pause_s = _PAUSE_S if has_settled else min(2 * pause_s, _PAUSE_MAX_S)
 
     def named(self, notes: Iterable[NoteId], *, guessed: bool = False) -> None:
-        """The log names these notes: those that nobody looked at yet are looked at soon. On the loop's thread.
+        """Queues a check of those of the notes that have no finding yet. On the loop's thread.
 
         `guessed`: as in `Vault.look_at`.
         """
@@ -94,7 +94,7 @@ class Settler:
             self._named[note] = guessed and self._named.get(note, True)
 
     def flush(self) -> None:
-        """Records what was found so far; on any thread."""
+        """Records all findings so far. On any thread."""
         self._flush_at_s = math.inf
         while self._found:
             actions: list[Action] = []
@@ -106,7 +106,7 @@ class Settler:
             self._record(actions)
 
     def _look_at(self, notes: Mapping[NoteId, bool]) -> dict[NoteId, bool]:
-        """Looks at the notes; those of which nothing can be found yet."""
+        """Checks the notes; returns those that have not settled, so have no finding yet."""
         for note, guessed in notes.items():
             self._vault.look_at(note, guessed=guessed)
         held = set(self._vault.visibility.held)

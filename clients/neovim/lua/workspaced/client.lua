@@ -27,13 +27,13 @@ local function tab(note)
   return ('{"note":%s}'):format(encode(note))
 end
 
---- @param told set of paths of vaults the daemon was told something of; outlasts the connection.
+--- @param published set of paths of the vaults about which the daemon has something; outlasts the connection.
 --- @param on {ready = function(), lost = function(reason), later = function(function)}: `later` runs something in the
 --- editor's own loop, out of libuv's callbacks, where most of the editor may not be touched.
-function M.new(socket, told, on)
+function M.new(socket, published, on)
   return setmetatable({
     socket = socket,
-    told = told,
+    published = published,
     on = on,
     state = "connecting",
     vaults = {},
@@ -119,7 +119,7 @@ function M:_greet()
   self:_write({ hello })
 end
 
--- What the daemon is told --
+-- What is published --
 
 --- Shows a view from now on: for each vault's id {active, tabs}, `focus` (the id of the vault the user is in, or nil)
 --- and `selection` ({note, startLine, endLine, text?} or nil).
@@ -209,28 +209,28 @@ end
 
 local EMPTY = { tabs = {} }
 
---- The request that shows a vault's view, or nil where it is shown. A vault nothing was ever told of stays alone:
+--- The request that shows a vault's view, or nil if the daemon has it. No empty view for a vault of which nothing was published:
 --- "nothing is open" would close what another editor shows.
 function M:_differing(vault)
   local view = self._views[vault.id] or EMPTY
   local is_empty = not view.active and #view.tabs == 0
   local params = snapshot(view, vault)
-  if self._shown[vault.id] == params or (is_empty and not self.told[vault.path]) then
+  if self._shown[vault.id] == params or (is_empty and not self.published[vault.path]) then
     return nil
   end
   self._shown[vault.id] = params
-  self.told[vault.path] = true
+  self.published[vault.path] = true
   return self:_request("workspaced/snapshot", params, function(_, failure)
     if not failure then
       self.problem = nil
-      self.told[vault.path] = not is_empty or nil
+      self.published[vault.path] = not is_empty or nil
     elseif self:_again(failure) and self._shown[vault.id] == params then
       self._shown[vault.id] = nil
     end
   end)
 end
 
---- The request that tells the selection, or nil where it is told. Each is an event: the daemon compares nothing here.
+--- The request that publishes the selection, or nil if the daemon has it. Each is an event: the daemon compares nothing here.
 function M:_selection_request()
   local selection = self._selection
   if not selection then

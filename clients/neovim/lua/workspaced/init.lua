@@ -11,7 +11,7 @@ local TYPES = { socket = "string", selection = "boolean" }
 M.options = {
   --- The daemon's socket. Default: $WORKSPACED_SOCKET, else the daemon that serves the file's folder.
   socket = nil,
-  --- Whether what is selected in visual mode is told.
+  --- Whether visual selections are published.
   selection = true,
 }
 
@@ -69,7 +69,7 @@ function M.unpin()
   require("workspaced.session").pin("note_unpinned")
 end
 
---- What is told to whom, and what it cost: see session.lua.
+--- What is published to which daemon, and the time it took: see session.lua.
 function M.status()
   return require("workspaced.session").status()
 end

@@ -3,7 +3,7 @@
 return {
   --- Events within this time are one look at the editor.
   coalesce_ms = 25,
-  --- A selection is told once it has not moved for this long.
+  --- A selection is published once it has not moved for this long.
   selection_settle_ms = 200,
   --- Between tries to find or reach a daemon: doubled from the first to the last.
   retry_first_ms = 50,
@@ -14,7 +14,7 @@ return {
   rename_second_look_ms = 1000,
   --- Who pins a note hears after this if no daemon took it.
   patience_ms = 2000,
-  --- Longer selections are told by their lines alone.
+  --- Of longer selections only the lines are published.
   selection_bytes_max = 65536,
   --- The daemon keeps no more.
   tabs_max = 10,

@@ -1,8 +1,8 @@
 --- From the editor's events to the daemons: coalesces, makes the view, finds who serves it, and keeps at it.
 ---
 --- An event only asks for a look, which comes `coalesce_ms` later and sees everything. A look asks where files really
---- lie (paths.lua); while that is open nothing is told. Each note goes to the daemon, and there to the vault, whose
---- folder is nearest above it; what lies in none is told to nobody.
+--- lie (paths.lua); while that is open nothing is published. Each note goes to the daemon, and there to the vault, whose
+--- folder is nearest above it; a note in no vault is not published.
 
 local actions = require("workspaced.actions")
 local Client = require("workspaced.client")
@@ -21,9 +21,9 @@ local state
 
 local function new_state()
   return {
-    --- By socket: the open connections, and what each daemon was told (client.lua).
+    --- By socket: the open connections, and what was published to each daemon (client.lua).
     clients = {},
-    told = {},
+    published = {},
     sight = Sight.new(M.touch),
     --- Those no daemon has answered yet (actions.lua).
     actions = {},
@@ -81,7 +81,7 @@ function M.file_moved(event)
   M.touch()
 end
 
---- The user is back: another editor may have told the daemon otherwise, files may have moved.
+--- The user is back: another editor may have published another view, files may have moved.
 function M.refresh()
   paths.forget()
   for _, client in pairs(state.clients) do
@@ -206,8 +206,8 @@ local function seek(places, notes)
       is_new = true
     end
   end
-  for socket, told in pairs(state.told) do
-    owed = owed or (not state.clients[socket] and next(told) ~= nil)
+  for socket, published in pairs(state.published) do
+    owed = owed or (not state.clients[socket] and next(published) ~= nil)
   end
   state.unserved, state.wanted = unserved, notes
   if is_new then
@@ -253,9 +253,9 @@ local function connect(socket)
   if state.clients[socket] then
     return
   end
-  state.told[socket] = state.told[socket] or {}
+  state.published[socket] = state.published[socket] or {}
   local client
-  client = Client.new(socket, state.told[socket], {
+  client = Client.new(socket, state.published[socket], {
     ready = M.touch,
     later = function(handler)
       vim.schedule(M.timed(handler))
@@ -300,8 +300,8 @@ local function connect_all(records)
       connect(place.socket)
     end
   end
-  for socket, told in pairs(state.told) do
-    if next(told) ~= nil then
+  for socket, published in pairs(state.published) do
+    if next(published) ~= nil then
       connect(socket)
     end
   end
@@ -359,7 +359,7 @@ function M.stop()
   end
 end
 
---- What is told to whom, for people and health checks; and what it cost the editor.
+--- What is published to which daemon, for people and health checks; and the time it took the editor.
 function M.status()
   local status = { running = running, daemons = {}, unserved = {}, stats = vim.deepcopy(stats) }
   if not running then

@@ -36,7 +36,6 @@ IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
 """A tool's result of at most this size is not replaced by a note, so notes themselves are not either."""
 POLICY: Final = Policy()
-KEEP_ROUNDS: Final = POLICY.keep_rounds
 
 
 class Past(msgspec.Struct, frozen=True):

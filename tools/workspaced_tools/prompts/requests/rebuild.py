@@ -9,14 +9,14 @@ from workspaced_events.schema.catalogue import Shape as Recorded
 from ...errors import NotRecorded
 from ..model.stored_inputs import texts_in
 from ..model.types import Envelope
-from .templates import Shaped, Template, body_hash, shape
+from .templates import RenderedBody, Template, body_hash, shape
 
 BODY = "body"
 """The difference reported if all layers and the manifest are equal."""
 _Blob = Callable[[str], bytes | None]
 
 
-def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob) -> Shaped:
+def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob) -> RenderedBody:
     """Rebuilds the request body of a recorded prompt.
 
     Args:

@@ -80,7 +80,7 @@ class CacheOffer(Wire, frozen=True, omit_defaults=False):
     """The body of the request that creates the cache; None: there is nothing to cache."""
 
 
-class Shaped(Wire, frozen=True, omit_defaults=False):
+class RenderedBody(Wire, frozen=True, omit_defaults=False):
     shape: str
     """The template's name."""
     body: dict[str, Any]
@@ -127,7 +127,7 @@ def shape(
     texts: Texts,
     blob: Blob,
     cached_content: str | None = None,
-) -> Shaped:
+) -> RenderedBody:
     """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
 
     Args:
@@ -144,7 +144,7 @@ def shape(
     check_body(body, template.name, family)
     cached = request.cached_content
     offer = CacheOffer(cached.key, f"{cached.ttl_s}s", created) if offers else None
-    return Shaped(template.name, body, changes, request.tool_names, offer)
+    return RenderedBody(template.name, body, changes, request.tool_names, offer)
 
 
 def body_hash(body: dict[str, Any]) -> str:

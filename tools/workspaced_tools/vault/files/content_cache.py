@@ -35,7 +35,7 @@ from .safe_open import RootDirectory, VaultRoot
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
 _PRIVATE_BYTES: Final = 512
-_OF_THE_FILE: Final = frozenset({"shown", "kept"})
+_OF_THE_FILE: Final = frozenset({"shown", "recorded"})
 """Values cached on a note that contain the file's times (note_answers.facts, recording)."""
 
 

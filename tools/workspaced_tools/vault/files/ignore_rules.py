@@ -9,7 +9,7 @@ fails closed:
   file for SETTLE_S, an empty or absent file for SETTLE_EMPTY_S, since an editor may be in the middle of saving.
 - A folder that lost its rules together with more than half of its notes counts as an unmounted disk: every note is
   denied until rules or notes return, or the person accepts the present rules. For this the rules last in force are
-  kept from one start to the next (see kept_rules). If those cannot be read, a folder without rules counts as one
+  kept from one start to the next (see stored_rules). If those cannot be read, a folder without rules counts as one
   that lost them.
 """
 
@@ -27,8 +27,8 @@ from ...limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
 from ...notes.note import Note
 from ...notes.privacy_flag import says_private
 from .glob_rules import AnyOf, EverythingDenied, RuleInvalid, RuleList, Rules, compile_rules, digest_of
-from .kept_rules import KeptRules, RulesKeeper, RulesUnreadable
 from .safe_open import RootDirectory, VaultRoot
+from .stored_rules import RulesStore, RulesUnreadable, StoredRules
 
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
@@ -73,7 +73,7 @@ class Policy:
         root: VaultRoot,
         deny: Sequence[str] = (),
         *,
-        keeper: RulesKeeper | None = None,
+        keeper: RulesStore | None = None,
         ignore_case: bool = sys.platform == "darwin",
         clock_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
@@ -100,7 +100,7 @@ class Policy:
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
         self._settings = compile_rules(self._deny, ignore_case=ignore_case)
-        self._kept: KeptRules | None = None
+        self._kept: StoredRules | None = None
         """The last settled rules, and the number of notes at that time."""
         self._is_forgotten = False
         """Whether the last settled rules are unknown because their file cannot be read."""
@@ -202,7 +202,7 @@ class Policy:
     def accept(self) -> None:
         """Accepts the present rules: the person confirms the folder's present state."""
         with self._lock:
-            self._kept = KeptRules("", 0) if self._is_forgotten else None
+            self._kept = StoredRules("", 0) if self._is_forgotten else None
             self._is_lost, self._is_forgotten, self._former = False, False, []
             self._settle()
 
@@ -254,7 +254,7 @@ class Policy:
             return
         is_news = kept is None or kept.text != read.text or abs(kept.notes - notes) * 10 > kept.notes
         if is_news and (read.text or kept is not None):
-            self._kept, self._is_forgotten = KeptRules(read.text, notes), False
+            self._kept, self._is_forgotten = StoredRules(read.text, notes), False
             if self._keeper is not None:
                 self._keeper.save(self._kept)
 

@@ -83,7 +83,7 @@ class VaultRoot:
             NoteNotFound: no file, or a name that is no note's.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        descriptor = self._reach(note, _open_file, root)
+        descriptor = self._budget(note, _open_file, root)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _not_regular(note)
@@ -94,7 +94,7 @@ class VaultRoot:
 
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
         """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
-        status = self._reach(note, _stat_file, root)
+        status = self._budget(note, _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
@@ -172,7 +172,7 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
-    def _reach(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
+    def _budget(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
         """Walks to the note's directory and calls `act(name, directory)` with the last component."""
         parts = _parts(note)
         root = self.directory() if root is None else root

@@ -6,7 +6,9 @@ neither stack nor descriptors. Every directory is opened relative to its parent 
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -108,15 +110,34 @@ def folders(root: VaultRoot) -> list[str]:
     return found
 
 
+def notes_below(root: VaultRoot, folder: str, notes_max: int) -> list[NoteId]:
+    """The first notes that a walk of one folder finds, at most `notes_max`; none if there is no such folder.
+
+    Raises:
+        ReadFailed: the vault's folder is absent or cannot be opened.
+    """
+    if not root.is_folder(folder):
+        return []
+    found: list[NoteId] = []
+    with closing(_files(root, ScanReport(), folder=folder)) as files:
+        for path, _status in islice(files, notes_max):
+            note = NoteId(unicodedata.normalize("NFC", path))
+            if note != path:
+                root.learn(note, path)
+            found.append(note)
+    return found
+
+
 def _files(
-    root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str
-) -> Iterator[tuple[str, os.stat_result]]:
-    """Raw path and stat of every regular file called `*.md`; calls `entered` with each directory."""
+    root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str, *, folder: str = ""
+) -> Generator[tuple[str, os.stat_result]]:
+    """Raw path and stat of every regular file called `*.md`, of the vault or of one folder; calls `entered` with
+    each directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
     levels: list[_Level] = []
     try:
         entered("")
-        yield from _enter(".", directory.fd, "", levels, report)
+        yield from _enter(folder or ".", directory.fd, f"{folder}/" if folder else "", levels, report)
         while levels:
             level = levels[-1]
             if not level.directories:

@@ -23,7 +23,7 @@ from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
 from ..files.walk import ScannedNote, ScanReport, scan
-from .entries import IndexedNote, NoteText, Withheld, indexed
+from .entries import IndexedNote, Withheld, indexed
 from .index import Known
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     note: NoteId
     stat: StatKey
-    text: NoteText
+    text: str
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -226,7 +226,7 @@ class Crawl:
         size = 0
         for each in texts:
             batch.append(each)
-            size += len(each.text.body)
+            size += len(each.text)
             if len(batch) >= _BATCH_NOTES or size >= _BATCH_BYTES:
                 yield Batch(self._found, texts=tuple(batch))
                 batch, size = [], 0

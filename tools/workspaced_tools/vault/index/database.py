@@ -24,7 +24,9 @@ import msgspec
 from workspaced_events.log.disk import read_regular
 from workspaced_events.private_files import make_folder, touch_file, write_file
 
-INDEX_VERSION: Final = 3
+from .full_text import FULL_TEXT_SCHEMA
+
+INDEX_VERSION: Final = 4
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _WRITER_CACHE_KIB: Final = 32_768
@@ -47,9 +49,6 @@ CREATE TABLE tags(
 CREATE INDEX tags_of ON tags(note);
 CREATE TABLE tag_counts(tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE private(path TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE text USING fts5(names, headings, body, tokenize = 'unicode61 remove_diacritics 2');
-CREATE VIRTUAL TABLE titles USING fts5(title, tokenize = 'trigram', detail = none);
-CREATE VIRTUAL TABLE title_parts USING fts5vocab(titles, row);
 """
 
 
@@ -116,7 +115,7 @@ class IndexFile:
         if writer is None:
             kept = False
             _remove(path)
-            writer = _connect_writer(path, _SCHEMA)
+            writer = _connect_writer(path, _SCHEMA + FULL_TEXT_SCHEMA)
         self._path, self._writer = path, writer
         return kept
 

@@ -16,6 +16,7 @@ from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
 from ...notes.properties import aliases_of, scalar_text, tags_of
+from ...notes.search_text import FIELD_END, NAME_END, folded
 from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
 
@@ -74,14 +75,16 @@ class IndexEntry(NamedNote, frozen=True, gc=False, kw_only=True):
     withheld: Withheld = Withheld.NO
 
 
-class NoteText(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A note's text for search; one column each, in order of weight."""
+class Field(IntEnum):
+    """The fields of a note's text for search, in order."""
 
-    names: str
-    """Title and path."""
-    headings: str
-    """Headings, aliases and tags."""
-    body: str
+    TITLE = 0
+    """The title and the file's name."""
+    PATH = 1
+    ALIASES = 2
+    HEADINGS = 3
+    """Headings and tags."""
+    BODY = 4
 
 
 class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -93,7 +96,9 @@ class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     links: tuple[IndexedLink, ...] = ()
     """In the order of the text, without links within the note itself."""
     tags: tuple[str, ...] = ()
-    text: NoteText | None = None
+    text: str | None = None
+    """For search, folded (notes/search_text.py): the fields in the order of `Field`, a FIELD_END behind each and
+    one more at the end; NAME_END between the names of one field."""
 
 
 @lru_cache(maxsize=16_384)
@@ -137,12 +142,15 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     )
     tags = tags_of(note.fields, found.tags)
     headings = [each.text for each in found.headings]
-    text = NoteText(
-        f"{entry.title}\n{without_ending(note.id)}",
-        "\n".join((*headings, *entry.aliases, *tags)),
-        body[:INDEXED_CHARS_MAX],
-    )
-    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text)
+    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, _text(entry, [*headings, *tags], body))
+
+
+def _text(entry: NamedNote, headings: list[str], body: str) -> str:
+    path = without_ending(entry.id)
+    names = ([entry.title, stem(entry.id)], [path], entry.aliases, headings, [body[:INDEXED_CHARS_MAX]])
+    # Folded text may be 18 times as long.
+    fields = (NAME_END.join(map(folded, each))[:INDEXED_CHARS_MAX] for each in names)
+    return "".join(f"{field}{FIELD_END}" for field in fields) + FIELD_END
 
 
 def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:

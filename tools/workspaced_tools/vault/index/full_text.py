@@ -1,140 +1,159 @@
-"""Words for search: prepares text for the index, builds FTS5 queries, and finds the words in a note.
+"""The full-text part of the index: stores the folded text of notes, and finds the notes that may hold words.
 
-SQLite's `unicode61` splits at every character that is no letter or digit, and drops case and accents. It treats a
-run of ideographs as one word. So blanks separate ideographs and kana before they are indexed, and a query's run of
-them becomes a phrase. A query has words, never operators: each word is quoted.
+`grams` has the trigrams of each text without positions, so it gives candidates, which the caller verifies on the
+text itself. Words of two characters are looked up as the trigrams that begin with them: behind each field stand
+characters that no text has. `signs` has each single character that is a word, or is not ASCII. `name_grams` has
+the names alone. None of the three keeps a copy of what it indexes, so the text deletes its own entries.
+
+Rows are numbered by age: the notes written last come first among candidates.
 """
 
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Final
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
-import regex
+import msgspec
 
-from ...limits import INDEXED_CHARS_MAX, LINK_CONTEXT_CHARS_MAX, QUERY_WORDS_MAX
-from ...notes.note import Note
+from ...notes.search_query import Term
+from ...notes.search_text import FIELD_END
+from .entries import Field
 
-_IDEOGRAPH: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
-_WORD: Final = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}]]+", regex.V1
+FULL_TEXT_SCHEMA: Final = """
+CREATE TABLE texts(note INTEGER PRIMARY KEY, text BLOB NOT NULL);
+CREATE VIRTUAL TABLE grams USING fts5(
+  text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1');
+CREATE VIRTUAL TABLE gram_terms USING fts5vocab(grams, row);
+CREATE VIRTUAL TABLE name_grams USING fts5(
+  text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1');
+CREATE VIRTUAL TABLE name_gram_terms USING fts5vocab(name_grams, row);
+CREATE VIRTUAL TABLE signs USING fts5(text, content = '', columnsize = 0, detail = none, tokenize = 'ascii');
+CREATE VIRTUAL TABLE sign_terms USING fts5vocab(signs, row);
+"""
+
+_GRAM: Final = 3
+_GRAMS_MAX: Final = 64
+"""Of a long phrase this many trigrams are looked up."""
+_TERMS_MAX: Final = 2_000
+"""Of the trigrams that begin with two characters this many are looked up."""
+_LAST: Final = "\U0010ffff"
+_ZLIB_LEVEL: Final = 6
+"""A tenth smaller than 1, as fast to read; 50 us more for a note of 4 KB."""
+_CHUNK_NOTES: Final = 64
+_ASCII_SIGN: Final = re.compile(r"(?<![a-z0-9])[a-z0-9](?![a-z0-9])")
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+
+Read = Callable[[str, Sequence[Any]], list[Any]]
+"""Runs a query: SQL and its arguments."""
+
+
+class Match(msgspec.Struct, frozen=True, gc=False):
+    """Which rows may hold some terms: an FTS5 query for each table that has to agree; none: no term restricts."""
+
+    grams: str | None = None
+    signs: str | None = None
+    is_whole: bool = True
+    """False: some trigrams were left out, so some notes may be missing."""
+
+
+# -- writing --
+
+
+def insert_texts(db: Any, texts: Iterable[tuple[int, str]]) -> None:
+    """Adds texts (`IndexedNote.text`) by the numbers of their notes."""
+    rows = list(texts)
+    compressed = ((number, zlib.compress(text.encode(), _ZLIB_LEVEL)) for number, text in rows)
+    db.executemany("INSERT INTO texts VALUES (?, ?)", compressed)
+    for table, of in _TABLES:
+        db.executemany(
+            f"INSERT INTO {table}(rowid, text) VALUES (?, ?)", ((number, of(text)) for number, text in rows)
+        )
+
+
+def delete_text(db: Any, number: int) -> None:
+    """Removes a note's text, if it has one."""
+    for (compressed,) in db.execute("SELECT text FROM texts WHERE note = ?", (number,)).fetchall():
+        text = zlib.decompress(compressed).decode()
+        for table, of in _TABLES:
+            db.execute(f"INSERT INTO {table}({table}, rowid, text) VALUES ('delete', ?, ?)", (number, of(text)))
+        db.execute("DELETE FROM texts WHERE note = ?", (number,))
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _names(text: str) -> str:
+    """The fields up to the aliases."""
+    end = 0
+    for _ in range(Field.ALIASES + 1):
+        end = text.index(FIELD_END, end) + 1
+    return text[:end] + FIELD_END
+
+
+def _signs(text: str) -> str:
+    return " ".join(sorted({*map(_sign, _ASCII_SIGN.findall(text)), *map(_sign, _NOT_ASCII.findall(text))}))
+
+
+def _sign(character: str) -> str:
+    """The token of one character; FTS5's `ascii` takes it as a word."""
+    return f"{ord(character):x}"
+
+
+_TABLES: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("grams", _same),
+    ("name_grams", _names),
+    ("signs", _signs),
 )
-_LINE_END: Final = re.compile(r"\r\n?|\n")
-_DISTINCTIVE_CHARS_MIN: Final = 3
-_DISTINCTIVE_CHARS_MAX: Final = 64
-_STRIDE_CHARS: Final = 256
-_APART: Final = " \ue000 "
-SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 
 
-def plain(text: str) -> str:
-    """`text` without case and accents, as in comparisons of `unicode61`."""
-    if text.isascii():
-        return text.lower()
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(sign for sign in folded if not unicodedata.combining(sign))
+# -- reading --
 
 
-def spaced(text: str) -> str:
-    """`text` with blanks around ideographs and kana."""
-    return text if text.isascii() else _IDEOGRAPH.sub(lambda sign: f" {sign[0]} ", text)
+def match(read: Read, terms: Sequence[Term], *, names: bool = False, every: bool = True) -> Match | None:
+    """What finds the notes that may hold `terms`: every one, or any one of at least two characters; None: no note
+    holds them. `names`: in `name_grams`."""
+    queries = []
+    is_whole = True
+    for term in terms:
+        if len(term.text) == 1:
+            continue
+        found = _quoted(_grams(term.text)) if len(term.text) >= _GRAM else None
+        if found is None:
+            beginning = _beginning(read, term.text, "name_gram_terms" if names else "gram_terms")
+            is_whole = is_whole and len(beginning) <= _TERMS_MAX
+            found = _quoted(beginning[:_TERMS_MAX], " OR ")
+        if found:
+            queries.append(f"({found})")
+        elif every:
+            return None
+    signs = " AND ".join(f'"{_sign(term.text)}"' for term in terms if len(term.text) == 1) if every else ""
+    return Match((" AND " if every else " OR ").join(queries) or None, signs or None, is_whole)
 
 
-def apart(names: str) -> str:
-    """Names, one per line, `spaced`, with a word in between that no query has, so no phrase spans two names."""
-    return spaced(names.replace("\n", _APART))
+def texts(read: Read, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """The notes with their texts; few at a time, since a text may be long."""
+    for at in range(0, len(numbers), _CHUNK_NOTES):
+        chunk = numbers[at : at + _CHUNK_NOTES]
+        marks = ", ".join("?" * len(chunk))
+        for number, compressed in read(f"SELECT note, text FROM texts WHERE note IN ({marks})", chunk):
+            yield number, zlib.decompress(compressed).decode()
 
 
-def query_words(words: str) -> list[str]:
-    """The distinct words of a query, split at blanks, without those that have no letter or digit."""
-    parts = dict.fromkeys(part for part in words.replace("\0", " ").split() if _WORD.search(part))
-    return list(parts)[:QUERY_WORDS_MAX]
+def fields(text: str) -> list[str]:
+    """The fields of a text, by `Field`."""
+    return text.split(FIELD_END, len(Field))[: len(Field)]
 
 
-def match_all(words: Sequence[str], column: str | None = None) -> str:
-    """The FTS5 query for notes with all of `words`, in `column` if given."""
-    quoted = " ".join(_quoted(spaced(word)) for word in words)
-    return f"{{{column}}} : ({quoted})" if column is not None else quoted
+def _grams(text: str) -> list[str]:
+    grams = dict.fromkeys(text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1))
+    return list(grams)[:_GRAMS_MAX]
 
 
-def match_any(words: Iterable[str]) -> str:
-    """The FTS5 query for notes with any of `words`."""
-    return " OR ".join(map(_quoted, words))
+def _beginning(read: Read, text: str, vocabulary: str) -> list[str]:
+    sql = f"SELECT term FROM {vocabulary} WHERE term >= ? AND term <= ? LIMIT ?"
+    return [term for (term,) in read(sql, (text, text + _LAST, _TERMS_MAX + 1))]
 
 
-def frequent_words(text: str, limit: int) -> list[tuple[str, int]]:
-    """The words of `text` that may be distinctive, with their counts, most frequent first."""
-    # With their accents: FTS5 removes fewer than `plain` does.
-    found: list[str] = _WORD.findall(unicodedata.normalize("NFC", text.lower()))
-    distinctive = Counter(
-        word
-        for word in found
-        if _DISTINCTIVE_CHARS_MIN <= len(word) <= _DISTINCTIVE_CHARS_MAX and not word.isdecimal()
-    )
-    return sorted(distinctive.items(), key=lambda each: (-each[1], each[0]))[:limit]
-
-
-def snippet_of(note: Note, words: Sequence[str]) -> tuple[int, str]:
-    """(raw line, text) of the first line with the most of `words`; (1, "") if no line has any."""
-    wanted = [parts for word in words if (parts := _WORD.findall(plain(word)))]
-    best, best_count, best_at = "", 0, 1
-    for number, line in enumerate(
-        _LINE_END.split(note.body[:INDEXED_CHARS_MAX]), start=note.front_matter.body_line
-    ):
-        folded = plain(line)
-        count = sum(1 for parts in wanted if _holds(folded, parts))
-        if count > best_count:
-            best, best_count, best_at = line, count, number
-            if count == len(wanted):
-                break
-    return best_at, _around(best, wanted)
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
-
-
-def _holds(folded: str, parts: Sequence[str]) -> bool:
-    """Whether the text has the words one after the other, each whole (an ideograph is a word)."""
-    return parts[0] in folded and _pattern(tuple(parts)).search(folded) is not None
-
-
-_patterns: dict[tuple[str, ...], "regex.Pattern[str]"] = {}
-
-
-def _pattern(parts: tuple[str, ...]) -> "regex.Pattern[str]":
-    if len(_patterns) > QUERY_WORDS_MAX * 64:
-        _patterns.clear()
-    found = _patterns.get(parts)
-    if found is None:
-        body = r"[^\p{L}\p{N}]*".join(map(regex.escape, parts))
-        before = "" if _IDEOGRAPH.match(parts[0]) else r"(?<![\p{L}\p{N}])"
-        after = "" if _IDEOGRAPH.match(parts[-1]) else r"(?![\p{L}\p{N}])"
-        found = _patterns[parts] = regex.compile(before + body + after)
-    return found
-
-
-def _around(line: str, wanted: Sequence[Sequence[str]]) -> str:
-    """`line` trimmed; for a long line, SNIPPET_CHARS_MAX characters around the first word."""
-    line = line.strip()
-    if len(line) <= SNIPPET_CHARS_MAX:
-        return line
-    folded = plain(line)
-    places = [found.start() for parts in wanted if (found := _pattern(tuple(parts)).search(folded))]
-    start = max(0, _unfolded(line, min(places, default=0)) - SNIPPET_CHARS_MAX // 3)
-    return line[start : start + SNIPPET_CHARS_MAX].strip()
-
-
-def _unfolded(line: str, place: int) -> int:
-    """The place in `line` for a place in `plain(line)`, which may be longer: threefold for Hangul."""
-    passed = 0
-    for start in range(0, len(line), _STRIDE_CHARS):
-        size = len(plain(line[start : start + _STRIDE_CHARS]))
-        if passed + size > place:
-            for at in range(start, len(line)):
-                passed += len(plain(line[at]))
-                if passed > place:
-                    return at
-        passed += size
-    return len(line)
+def _quoted(grams: Sequence[str], operator: str = " AND ") -> str:
+    return operator.join('"' + gram.replace('"', '""') + '"' for gram in grams)

@@ -20,9 +20,10 @@ from workspaced_events.ids import NoteId
 
 from ...notes.name_keys import fold
 from ...notes.note import StatKey
+from ...notes.search_text import folded
 from .database import IndexFile, read_in
-from .entries import IndexedNote, IndexEntry, NamedNote, NoteText, Withheld, bare, target_keys
-from .full_text import apart, spaced
+from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
+from .full_text import delete_text, insert_texts
 
 NEAR_SCORE_MIN: Final = 50.0
 """Of 100; a title with a lower score is not similar."""
@@ -56,6 +57,7 @@ class LinkRow(msgspec.Struct, frozen=True, gc=False):
     wiki: bool
     line: int
     context: str
+    heading: str | None
 
 
 class Index:
@@ -139,19 +141,18 @@ class Index:
         if entry is not None and not entry.withheld:
             self.put([bare(note, entry.stat, entry.sha256, withheld, certain=False)])
 
-    def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, NoteText]]) -> None:
+    def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, str]]) -> None:
         """Adds texts to notes that lack them and whose indexed version has the same stat."""
         with self.file.writing() as db:
-            rows, titles = [], []
+            rows = []
             for path, stat, text in texts:
                 found = db.execute(
-                    "SELECT note, title FROM notes WHERE path = ? AND stat = ? AND NOT has_text AND NOT withheld",
+                    "SELECT note FROM notes WHERE path = ? AND stat = ? AND NOT has_text AND NOT withheld",
                     (path, _packed(stat)),
                 ).fetchone()
                 if found is not None:
-                    rows.append((found[0], *_columns(text)))
-                    titles.append((found[0], fold(found[1])))
-            _insert_texts(db, rows, titles)
+                    rows.append((found[0], text))
+            insert_texts(db, rows)
             db.executemany("UPDATE notes SET has_text = 1 WHERE note = ?", [(row[0],) for row in rows])
         self._texts += len(rows)
 
@@ -181,12 +182,12 @@ class Index:
     def linking(self, keys: Iterable[str]) -> Iterator[LinkRow]:
         """Every link whose target has one of these keys, ordered by source, then by place in the text."""
         rows = self.file.read(
-            "SELECT n.path, n.title, l.target, l.wiki, l.line, l.context FROM"
+            "SELECT n.path, n.title, l.target, l.wiki, l.line, l.context, l.heading FROM"
             " (SELECT DISTINCT note, n FROM link_keys WHERE key IN " + _LISTED + ") k"
             " JOIN links l ON l.note = k.note AND l.n = k.n JOIN notes n ON n.note = k.note ORDER BY n.path, l.n",
             (_json(keys),),
         )
-        return (LinkRow(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in rows)
+        return (LinkRow(row[0], row[1], row[2], bool(row[3]), *row[4:]) for row in rows)
 
     def near(self, name: str, limit: int) -> list[IndexEntry]:
         """The notes with the titles most similar to `name`, best first, with a score of at least NEAR_SCORE_MIN.
@@ -194,7 +195,7 @@ class Index:
         In a large vault only titles that share one of the name's rarest trigrams are compared.
         """
         wanted = fold(name[:NEAR_NAME_CHARS_MAX])
-        titles = {row[0]: fold(row[1]) for row in self._comparable(wanted)}
+        titles = {row[0]: fold(row[1]) for row in self._comparable(folded(wanted))}
         found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR_SCORE_MIN)
         ordered = sorted(found, key=lambda hit: (-hit[1], hit[2]))
         entries = [self.entry(path) for _, _, path in ordered]
@@ -205,14 +206,15 @@ class Index:
             return self.file.read("SELECT path, title FROM notes WHERE NOT withheld")
         parts = {wanted[at : at + 3] for at in range(len(wanted) - 2)}
         known = self.file.read(
-            "SELECT term FROM title_parts WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc LIMIT ?",
+            "SELECT term FROM name_gram_terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc LIMIT ?",
             (_json(parts), _NEAR_PARTS),
         )
         query = " OR ".join('"' + term.replace('"', '""') + '"' for (term,) in known)
         if not query:
             return []
         return self.file.read(
-            "SELECT n.path, n.title FROM titles t JOIN notes n ON n.note = t.rowid WHERE titles MATCH ? LIMIT ?",
+            "SELECT n.path, n.title FROM name_grams t JOIN notes n ON n.note = t.rowid"
+            " WHERE name_grams MATCH ? LIMIT ?",
             (query, _NEAR_COMPARED_MAX),
         )
 
@@ -268,7 +270,6 @@ class _Rows:
         self.link_keys: list[Any] = []
         self.tags: list[Any] = []
         self.texts: list[Any] = []
-        self.titles: list[Any] = []
         self.private: list[Any] = []
         self.shared: list[Any] = []
 
@@ -296,8 +297,7 @@ class _Rows:
             self.link_keys.extend((each, number, place) for each in link.keys)
         self.tags.extend({fold(tag): (fold(tag), number, tag) for tag in note.tags}.values())
         if note.text is not None:
-            self.texts.append((number, *_columns(note.text)))
-            self.titles.append((number, fold(entry.title)))
+            self.texts.append((number, note.text))
 
     def insert(self, db: Any) -> None:
         for table, rows, columns in (
@@ -314,15 +314,9 @@ class _Rows:
             "INSERT INTO tag_counts VALUES (?, ?) ON CONFLICT(tag) DO UPDATE SET notes = notes + excluded.notes",
             Counter(row[0] for row in self.tags).items(),
         )
-        _insert_texts(db, self.texts, self.titles)
+        insert_texts(db, self.texts)
         db.executemany("INSERT OR IGNORE INTO private VALUES (?)", self.private)
         db.executemany("DELETE FROM private WHERE path = ?", self.shared)
-
-
-def _insert_texts(db: Any, texts: list[Any], titles: list[Any]) -> None:
-    """Inserts texts for search by words, and titles for search by similarity."""
-    db.executemany("INSERT INTO titles(rowid, title) VALUES (?, ?)", titles)
-    db.executemany("INSERT INTO text(rowid, names, headings, body) VALUES (?, ?, ?, ?)", texts)
 
 
 class _Former(NamedTuple):
@@ -348,8 +342,7 @@ def _delete(db: Any, row: Any) -> _Former:
     for table in ("tags", "notes"):
         db.execute(f"DELETE FROM {table} WHERE note = ?", (number,))
     if has_text:
-        db.execute("DELETE FROM titles WHERE rowid = ?", (number,))
-        db.execute("DELETE FROM text WHERE rowid = ?", (number,))
+        delete_text(db, number)
     return _Former(bool(entry.withheld), links, bool(has_text))
 
 
@@ -360,10 +353,6 @@ def _denied(entry: IndexEntry) -> IndexedNote:
 def _json(texts: Iterable[str]) -> str:
     """A list for `json_each`, so that one statement serves lists of any length."""
     return json.dumps(list(texts), ensure_ascii=False)
-
-
-def _columns(text: NoteText) -> tuple[str, str, str]:
-    return apart(text.names), apart(text.headings), spaced(text.body)
 
 
 def _entry(row: Any) -> IndexEntry:

@@ -1,4 +1,4 @@
-"""Queries beyond names and links: words, similarity, tags, and counts.
+"""Queries beyond names and links: tags, folders, and counts.
 
 Returns index entries, which may be out of date; the caller (vault.py) checks them against disk.
 """
@@ -12,15 +12,12 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...limits import SIMILAR_WORDS_MAX, TAGGED_NOTES_MAX, TELLING_NOTES_MAX, WORDS_WEIGHED_MAX
+from ...limits import TAGGED_NOTES_MAX
 from ...notes.name_keys import fold
 from ...ports.vault import SearchQuery
-from .full_text import frequent_words, match_all, match_any, query_words
 from .index import Index
 
-_HAVING: Final = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
-_RANK: Final = "bm25(text, 8.0, 3.0, 1.0)"
-"""Names weigh most, then headings, then text."""
+TAGGED: Final = "SELECT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?)"
 
 
 class Scored(msgspec.Struct, frozen=True, gc=False):
@@ -32,91 +29,37 @@ class Scored(msgspec.Struct, frozen=True, gc=False):
     words: tuple[str, ...] = ()
 
 
-def search(index: Index, query: SearchQuery) -> tuple[list[Scored], int]:
-    """The best notes with all the words, best first, and the number of notes with them."""
-    words = query_words(query.words)
-    if not words:
-        return [], 0
-    match = match_all(words, "names" if query.names_only else None)
-    where, arguments = _restriction(query)
-    rows = index.file.read(
-        f"SELECT n.path, -{_RANK} FROM text t JOIN notes n ON n.note = t.rowid"
-        f" WHERE text MATCH ? AND NOT n.withheld{where} ORDER BY {_RANK}, n.path LIMIT ?",
-        (match, *arguments, query.limit),
-    )
-    if len(rows) < query.limit:
-        return [Scored(path, score) for path, score in rows], len(rows)
-    joined = " JOIN notes n ON n.note = t.rowid" if where else ""
-    total = index.file.read(f"SELECT count(*) FROM text t{joined} WHERE text MATCH ?{where}", (match, *arguments))
-    return [Scored(path, score) for path, score in rows], total[0][0] if total else len(rows)
-
-
-def _restriction(query: SearchQuery) -> tuple[str, list[Any]]:
+def restriction(query: SearchQuery) -> tuple[str, list[Any]]:
+    """What `query` asks of a note's place and tags, as SQL on `notes n` with its arguments."""
     where = ""
     arguments: list[Any] = []
     if query.among is not None:
         where += " AND n.path IN (SELECT value FROM json_each(?))"
         arguments.append(json.dumps(query.among))
     for tag in map(fold, query.tags):
-        # The tags below `design/` are between `design/` and `design0`, since `0` follows the slash.
-        where += " AND n.note IN (SELECT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?))"
-        arguments += [tag, f"{tag}/", f"{tag}0"]
+        where += f" AND n.note IN ({TAGGED})"
+        arguments += tagged(tag)
     if query.folder:
         where += " AND n.path > ? AND n.path < ?"
         arguments += [f"{query.folder}/", f"{query.folder}0"]
     return where, arguments
 
 
+def tagged(tag: str) -> tuple[str, str, str]:
+    """The arguments of TAGGED for a folded tag."""
+    # The tags below `design/` are between `design/` and `design0`, since `0` follows the slash.
+    return tag, f"{tag}/", f"{tag}0"
+
+
 def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tuple[list[NoteId], int]:
     """The first notes below `folder` with `tag`, by path, and the number of all."""
-    where, arguments = _restriction(SearchQuery("", limit, tags=(tag,) if tag is not None else (), folder=folder))
+    where, arguments = restriction(SearchQuery("", limit, tags=(tag,) if tag is not None else (), folder=folder))
     matching = f"FROM notes n WHERE NOT n.withheld{where}"
     rows = index.file.read(f"SELECT n.path {matching} ORDER BY n.path LIMIT ?", (*arguments, limit))
     if len(rows) < limit:
         return [path for (path,) in rows], len(rows)
     total = index.file.read(f"SELECT count(*) {matching}", tuple(arguments))
     return [path for (path,) in rows], total[0][0] if total else len(rows)
-
-
-def similar(index: Index, note: NoteId, text: str, limit: int) -> list[Scored]:
-    """Notes with the distinctive words of `text`, the text of `note`; best first.
-
-    A word in more than a tenth of all notes, or in more than TELLING_NOTES_MAX, is not distinctive.
-    """
-    words = _distinctive(index, text)
-    if not words:
-        return []
-    rows = index.file.read(
-        "SELECT n.path, -bm25(text, 3.0, 3.0, 1.0) AS score, n.note FROM text t JOIN notes n ON n.note = t.rowid"
-        " WHERE text MATCH ? AND n.path <> ? AND NOT n.withheld ORDER BY score DESC, n.path LIMIT ?",
-        (match_any(words), note, limit),
-    )
-    holding = {word: _holding(index, word, [row[2] for row in rows]) for word in words} if rows else {}
-    return [
-        Scored(path, score, tuple(word for word in words if number in holding[word]))
-        for path, score, number in rows
-    ]
-
-
-def _distinctive(index: Index, text: str) -> list[str]:
-    """The words of `text` with the highest tf-idf."""
-    counts = frequent_words(text, WORDS_WEIGHED_MAX)
-    notes = max(index.count(), 1)
-    weights = []
-    for word, count in counts:
-        rows = index.file.read(_HAVING, (match_any([word]), TELLING_NOTES_MAX + 1))
-        having = rows[0][0] if rows else 0
-        if 1 < having <= min(max(notes // 10, 2), TELLING_NOTES_MAX):
-            weights.append(((1 + math.log(count)) * math.log(notes / having), word))
-    weights.sort(key=lambda each: (-each[0], each[1]))
-    return [word for _, word in weights[:SIMILAR_WORDS_MAX]]
-
-
-def _holding(index: Index, word: str, numbers: list[int]) -> set[int]:
-    """Those of the notes that have the word."""
-    marks = ", ".join("?" * len(numbers))
-    sql = f"SELECT rowid FROM text WHERE text MATCH ? AND rowid IN ({marks})"
-    return {row[0] for row in index.file.read(sql, (match_any([word]), *numbers))}
 
 
 def sharing_tags(index: Index, note: NoteId, limit: int) -> list[Scored]:

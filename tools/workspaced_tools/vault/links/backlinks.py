@@ -25,5 +25,6 @@ def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, look
         if target is not None and target.id == note.id:
             total += 1
             if len(links) < limit:
-                links.append(IncomingLink(NoteRef(row.source, row.title, row.source), row.context, row.line))
+                source = NoteRef(row.source, row.title, row.source)
+                links.append(IncomingLink(source, row.context, row.line, row.heading))
     return IncomingLinks(tuple(links), total)

@@ -1,8 +1,14 @@
-"""Resolves the targets of links in notes.
+"""Resolves the targets of links in notes: a click in Obsidian, as far as we know its rule.
 
-A wikilink follows Obsidian's rule first (a file's name or the end of its path; on ties the nearest file), then the
-resolver's general order. A Markdown link (`[text](target)`) names files only, first relative to the source's
-folder.
+The rule knows file names only, without regard to case:
+
+1. the note at exactly this path in the vault, so that a note in the root wins for its bare name;
+2. of the notes with this name, or whose path ends with it: those below the source's folder, the shortest path
+   first, then the others, the shortest path first; equal lengths stand in alphabetical order.
+
+`./` and `../` lead from the source's folder, `/` from the vault's root, to exactly that path. Wikilinks and
+Markdown links follow the same rule. Where no file has the name, the resolver's general order decides, unless the
+target ends in `.md`: such a target names a file. `tests/data/obsidian` holds a table of the rule.
 """
 
 import posixpath
@@ -13,19 +19,14 @@ from typing import Final
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ...ports.vault import LinkName, LinkTarget, NoteRef
-from ..index.entries import target_keys
-from .resolver import (
-    Lookup,
-    Reading,
-    Wanted,
-    ends_with,
-    ends_with_folded,
-    first_at,
-    not_archived,
-    note_paths,
-    resolve_reading,
-)
+from ...notes.name_keys import without_ending
+from ...ports.vault import LinkName, LinkTarget, NoteRef, Resolution
+from ..index.entries import NamedNote, target_keys
+from .resolver import Lookup, Reading, at_former_path, first_at, note_paths, resolve_reading
+
+_NOWHERE: Final = Resolution()
+_EXACT_ONLY: Final = ("./", "../", "/")
+"""What a target begins with that means exactly one path."""
 
 
 class LinkResolver:
@@ -38,81 +39,115 @@ class LinkResolver:
     def __init__(self, lookup: Lookup, state: VaultState) -> None:
         self._lookup = lookup
         self._state = state
-        self._nearest: dict[str, _Nearest | None] = {}
-        self._named: dict[str, LinkTarget] = {}
-        self._known: dict[tuple[str, LinkName], LinkTarget] = {}
+        self._exact: dict[str, Resolution | None] = {}
+        self._ranked: dict[str, _Ranked | None] = {}
+        self._named: dict[str, Resolution] = {}
+        self._known: dict[tuple[str, str], LinkTarget] = {}
 
     def target(self, source: NoteId, link: LinkName) -> LinkTarget:
         """The target of a link in `source`."""
         # The meaning of a name may depend on the source's folder, and on nothing else of the source.
-        folder = source.rpartition("/")[0]
-        known = self._known.get((folder, link))
+        at = source.rpartition("/")[0], link.target
+        known = self._known.get(at)
         if known is None:
-            known = self._known[folder, link] = self._target(folder, link)
+            found = self.resolve(source, link.target)
+            known = self._known[at] = LinkTarget(found.note, ambiguous=bool(found.candidates))
         return known
 
-    def _target(self, folder: str, link: LinkName) -> LinkTarget:
-        target = unicodedata.normalize("NFC", link.target.strip())
-        relative = target.startswith(("./", "../"))
-        if relative or not link.wiki:
-            path = posixpath.normpath(posixpath.join(folder, target))
-            if (note := first_at(note_paths(path), self._lookup)) is not None or relative:
-                return LinkTarget(note)
-        name = target.lstrip("/")
-        note = first_at(note_paths(name), self._lookup) if name != target else None
-        note = note or self._by_file(folder, name)
-        if note is not None or not link.wiki or not name or "\0" in name or ".." in name.split("/"):
-            return LinkTarget(note)
-        return self._by_name(name)
+    def resolve(self, source: NoteId, target: str) -> Resolution:
+        """As `target`, with the stage that decided and the candidates of an ambiguous name."""
+        target = _plain(target)
+        found = self.by_file(source, target)
+        if found is None and _is_inside(target) and not target.startswith(_EXACT_ONLY):
+            found = self._by_name(target)
+        return found or _NOWHERE
 
-    def _by_file(self, folder: str, name: str) -> NoteRef | None:
-        """Obsidian's rule: the file with this name, or whose path ends with it; the nearest of several."""
-        if "/" in name and (note := first_at(note_paths(name), self._lookup)) is not None:
-            return note
-        if name not in self._nearest:
-            wanted = Wanted.of(name)
-            entries = self._lookup.named(target_keys(name)[-1])
-            hits = [entry.ref for entry in entries if ends_with(entry, wanted)]
-            hits = hits or [entry.ref for entry in entries if ends_with_folded(entry, wanted)]
-            self._nearest[name] = _Nearest(not_archived(hits, self._state)) if hits else None
-        nearest = self._nearest[name]
-        return nearest.to(folder) if nearest is not None else None
+    def by_file(self, source: NoteId, target: str) -> Resolution | None:
+        """The file that a link in `source` to `target` means, by the rule above; None if no file has the name."""
+        folder, target = source.rpartition("/")[0], _plain(target)
+        if target.startswith(_EXACT_ONLY):
+            path = target.lstrip("/") if target[0] == "/" else posixpath.normpath(posixpath.join(folder, target))
+            return self._at(path) if _is_inside(path) else None
+        if not _is_inside(target):
+            return None
+        if (exact := self._at(target)) is not None:
+            return exact
+        if target not in self._ranked:
+            hits = [entry for entry in self._alike(target) if _ends_with(entry.id, target)]
+            self._ranked[target] = _Ranked(hits, target) if hits else None
+        ranked = self._ranked[target]
+        return Resolution(ranked.first_for(folder), _stage(target)) if ranked is not None else None
 
-    def _by_name(self, name: str) -> LinkTarget:
+    def _at(self, path: str) -> Resolution | None:
+        """The note at this path, with or without `.md`: in this case, else in any."""
+        if path not in self._exact:
+            if self._lookup.paths_by_name and path[-3:].lower() != ".md":
+                found = next((entry.ref for entry in self._alike(path) if entry.id == f"{path}.md"), None)
+            else:
+                found = first_at(note_paths(path), self._lookup)
+            stage = "path"
+            if found is None:
+                whole, stage = _lower(without_ending(path)), _stage(path)
+                hits = [entry.ref for entry in self._alike(path) if _lower(entry.id[:-3]) == whole]
+                found = min(hits, key=lambda ref: ref.id, default=None)
+            self._exact[path] = Resolution(found, stage) if found is not None else None
+        return self._exact[path]
+
+    def _alike(self, name: str) -> Sequence[NamedNote]:
+        return self._lookup.named(target_keys(name)[-1])
+
+    def _by_name(self, name: str) -> Resolution:
         known = self._named.get(name)
         if known is None:
-            found = resolve_reading(Reading(name), self._lookup, self._state, exact_only=False)
-            known = LinkTarget(None) if found is None else LinkTarget(found.note, ambiguous=found.note is None)
+            if name[-3:].lower() == ".md":
+                moved = at_former_path(name, self._lookup, self._state)
+                known = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
+            else:
+                known = resolve_reading(Reading(name), self._lookup, self._state, exact_only=False) or _NOWHERE
             self._named[name] = known
         return known
 
 
-class _Nearest:
-    """Finds the nearest of some notes to a folder.
+class _Ranked:
+    """The notes that a name may mean, ranked for every folder that a link may stand in."""
 
-    Nearest means the fewest folders up and down in between, then the shorter path, then the first by code points.
-    """
-
-    def __init__(self, notes: Sequence[NoteRef]) -> None:
-        self._below: Final[dict[str, tuple[int, int, NoteId, NoteRef]]] = {}
-        """For each folder above a note, the nearest of the notes below that folder, with its distance."""
+    def __init__(self, notes: Sequence[NamedNote], name: str) -> None:
+        """`notes` are not empty."""
+        self._first: Final[dict[str, tuple[tuple[int, str, bool, str], NoteRef]]] = {}
+        """For each folder above a note, the first of the notes below that folder, with its rank."""
+        suffix = without_ending(name)
         for note in notes:
-            folder = note.id.rpartition("/")[0]
-            for up, above in enumerate(_upwards(folder)):
-                rank = (up, len(note.id), note.id, note)
-                best = self._below.get(above)
-                if best is None or rank[:3] < best[:3]:
-                    self._below[above] = rank
+            rank = (len(note.id), _lower(note.id), not note.id[:-3].endswith(suffix), note.id)
+            for above in _upwards(note.id.rpartition("/")[0]):
+                best = self._first.get(above)
+                if best is None or rank < best[0]:
+                    self._first[above] = rank, note.ref
 
-    def to(self, folder: str) -> NoteRef:
-        """The note nearest to `folder`."""
-        # The path through a folder above the deepest common one is too long; the minimum is through that one.
-        found = [
-            (up + best[0], *best[1:])
-            for up, above in enumerate(_upwards(folder))
-            if (best := self._below.get(above)) is not None
-        ]
-        return min(found, key=lambda rank: rank[:3])[3]
+    def first_for(self, folder: str) -> NoteRef:
+        """The note that a link in `folder` means."""
+        return (self._first.get(folder) or self._first[""])[1]
+
+
+def _plain(target: str) -> str:
+    return unicodedata.normalize("NFC", target.strip())
+
+
+def _stage(target: str) -> str:
+    return "pathSuffix" if "/" in target else "filename"
+
+
+def _is_inside(path: str) -> bool:
+    """Whether `path` can be that of a note in the vault."""
+    return bool(path) and "\0" not in path and ".." not in path.split("/")
+
+
+def _ends_with(note: NoteId, name: str) -> bool:
+    return f"/{_lower(note[:-3])}".endswith(f"/{_lower(without_ending(name))}")
+
+
+def _lower(path: str) -> str:
+    """`path` for comparison without case. No case folding: `Straße` and `Strasse` are two files."""
+    return unicodedata.normalize("NFC", path.lower())
 
 
 def _upwards(folder: str) -> list[str]:

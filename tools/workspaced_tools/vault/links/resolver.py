@@ -6,13 +6,15 @@ are not archived win over archived ones, and several hits make the reference amb
 Separators are ambiguous, since titles and file names may contain `#`, `^` and `|`. So the longest name comes
 first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Only exact
 stages count for the longer names, because a slug would swallow the separators. Links in notes have a rule of their
-own first: see `link_targets`.
+own first: see `link_targets`, and `followed_references` for a reference given with the note that it stands in.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, OutsideVault
 from workspaced_events.ids import NoteId, note_id
@@ -30,6 +32,11 @@ _SEPARATOR = re.compile(r"[#|]|\^(?=[A-Za-z0-9-]+$)")
 
 class Lookup(Protocol):
     """The resolver's access to notes."""
+
+    @property
+    def paths_by_name(self) -> bool:
+        """Whether `named` gives every note that `at_path` gives, so that no path needs a look-up of its own."""
+        ...
 
     def at_path(self, path: NoteId) -> NoteRef | None:
         """The note at exactly this path.
@@ -50,6 +57,8 @@ class Lookup(Protocol):
 
 class IndexLookup:
     """Implements `Lookup` with an index, for one call; remembers each result. Reads no note's file."""
+
+    paths_by_name: Final = True
 
     def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
         """`is_withheld` hides notes that the index may not know as withheld yet."""
@@ -118,26 +127,24 @@ def _is_slug(entry: NamedNote, wanted: Wanted) -> bool:
     return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
 
 
-# The stages that use the index, after the exact path and before former paths. Within a stage the exact case wins.
+# The stages that use the index, after the exact path and before former paths. The exact case wins.
+# A file's own name or path comes before an alias: an alias of one note may be another note's path.
 _EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
     ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
-    ("title", lambda entry, wanted: entry.title == wanted.name),
-    ("alias", lambda entry, wanted: wanted.name in entry.aliases),
-    ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
     ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with(entry, wanted)),
+    ("title", lambda entry, wanted: entry.title == wanted.name),
     ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with_folded(entry, wanted)),
-)
-_ALL: Final = (
-    *_EXACT,
     ("pathSuffix", ends_with),
     ("pathSuffix", ends_with_folded),
-    ("slug", _is_slug),
+    ("alias", lambda entry, wanted: wanted.name in entry.aliases),
+    ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
 )
+_ALL: Final = (*_EXACT, ("slug", _is_slug))
 STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath")
 
 
 def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
-    """Resolves an agent's `reference`.
+    """Resolves an agent's `reference`. `complete` says whether the result does not depend on the index.
 
     Raises:
         ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
@@ -147,10 +154,16 @@ def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
     for way in ways:
         found = resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
         if found is not None:
-            return found
+            return replace(found, complete=way is ways[0] and found.resolved_by == "path")
+    return without_hit(ways, lookup)
+
+
+def without_hit(ways: Sequence[Reading], lookup: Lookup) -> Resolution:
+    """The result for a reference that means no note: notes with near titles."""
     last = ways[-1]
     near = lookup.near(stem(last.name) or ways[0].name, NEAR_TITLES_MAX)
-    return Resolution(near=tuple(entry.ref for entry in near), heading=last.heading, block=last.block)
+    refs = tuple(entry.ref for entry in near)
+    return Resolution(near=refs, heading=last.heading, block=last.block, complete=False)
 
 
 # -- reading a reference --
@@ -161,43 +174,63 @@ def readings(reference: str) -> list[Reading]:
 
     Raises: as `resolve`.
     """
-    text = _unwrapped(reference)
+    ways = named_readings(unwrapped(reference), reference)
+    plain = ways[-1].name
+    if plain.startswith("/") or ".." in plain.split("/"):
+        raise leads_out(reference)
+    return ways
+
+
+def named_readings(text: str, reference: str) -> list[Reading]:
+    """As `readings`, of a reference that is unwrapped, without the check that it stays in the vault.
+
+    Raises:
+        ArgumentInvalid: it names no note.
+    """
     cuts = [match.start() for match in _SEPARATOR.finditer(text)][:SEPARATORS_MAX]
-    ways = [Reading(text), *(_cut(text, at) for at in reversed(cuts))]
+    ways = [Reading(text), *(reading_cut_at(text, at) for at in reversed(cuts))]
     ways = [way for way in ways if way.name]
     if not ways:
         raise ArgumentInvalid(
-            f"The reference {_shown(reference)} names no note.",
+            f"The reference {shown(reference)} names no note.",
             hint="Give a path such as 'work/plan.md', a title, an alias or a file name.",
-        )
-    plain = ways[-1].name
-    if plain.startswith("/") or ".." in plain.split("/"):
-        raise ReferenceOutsideVault(
-            f"The reference {_shown(reference)} leads out of the vault.",
-            hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
         )
     return ways
 
 
-def _unwrapped(reference: str) -> str:
-    """The trimmed reference without `[[` `]]` and the alias inside them."""
+def leads_out(reference: str, argument: str = "reference") -> ReferenceOutsideVault:
+    """The error of an `argument` that leads out of the vault."""
+    return ReferenceOutsideVault(
+        f"The {argument} {shown(reference)} leads out of the vault.",
+        hint="Give a path relative to the vault's root, without '..', such as 'work/plan.md'.",
+    )
+
+
+def unwrapped(reference: str, argument: str = "reference") -> str:
+    """The trimmed reference without `[[` `]]` and the alias inside them.
+
+    Raises:
+        ReferenceOutsideVault: it holds NUL.
+        ArgumentInvalid: it is not valid Unicode.
+    """
     text = reference.strip()
     if "\0" in text:
         raise ReferenceOutsideVault(
-            f"The reference {_shown(reference)} holds a NUL byte.", hint="Give a path, a title or a file name."
+            f"The {argument} {shown(reference)} holds a NUL byte.", hint="Give a path, a title or a file name."
         )
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ArgumentInvalid(
-            f"The reference {_shown(reference)} is no Unicode text.", hint="Leave out lone surrogates."
+            f"The {argument} {shown(reference)} is no Unicode text.", hint="Leave out lone surrogates."
         ) from None
     if text.removeprefix("!").startswith("[[") and text.endswith("]]"):
         text = text.removeprefix("!")[2:-2].partition("|")[0].rstrip("\\").strip()
     return text
 
 
-def _cut(text: str, at: int) -> Reading:
+def reading_cut_at(text: str, at: int) -> Reading:
+    """The reading whose name ends at the separator at `at`."""
     name, fragment = text[:at].strip(), text[at + 1 :]
     if text[at] == "|":
         return Reading(name)
@@ -209,7 +242,7 @@ def _cut(text: str, at: int) -> Reading:
     return Reading(name, heading=fragment or None)
 
 
-def _shown(reference: str) -> str:
+def shown(reference: str) -> str:
     return repr(reference[:ECHO_CHARS_MAX])[:ECHO_CHARS_MAX]
 
 
@@ -226,9 +259,14 @@ def resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_on
         hits = [entry for entry in entries if matches(entry, wanted)]
         if hits:
             return _decided(stage, [entry.ref for entry in hits], way, state)
-    former = [now for path in note_paths(way.name) if (now := state.current_path(path)) is not None]
-    moved = [note for path in former if (note := lookup.at_path(path)) is not None]
-    return _decided("formerPath", moved[:1], way, state) if moved else None
+    moved = at_former_path(way.name, lookup, state)
+    return _decided("formerPath", [moved], way, state) if moved is not None else None
+
+
+def at_former_path(name: str, lookup: Lookup, state: VaultState) -> NoteRef | None:
+    """The note that was at this path, with or without `.md`, before it was renamed."""
+    former = [now for path in note_paths(name) if (now := state.current_path(path)) is not None]
+    return first_at(former, lookup)
 
 
 def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:

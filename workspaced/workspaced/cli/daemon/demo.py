@@ -23,6 +23,8 @@ from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...errors import NoDaemon
+from ..shared.options import json_option
+from ..shared.output import print_json
 
 EDITED = "move/Kitchen budget.md"
 
@@ -82,16 +84,28 @@ class Story:
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Keep the temporary directory.")
-def demo_command(keep: bool) -> None:
-    """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay."""
+@click.option("--serve", is_flag=True, help="Only leave a copy of the sample vault served, to try commands on.")
+@json_option
+def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
+    """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay.
+
+    With --serve a daemon goes on serving a copy of the sample vault as the workspace `demo`.
+    """
+    if serve:
+        from .demo_server import serve_demo
+
+        serve_demo(as_json=as_json)
+        return
     root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
-    story = Story(root, Console(highlight=False, soft_wrap=True))
+    story = Story(root, Console(highlight=False, soft_wrap=True, quiet=as_json))
     try:
         with resources.as_file(resources.files("workspaced.demo")) as package:
             shutil.copytree(package / "vault", story.vault)
             actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
             moments = json.loads((package / "session_moments.json").read_text())
-        play(story, actions, moments)
+        report = play(story, actions, moments)
+        if as_json:
+            print_json({**report, **({"kept": str(root)} if keep else {})})
     finally:
         story.stop()
         if keep:
@@ -100,8 +114,8 @@ def demo_command(keep: bool) -> None:
             shutil.rmtree(root, ignore_errors=True)
 
 
-def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> None:
-    """Plays the demo in five parts."""
+def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> dict[str, Any]:
+    """Plays the demo in five parts; returns what it did, for programs."""
     started = time.monotonic()
     notes = sum(1 for _ in story.vault.rglob("*.md"))
     story.heading(f"1  A person works in a vault of {notes} notes; an editor publishes what they do")
@@ -132,9 +146,9 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     folded = replay(story.data)
     story.say(f"{folded.events} events folded")
     story.check("the fold of the log equals what the daemon said", _builtins(to_json(folded.state)) == live)
-    story.say(
-        f"\nAll of it took {time.monotonic() - started:.1f} s. Next: workspaced serve --vault YOUR-NOTES", "bold"
-    )
+    took_s = round(time.monotonic() - started, 1)
+    story.say(f"\nAll of it took {took_s} s. Next: workspaced serve --vault YOUR-NOTES", "bold")
+    return {"ok": True, "notes": notes, "actions": len(actions), "events": folded.events, "seconds": took_s}
 
 
 def show_moment(story: Story, client: SyncClient, published: int, moment: dict[str, Any]) -> None:

@@ -18,11 +18,14 @@ from workspaced_events.replay.blob_check import Examined, NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
-from ...daemon.settings import config_file, load_settings
+from ...daemon.settings import Settings, config_file, load_settings
+from ...discovery.records import running
 from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
+from ..shared.target import choose
+from ..shared.terminal import print_labelled
 
 WATCHES_MIN = 20_000
 
@@ -52,9 +55,9 @@ def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool
     else:
         colours = {"ok": "green", "warning": "yellow", "problem": "red"}
         for each in findings:
-            click.echo(f"{click.style(f'{each.level:<8}', fg=colours[each.level])} {each.about}: {each.says}")
+            print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
             if each.fix:
-                click.echo(f"         -> {each.fix}")
+                print_labelled("         ->", each.fix)
     return 1 if any(each.level == "problem" for each in findings) else 0
 
 
@@ -67,27 +70,39 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
         yield Finding("problem", "settings", error.message, error.hint)
         return
     yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
-    yield from _data(settings.data_path)
-    yield from _lock(settings.data_path)
-    yield from _log(settings.data_path)
-    yield from _snapshots(settings.data_path)
-    yield from _socket(settings.socket_path.parent)
+    target, data = _target(socket_path, workspace, settings)
+    yield from _data(data)
+    yield from _lock(data)
+    yield from _log(data)
+    yield from _snapshots(data)
+    yield from _socket(target.parent)
     yield from _watches()
     for path in settings.vaults:
         if not path.is_dir():
             yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
     try:
-        client = connect(settings.socket_path, name="doctor", timeout_s=5.0)
+        client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
-        yield Finding(
-            "warning", "daemon", f"none listens on {settings.socket_path}", "workspaced serve --vault DIR"
-        )
+        yield Finding("warning", "daemon", f"none listens on {target}", "workspaced serve --vault DIR")
         return
     except WorkspacedError as error:
         yield Finding("problem", "daemon", error.message, error.hint or "workspaced stop; workspaced serve")
         return
     with client:
         yield from _daemon(client)
+
+
+def _target(socket_path: str | None, workspace: str | None, settings: Settings) -> tuple[Path, Path]:
+    """The socket and the data directory of the command's daemon; those of the settings where none runs."""
+    try:
+        target = choose(socket_path, workspace).socket
+    except NoDaemon:
+        return settings.socket_path, settings.data_path
+    place = target.resolve()
+    for record in running():
+        if Path(record.socket).resolve() == place:
+            return target, Path(record.data_dir)
+    return target, settings.data_path
 
 
 def _data(directory: Path) -> Iterator[Finding]:
@@ -200,8 +215,8 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
             "warning", "daemon", f"runs version {status['version']}", "workspaced stop, then start it again."
         )
     yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
-    for problem in status["degraded"]:
-        yield Finding("problem", "daemon", problem, "See `workspaced log verify`; restart once it is repaired.")
+    for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
+        yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:
         about = f"vault {vault['id']}"
         says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"

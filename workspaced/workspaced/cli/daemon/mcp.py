@@ -8,7 +8,8 @@ from ...bridge.client_config import CLIENTS, plan, snippet, write
 from ...bridge.stdio import Target, run
 from ...discovery.autostart import installed_command
 from ...limits import ON_DEMAND_IDLE_MINUTES
-from ..shared.options import daemon_options
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_json
 
 _CLIENT = click.Choice(list(CLIENTS))
 
@@ -25,14 +26,23 @@ _CLIENT = click.Choice(list(CLIENTS))
     help="The daemon that serves this folder or one above it. If none runs, one is started for it; "
     f"it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
 )
+@click.option(
+    "--tools",
+    type=click.Choice(["core", "all"]),
+    help="The tools that the agent's list shows: the four most used, or all (the default). The agent pays for "
+    "the list in every request.",
+)
 @daemon_options
+@json_option
 def mcp_command(
     printed: str | None,
     installed: str | None,
     dry_run: bool,
     vaults: tuple[str, ...],
+    tools: str | None,
     socket_path: str | None,
     workspace: str | None,
+    as_json: bool,
 ) -> int:
     """Serve an agent over standard input and output: a bridge to the daemon. An agent's runtime runs this.
 
@@ -47,14 +57,19 @@ def mcp_command(
         raise click.UsageError("Give one of --print-config and --install.")
     if dry_run and not installed:
         raise click.UsageError("--dry-run goes with --install.")
-    target = Target(socket_path, workspace, vaults)
+    if as_json and not (printed or installed):
+        raise click.UsageError("--json goes with --print-config and --install: standard output is the agent's.")
+    target = Target(socket_path, workspace, vaults, tools)
     if printed:
-        click.echo(snippet(printed, _command(target)), nl=False)
-        config = CLIENTS[printed]
+        config, text = CLIENTS[printed], snippet(printed, _command(target))
+        if as_json:
+            print_json({"client": printed, "path": str(config.path()), "config": text})
+            return 0
+        click.echo(text, nl=False)
         click.echo(f"for {config.title}: {config.path()}", err=True)
         return 0
     if installed:
-        return _install(installed, _command(target), dry_run)
+        return _install(installed, _command(target), dry_run, as_json=as_json)
     return run(target)
 
 
@@ -63,6 +78,7 @@ def _command(target: Target) -> list[str]:
     command = [*installed_command(), "mcp"]
     command += ["--socket", _absolute(target.socket_path)] if target.socket_path else []
     command += ["--workspace", target.workspace] if target.workspace else []
+    command += ["--tools", target.tools] if target.tools else []
     for vault in target.vaults:
         command += ["--vault", _absolute(vault)]
     "".join(command).encode()  # raises for a path that is not UTF-8, because no configuration file can hold it
@@ -73,8 +89,15 @@ def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
 
 
-def _install(client: str, command: list[str], dry_run: bool) -> int:
+def _install(client: str, command: list[str], dry_run: bool, *, as_json: bool) -> int:
     change = plan(client, command)
+    if as_json:
+        is_written = change.is_needed and not dry_run
+        report = {"client": client, "path": str(change.path), "needed": change.is_needed, "written": is_written}
+        difference = change.difference() if change.is_needed else ""
+        backup = write(change) if is_written else None
+        print_json({**report, "difference": difference, "backup": str(backup) if backup else None})
+        return 0
     if not change.is_needed:
         click.echo(f"{change.path} has it already", err=True)
         return 0

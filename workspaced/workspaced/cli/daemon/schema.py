@@ -8,6 +8,8 @@ import click
 
 from ...api.json_schemas import all_schemas
 from ...errors import SettingsInvalid
+from ..shared.options import json_option
+from ..shared.output import print_json
 
 
 @click.command()
@@ -17,16 +19,21 @@ from ...errors import SettingsInvalid
 )
 @click.option("--write", is_flag=True, help="Write the files in DIR.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), default=Path("schemas"), show_default=True)
-def schema_command(name: str | None, check: bool, write: bool, directory: Path) -> int:
+@json_option
+def schema_command(name: str | None, check: bool, write: bool, directory: Path, as_json: bool) -> int:
     """Print the schema NAME, or the names of all."""
     schemas = all_schemas()
     if check or write:
-        return _write(schemas, directory) if write else _check(schemas, directory)
-    if name is None:
+        written = _write(schemas, directory) if write else None
+        wrong = _differing(schemas, directory) if check and not write else []
+        return _report(directory, written, wrong, as_json=as_json)
+    if name is None and as_json:
+        print_json(list(schemas))
+    elif name is None:
         for each in schemas:
             click.echo(each)
     elif name in schemas:
-        click.echo(_text(schemas[name]), nl=False)
+        print_json(schemas[name]) if as_json else click.echo(_text(schemas[name]), nl=False)
     else:
         raise SettingsInvalid(f"There is no schema {name[:100]!r}.", hint="`workspaced schema` lists them.")
     return 0
@@ -37,6 +44,7 @@ def _text(schema: Any) -> str:
 
 
 def _write(schemas: dict[str, Any], directory: Path) -> int:
+    """Writes the files; returns how many."""
     for path in _files(directory):
         if str(path.relative_to(directory).with_suffix("")) not in schemas:
             path.unlink()
@@ -44,11 +52,11 @@ def _write(schemas: dict[str, Any], directory: Path) -> int:
         path = directory / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_text(schema))
-    click.echo(f"{len(schemas)} schemas written to {directory}", err=True)
-    return 0
+    return len(schemas)
 
 
-def _check(schemas: dict[str, Any], directory: Path) -> int:
+def _differing(schemas: dict[str, Any], directory: Path) -> list[str]:
+    """What is wrong with the files, a line for each."""
     if not directory.is_dir():
         raise SettingsInvalid(f"There is no folder {directory}.", hint="Name it with --dir.")
     present = {path.relative_to(directory).as_posix().removesuffix(".json"): path for path in _files(directory)}
@@ -59,9 +67,18 @@ def _check(schemas: dict[str, Any], directory: Path) -> int:
         for name, path in present.items()
         if name in schemas and path.read_text() != _text(schemas[name])
     ]
-    for line in wrong:
+    return wrong
+
+
+def _report(directory: Path, written: int | None, wrong: list[str], *, as_json: bool) -> int:
+    """Prints what was written or is wrong; returns the exit code."""
+    if as_json:
+        print_json({"ok": not wrong, "directory": str(directory), "written": written, "wrong": wrong})
+    elif written is not None:
+        click.echo(f"{written} schemas written to {directory}", err=True)
+    for line in [] if as_json else wrong:
         click.echo(line, err=True)
-    if wrong:
+    if wrong and not as_json:
         click.echo("Run `make schemas`, and read schemas/README.md on what may change.", err=True)
     return 1 if wrong else 0
 

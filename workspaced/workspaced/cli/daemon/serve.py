@@ -1,6 +1,7 @@
 """`workspaced serve`."""
 
 import logging
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -11,6 +12,8 @@ import click
 
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
+from ..shared.options import json_option
+from ..shared.output import print_json
 
 if TYPE_CHECKING:
     from ...service.service import Service
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
 @click.option("--watch/--no-watch", default=None, help="Watch the vault for changes (default: yes).")
 @click.option("--idle-exit-minutes", type=float, metavar="M", help="End after this long without a client.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: warning.")
+@json_option
 def serve_command(
-    socket_path: Path | None, vaults: tuple[Path, ...], deny: tuple[str, ...], **flags: object
+    socket_path: Path | None, vaults: tuple[Path, ...], deny: tuple[str, ...], as_json: bool, **flags: object
 ) -> int:
     """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
+
+    With --json it prints one line on standard output once it listens.
 
     Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
     """
@@ -63,6 +69,10 @@ def serve_command(
         for vault in offline_vaults(service):
             click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
         click.echo(f"listening on {settings.socket_path}", err=True)
+        if as_json:
+            paths = [str(vault.path) for vault in service.served.values()]
+            report = {"workspace": service.workspace, "pid": os.getpid(), "vaults": paths}
+            print_json({**report, "socket": str(settings.socket_path), "version": __version__})
 
     bars: list[IndexingBars] = []
     try:

@@ -9,8 +9,9 @@ import click
 from ...discovery.records import running, to_wire
 from ...errors import TimedOut
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option, shown
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
+from ..shared.terminal import print_labelled
 
 GONE_S: Final = 15.0
 
@@ -30,25 +31,29 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
         print_json(status)
         return
     click.echo(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
-    click.echo(f"socket     {shown(status['socket'])}")
+    print_labelled("socket    ", f"{escape_control(status['socket'])}")
     log = status["log"]
-    click.echo(f"log        {log['id']} at event {status['seq']}, {log['durability']}")
-    click.echo(f"clients    {status['queues']['connections']}, {status['queues']['publish']} batches waiting")
+    print_labelled("log       ", f"{log['id']} at event {status['seq']}, {log['durability']}")
+    print_labelled(
+        "clients   ", f"{status['queues']['connections']}, {status['queues']['publish']} batches waiting"
+    )
     for vault in status["vaults"]:
         _print_vault(vault)
     for name, tool in status["tools"].items():
         if tool["calls"]:
-            click.echo(f"tool       {name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us")
+            print_labelled(
+                "tool      ", f"{name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us"
+            )
     _print_recording(status["recording"])
     _print_conversations(status["conversations"])
     for each in status["sharing"]["clients"]:
-        click.echo(f"shared     {shown(each['client'])}: {each['level']}")
+        print_labelled("shared    ", f"{escape_control(each['client'])}: {each['level']}")
     if status["sharing"]["default"] != "all":
-        click.echo(f"shared     any other client: {status['sharing']['default']}")
+        print_labelled("shared    ", f"any other client: {status['sharing']['default']}")
     for problem in status["degraded"]:
-        click.echo(f"{click.style('degraded', fg='yellow')}   {problem}")
+        print_labelled("degraded  ", problem, colour="yellow")
     for warning in status["warnings"]:
-        click.echo(f"{click.style('warning', fg='yellow')}    {warning}")
+        print_labelled("warning   ", warning, colour="yellow")
 
 
 def _list(as_json: bool) -> None:
@@ -57,24 +62,27 @@ def _list(as_json: bool) -> None:
         if as_json:
             print_json(to_wire(each))
         else:
-            served = ", ".join(shown(vault) for vault in each.vaults) or "no vault"
-            click.echo(f"{shown(each.workspace):<10} pid {each.pid}, {shown(each.socket)}, serves {served}")
+            served = ", ".join(escape_control(vault) for vault in each.vaults) or "no vault"
+            print_labelled(
+                f"{escape_control(each.workspace):<10}",
+                f"pid {each.pid}, {escape_control(each.socket)}, serves {served}",
+            )
 
 
 def _print_vault(vault: dict[str, Any]) -> None:
     marker = " (current)" if vault["current"] else ""
     index, cache = vault["index"], vault["cache"]
-    click.echo(f"vault      {vault['id']}{marker}: {vault['path']}")
-    click.echo(f"           {index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
+    print_labelled("vault     ", f"{vault['id']}{marker}: {vault['path']}")
+    print_labelled(" " * 10, f"{index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
     if vault["withheld"]:
-        click.echo(f"           {vault['withheld']} notes withheld from agents")
-    click.echo(f"           cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
+        print_labelled(" " * 10, f"{vault['withheld']} notes withheld from agents")
+    print_labelled(" " * 10, f"cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
 
 
 def _print_recording(recording: dict[str, Any]) -> None:
     kept = f"{recording['kept']} blobs, {recording['keptBytes']} bytes kept"
     skipped = f", {recording['skipped']} calls without what they read" if recording["skipped"] else ""
-    click.echo(f"recording  {recording['record']}: {kept}{skipped}")
+    print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
 
 
 def _print_conversations(conversations: dict[str, Any]) -> None:
@@ -83,7 +91,9 @@ def _print_conversations(conversations: dict[str, Any]) -> None:
         if cache["prompts"]:
             counts = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
             causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
-            click.echo(f"context    {shown(each['id'])}: {counts}{f' ({causes})' if causes else ''}")
+            print_labelled(
+                "context   ", f"{escape_control(each['id'])}: {counts}{f' ({causes})' if causes else ''}"
+            )
 
 
 def _duration(seconds: float) -> str:
@@ -94,17 +104,22 @@ def _duration(seconds: float) -> str:
 
 @click.command()
 @daemon_options
-def stop_command(socket_path: str | None, workspace: str | None) -> None:
+@json_option
+def stop_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """Stop the daemon in good order, and wait until it is gone."""
-    with daemon(socket_path, workspace) as client:
-        pid = int(client.call("workspaced/status")["pid"])
+    with daemon(socket_path, workspace, write=True) as client:
+        status = client.call("workspaced/status")
+        pid = int(status["pid"])
         client.call("workspaced/shutdown")
     deadline = time.monotonic() + GONE_S
     while _lives(pid):
         if time.monotonic() > deadline:
             raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
         time.sleep(0.02)
-    click.echo("stopped", err=True)
+    if as_json:
+        print_json({"workspace": status["workspace"], "pid": pid, "stopped": True})
+    else:
+        click.echo("stopped", err=True)
 
 
 def _lives(pid: int) -> bool:

@@ -21,8 +21,8 @@ from ...__about__ import __version__
 from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
 from ..shared.call_source import call_source
-from ..shared.options import check_visibility, daemon_options, shown, visibility_option
-from ..shared.output import print_warnings, segment_progress, write_lines
+from ..shared.options import check_visibility, daemon_options, escape_control, json_option, visibility_option
+from ..shared.output import print_json, print_warnings, segment_progress, write_lines
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -52,6 +52,7 @@ _REDACTED: Final = (
     help="Read this directory; no daemon needed.",
 )
 @daemon_options
+@json_option
 def bundle_command(
     output: Path,
     last: int | None,
@@ -62,6 +63,7 @@ def bundle_command(
     data_dir: str | None,
     socket_path: str | None,
     workspace: str | None,
+    as_json: bool,
 ) -> None:
     """Put the last events of the log into one file, with all that replaying them needs.
 
@@ -102,7 +104,11 @@ def bundle_command(
         size = draft.tell()
         draft.seek(0)
         write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), output)
-    _report(output, size, part, manifest, lost)
+    if as_json:
+        print_warnings(list(part.warnings))
+        print_json(_facts(output, size, part, manifest, lost))
+    else:
+        _report(output, size, part, manifest, lost)
 
 
 def _versions() -> Versions:
@@ -118,11 +124,24 @@ def _settings(workspace: str | None) -> dict[str, Any]:
         return {}
 
 
+def _facts(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> dict[str, Any]:
+    return {
+        "output": str(output),
+        "bytes": size,
+        "first": manifest.first,
+        "last": manifest.last,
+        "calls": sum(isinstance(event.data, ToolCalled) for event in part.events),
+        "callsLost": lost,
+        "missing": list(manifest.missing),
+        "redacted": manifest.redacted,
+    }
+
+
 def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> None:
     calls = sum(isinstance(event.data, ToolCalled) for event in part.events)
     say = partial(click.echo, err=True)
     say(
-        f"{shown(str(output))}: events {manifest.first} to {manifest.last}, {calls} calls of tools, "
+        f"{escape_control(str(output))}: events {manifest.first} to {manifest.last}, {calls} calls of tools, "
         f"{max(1, size // 1024)} KiB"
     )
     print_warnings(list(part.warnings))

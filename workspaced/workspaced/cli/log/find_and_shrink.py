@@ -24,10 +24,10 @@ from workspaced_events.schema.codec import encode_event
 
 from ..shared.options import json_option
 from ..shared.output import print_json, segment_progress, write_lines
+from ..shared.terminal import utc_option
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_INTERRUPTED: Final = 130
 _TIMEOUT_S_MAX: Final = 24 * 60 * 60
 
 
@@ -58,6 +58,7 @@ def _predicate_options(function: F) -> F:
     "--between", nargs=2, metavar="A B", help="Bisect: not so after event A (or time), so after event B."
 )
 @_predicate_options
+@utc_option
 def find_command(
     log: str,
     expression: str | None,

@@ -19,14 +19,16 @@ from workspaced_tools.vault.index.database import remove_index
 
 from ...__about__ import __version__
 from ...daemon.settings import load_settings
-from ..shared.options import json_option, shown
+from ..shared.completion import notes
+from ..shared.log_target import announce_log, check_log
+from ..shared.options import escape_control, json_option
 from ..shared.output import print_json, print_warnings, segment_progress
 
 PATHS_SHOWN_MAX = 20
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", shell_complete=notes)
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where the daemon keeps indexes.")
 @click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
@@ -54,8 +56,8 @@ def forget_command(
     note = note_id(path)
     settings = load_settings(workspace=workspace, data_dir=data_dir, cache_dir=cache_dir)
     data = settings.data_path.expanduser().absolute()
-    if not (data / "log").is_dir():
-        raise InvalidArgument(f"{data} holds no log.", hint="Give the daemon's data directory.")
+    check_log(settings, data)
+    announce_log(settings, data)
     lock = LogLock(data)
     try:
         warnings: list[str] = []
@@ -130,9 +132,9 @@ def _ask(prepared: Prepared) -> None:
     """
     if not sys.stdin.isatty():
         raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")
-    click.echo(f"The note in vault {shown(prepared.vault)} was known as", err=True)
+    click.echo(f"The note in vault {escape_control(prepared.vault)} was known as", err=True)
     for path in prepared.paths[:PATHS_SHOWN_MAX]:
-        click.echo(f"  {shown(path)}", err=True)
+        click.echo(f"  {escape_control(path)}", err=True)
     if (more := len(prepared.paths) - PATHS_SHOWN_MAX) > 0:
         click.echo(f"  and {more} more", err=True)
     click.confirm(

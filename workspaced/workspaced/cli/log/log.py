@@ -26,6 +26,7 @@ from workspaced_events.schema.codec import decode_event, encode_event
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient
 from ...discovery.own_directories import own_folder
+from ..shared.call_source import directory_of_daemon
 from ..shared.connection import daemon
 from ..shared.options import check_visibility, complain_of_blobs, daemon_options, json_option, visibility_option
 from ..shared.output import print_json, segment_progress, write_lines
@@ -56,6 +57,7 @@ def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
 @visibility_option
 @data_dir_option
 @daemon_options
+@json_option
 def export_command(
     output: Path | None,
     redact: bool,
@@ -63,24 +65,34 @@ def export_command(
     data_dir: Path | None,
     socket_path: str | None,
     workspace: str | None,
+    as_json: bool,
 ) -> None:
-    """Print the log as JSON Lines: a header, then one event a line.
+    """Print the log as JSON Lines: a header, then one event a line. With --json and -o, report what was written.
 
     A redacted export folds to the same state under other names. It still shows what happened when, the structure
     of folders and texts, and the length of every word; equal words stay equal.
     """
     check_visibility(redact=redact, with_visibility=with_visibility)
-    lines = _redacted_lines if redact else partial(export_lines, visibility=with_visibility)
+    make = _redacted_lines if redact else partial(export_lines, visibility=with_visibility)
+    count = 0
+
+    def lines(log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
+        nonlocal count
+        for count, line in enumerate(make(log_id, events)):  # noqa: B007 - the first line is no event
+            yield line
+
     if data_dir is not None:
         events: list[Event] = []
         scan = _scan(data_dir, events.extend)
         write_lines(lines(scan.log_id, events), output)
         if scan.damage is not None:
             raise scan.damage
-        return
-    with daemon(socket_path, workspace) as client:
-        log_id = str(client.server["clock"]).rpartition(":")[0]
-        write_lines(lines(log_id, _from_daemon(client)), output)
+    else:
+        with daemon(socket_path, workspace) as client:
+            log_id = str(client.server["clock"]).rpartition(":")[0]
+            write_lines(lines(log_id, _from_daemon(client)), output)
+    if as_json and output is not None:
+        print_json({"output": str(output), "events": count, "redacted": redact})
 
 
 def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
@@ -108,7 +120,8 @@ def _from_daemon(client: SyncClient) -> Iterator[Event]:
 @log_command.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--data-dir", type=click.Path(path_type=Path), required=True, metavar="D", help="A new directory.")
-def import_command(file: Path, data_dir: Path) -> None:
+@json_option
+def import_command(file: Path, data_dir: Path, as_json: bool) -> None:
     """Make a new log of an export. FILE may be - for standard input."""
     data_dir = data_dir.absolute()
     own_folder(data_dir, "data")
@@ -120,19 +133,23 @@ def import_command(file: Path, data_dir: Path) -> None:
             put_imported(disk, last)
     finally:
         lock.close()
-    click.echo(f"{last} events imported into {data_dir}", err=True)
+    if as_json:
+        print_json({"events": last, "dataDir": str(data_dir)})
+    else:
+        click.echo(f"{last} events imported into {data_dir}", err=True)
 
 
 @log_command.command("verify")
-@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
-@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the daemon's.")
+@daemon_options
 @json_option
-def verify_command(data_dir: Path | None, workspace: str | None, as_json: bool) -> int:
+def verify_command(data_dir: Path | None, socket_path: str | None, workspace: str | None, as_json: bool) -> int:
     """Check every line of the log against its checksum chain, and every text that it names against its sha256.
 
-    Exit code 4 on damage. Works beside a daemon. That what agents were shown was swept is no damage.
+    Exit code 4 on damage. Works beside the daemon, whose directory it reads and does not change. That what agents
+    were shown was swept is no damage.
     """
-    directory = data_dir or _data_dir(workspace)
+    directory = data_dir or directory_of_daemon(socket_path, workspace) or _data_dir(workspace)
     count = 0
     named = NamedBlobs()
 
@@ -210,8 +227,7 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
     the ranges that are lost.
     """
     directory, to = (data_dir or _data_dir(workspace)).absolute(), to.absolute()
-    if not (directory / "log").is_dir():
-        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
+    _check_log(directory)
     own_folder(to, "data")
     old = LogLock(directory)
     try:
@@ -246,8 +262,15 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
 @click.argument("seq", type=click.IntRange(min=1))
 @data_dir_option
 @daemon_options
-def show_command(seq: int, data_dir: Path | None, socket_path: str | None, workspace: str | None) -> None:
-    """Print one event whole."""
+@json_option
+def show_command(
+    seq: int,
+    data_dir: Path | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,  # noqa: ARG001 - it always is
+) -> None:
+    """Print one event whole, as JSON."""
     shown_events: list[Any]
     if data_dir is not None:
         events: list[Event] = []
@@ -262,16 +285,23 @@ def show_command(seq: int, data_dir: Path | None, socket_path: str | None, works
 
 
 def _scan(directory: Path, sink: Sink) -> Scan:
-    if not (directory / "log").is_dir():
-        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
+    _check_log(directory)
     with segment_progress("verifying") as progress:
         return read_journal(directory, sink, progress=progress)
 
 
 def _data_dir(workspace: str | None) -> Path:
     from ...daemon.settings import load_settings
+    from ..shared.log_target import check_log
 
-    return load_settings(workspace=workspace).data_path
+    settings = load_settings(workspace=workspace)
+    check_log(settings, settings.data_path)
+    return settings.data_path
+
+
+def _check_log(directory: Path) -> None:
+    if not (directory / "log").is_dir():
+        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
 
 
 def _in_use(directory: Path) -> bool:

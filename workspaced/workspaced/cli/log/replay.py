@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import shown
+from workspaced_events.escaping import escape_control
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.state_diff import changes
@@ -25,6 +25,7 @@ from ...errors import SettingsInvalid
 from ..shared.options import complain_of_blobs, json_option
 from ..shared.output import print_warnings, segment_progress
 from ..shared.state_text import print_state
+from ..shared.terminal import utc_option
 from .verify import verify_log
 
 
@@ -36,6 +37,7 @@ from .verify import verify_log
 @click.option("--watch", "is_watched", is_flag=True, help="Step through the events, forwards and backwards.")
 @click.option("--verify", "is_verified", is_flag=True, help="Make every recorded call again and compare.")
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
+@utc_option
 @json_option
 def replay_command(
     log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None, as_json: bool
@@ -134,8 +136,8 @@ def _read(source: Source, until: Position | None, sink: Sink, progress: Progress
 
 def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:
     if vault is not None and vault not in state.vaults and vault not in state.by_vault:
-        known = ", ".join(shown(each) for each in state.vaults) or "none"
-        raise InvalidArgument(f"The log holds no vault {shown(vault)!r}.", hint=f"Its vaults: {known}.")
+        known = ", ".join(escape_control(each) for each in state.vaults) or "none"
+        raise InvalidArgument(f"The log holds no vault {escape_control(vault)!r}.", hint=f"Its vaults: {known}.")
     return to_json(state, vault)
 
 

@@ -22,7 +22,7 @@ from rich.layout import Layout
 from rich.text import Text
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.escaping import shown
+from workspaced_events.escaping import escape_control
 from workspaced_events.projections.state_diff import lines
 
 from ..shared.state_text import event_lines, state_lines
@@ -107,7 +107,7 @@ class Watching:
         view = self._stepper.view()
         where = f"{view.position} of {view.events} events"
         if view.filter:
-            where += f"   only {shown(view.filter)}: {view.stop} of {view.stops}"
+            where += f"   only {escape_control(view.filter)}: {view.stop} of {view.stops}"
         if view.event is None:
             event = _Pane("the start", ["before the first event" if view.events else "the log holds no event"])
         else:
@@ -130,8 +130,8 @@ class Watching:
 
     def _footer(self) -> str:
         if self._question is not None:
-            return f"{self._question[0]}{shown(self._answer)}_"
-        return shown(self._message) or _HELP
+            return f"{self._question[0]}{escape_control(self._answer)}_"
+        return escape_control(self._message) or _HELP
 
 
 class _Pane:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.escaping import shown
+from workspaced_events.escaping import escape_control
 from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
 
@@ -44,21 +44,31 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
         print_warnings(verify(source, each, each_prompt=each_prompt, until=until, progress=progress))
     differing = [*calls.first, *prompts.first]
     if not as_json:
-        calls.print("calls", "answer the same")
-        if prompts.counts:
-            prompts.print("prompts", "are the same")
-        for call in calls.first:
-            _print_call(call)
-        for prompt in prompts.first:
-            _print_prompt(prompt, source)
+        _print_outcomes(calls, prompts, source)
     troubles = [*calls.troubles("calls"), *prompts.troubles("prompts")]
+    if troubles and is_export:
+        troubles.append(_VERIFY_INSTEAD)
     for trouble in troubles:
         click.echo(trouble, err=True)
     return 1 if differing else _NOT_VERIFIED if troubles else 0
 
 
+def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
+    calls.print("calls", "answer the same")
+    if prompts.counts:
+        prompts.print("prompts", "are the same")
+    for call in calls.first:
+        _print_call(call)
+    for prompt in prompts.first:
+        _print_prompt(prompt, source)
+
+
 _NOT_VERIFIED = 3
 _IN_NO_EXPORT = "An export holds no recordings; the data directory does, and a bundle of it."
+_VERIFY_INSTEAD = (
+    "  Verify the data directory, or a bundle: `workspaced bundle -o FILE`, "
+    "then `workspaced replay FILE --verify`."
+)
 _UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
 
 
@@ -83,7 +93,7 @@ class _Tally:
             f"{self.counts['notRecorded']} are not recorded{self._others()}."
         )
         for (outcome, why), count in self._reasons.most_common():
-            click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {shown(why)}")
+            click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {escape_control(why)}")
 
     def troubles(self, what: str) -> list[str]:
         """The reasons why the outcomes prove nothing about some or all of them."""
@@ -105,7 +115,7 @@ class _Tally:
 def _print_call(call: Any) -> None:
     from workspaced_tools.recording.call_diff import readable_json
 
-    by = shown(call.called.caller)
+    by = escape_control(call.called.caller)
     click.echo(f"The first that differs is call {call.seq}, {call.called.tool} by {by}:")
     if call.differs != "answer":
         click.echo(f"  the answer is the same, but `{call.differs}` of its event is another one.")
@@ -121,10 +131,10 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
     prompt, envelope = rebuilt.prompt, rebuilt.envelope
-    of = f"for message {shown(prompt.message)} of conversation {shown(prompt.conversation)}"
+    of = f"for message {escape_control(prompt.message)} of conversation {escape_control(prompt.conversation)}"
     click.echo(f"The first that differs is prompt {rebuilt.seq}, {of}:")
     if envelope is None:
-        click.echo(f"  {shown(rebuilt.why)}")
+        click.echo(f"  {escape_control(rebuilt.why)}")
         return
     from workspaced_tools.prompts.requests.rebuild import BODY
 
@@ -135,7 +145,7 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     try:
         sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
     except WorkspacedError as error:
-        click.echo(f"  {shown(error.message)}")
+        click.echo(f"  {escape_control(error.message)}")
         return
     _print_diff(_manifest_lines(sent), _manifest_lines(envelope.manifest), "sent", "assembled now")
 
@@ -153,7 +163,7 @@ def _manifest_lines(manifest: Any) -> list[str]:
 
 def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None:
     for line in difflib.unified_diff(before, after, old, new, lineterm=""):
-        click.echo(shown(line))
+        click.echo(escape_control(line))
 
 
 def _json(call: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from workspaced_events.errors import InvalidArgument
 from ...errors import RequestError
 from ...limits import REQUEST_BYTES_MAX
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option, shown
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_bytes, print_json, write_lines
 
 _IMPORT_S: Final = 60.0
@@ -50,7 +50,7 @@ def export_command(
     if output is not None:
         written = _write(exported, output, force=force)
         if not as_json:
-            click.echo(f"wrote {shown(str(written))}", err=True)
+            click.echo(f"wrote {escape_control(str(written))}", err=True)
     if as_json:
         print_json(exported)
     elif output is None:
@@ -74,7 +74,7 @@ def _print(text: str) -> None:
         print_bytes(text.encode())
         return
     for line in text.removesuffix("\n").split("\n"):
-        click.echo("\t".join(map(shown, line.split("\t"))))
+        click.echo("\t".join(map(escape_control, line.split("\t"))))
 
 
 @click.command("import")
@@ -95,7 +95,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     names = {"context_window": "contextWindow", "output_reserve": "outputReserve"}
     params = {names.get(name, name): value for name, value in given.items() if value is not None}
     params["text"] = _text(file.read())
-    with daemon(socket_path, workspace, timeout_s=_IMPORT_S) as client:
+    with daemon(socket_path, workspace, timeout_s=_IMPORT_S, write=True) as client:
         try:
             imported = client.call("workspaced/context/import", params)
         except RequestError as error:
@@ -110,7 +110,9 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     if as_json:
         print_json(imported)
     else:
-        click.echo(f"conversation {shown(imported['conversation'])}: {len(imported['messages'])} messages")
+        click.echo(
+            f"conversation {escape_control(imported['conversation'])}: {len(imported['messages'])} messages"
+        )
 
 
 def _text(data: bytes) -> str:
@@ -126,6 +128,6 @@ def _text(data: bytes) -> str:
 def _warn(warnings: list[dict[str, Any]]) -> None:
     for each in warnings:
         text = f"line {each['line']}: {each['message']} [{each['code']}]"
-        click.echo(f"{click.style('warning:', fg='yellow')} {shown(text)}", err=True)
+        click.echo(f"{click.style('warning:', fg='yellow')} {escape_control(text)}", err=True)
         for candidate in each["candidates"]:
-            click.echo(f"  {shown(candidate)}", err=True)
+            click.echo(f"  {escape_control(candidate)}", err=True)

@@ -27,8 +27,9 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ..shared.call_source import call_source
-from ..shared.options import daemon_options, json_option, shown
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_ndjson, print_table, print_warnings, segment_progress
+from ..shared.terminal import local_time, utc_option
 from .chats import export_command, import_command
 
 _STATE_COLOURS = {
@@ -41,9 +42,17 @@ _STATE_COLOURS = {
 _OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
 
 
-@click.group(name="context", invoke_without_command=True)
-@click.pass_context
-def context_command(ctx: click.Context) -> None:
+class _WithList(click.Group):
+    """A group whose default command is `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(name="context", cls=_WithList)
+def context_command() -> None:
     """What prompts held: list, show, diff; conversations as files: export, import.
 
     \b
@@ -59,8 +68,6 @@ def context_command(ctx: click.Context) -> None:
     beginning of it. LOG is a data directory, an export, a bundle, or - for standard input; without it that of the
     running daemon is read, or where none runs the workspace's own.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_command, log=None, socket_path=None, workspace=None, as_json=False)
 
 
 context_command.add_command(export_command)
@@ -71,10 +78,14 @@ context_command.add_command(import_command)
 
 @context_command.command("list")
 @click.argument("log", required=False, metavar="[LOG]")
+@utc_option
 @daemon_options
 @json_option
 def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
-    """List the conversations, the one spoken of last at the end."""
+    """List the conversations, the one spoken of last at the end.
+
+    A narrow terminal does without ~TOKENS, MESSAGES, MISSES, HITS, MODEL and LAST, in this order.
+    """
     with call_source(log, socket_path, workspace) as source, segment_progress("reading") as progress:
         history = read_prompt_history(source, progress)
     print_warnings(history.warnings)
@@ -84,7 +95,7 @@ def list_command(log: str | None, socket_path: str | None, workspace: str | None
         print_ndjson(listed)
     elif listed:
         head = ("CONVERSATION", "LAST", "MODEL", "MESSAGES", "PROMPTS", "~TOKENS", "HITS", "MISSES", "")
-        print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7})
+        print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7}, drop=(5, 3, 7, 6, 2, 1), wrap=0)
     else:
         click.echo("no conversations", err=True)
 
@@ -108,7 +119,7 @@ def _row(listed: dict[str, Any]) -> tuple[str, ...]:
     cache = listed["cache"]
     return (
         listed["conversation"],
-        (listed["last"] or "")[:19].replace("T", " "),
+        local_time(listed["last"] or ""),
         f"{listed['provider']}/{listed['model']}",
         str(listed["messages"]),
         str(listed["prompts"]),
@@ -131,6 +142,7 @@ def _row(listed: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--manifest", "form", flag_value="manifest", help="What is in it, what was left out, and why.")
 @click.option("--cache", "form", flag_value="cache", help="Every prompt, and what the provider had cached of it.")
 @click.option("--body", metavar="SHAPE|FILE", help="What a provider is sent: `sent`, a shape's name, a template.")
+@utc_option
 @daemon_options
 @json_option
 def show_command(
@@ -150,6 +162,9 @@ def show_command(
 
     With --body it is shown as the JSON that a provider takes: of `openai`, `anthropic`, `gemini`, or of an own
     template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
+
+    A narrow terminal does without hashes and BYTES, then CACHED, LAYER and ~TOKENS; --cache does without
+    ~EXPECTED, READ, CACHED and ~TOKENS, in this order.
     """
     if form == "cache" and (message is not None or prompt is not None):
         raise click.UsageError("--cache is of all prompts: leave --message and --prompt out.")
@@ -202,12 +217,14 @@ def _warn_of_difference(prompts: list[RebuiltPrompt]) -> int:
 
 def _print_head(sent: SentPrompt, manifest: Manifest) -> None:
     event = sent.event
-    of = f"for message {shown(manifest.message)} of conversation {shown(manifest.conversation)}"
+    of = f"for message {escape_control(manifest.message)} of conversation {escape_control(manifest.conversation)}"
     pipeline = sent.data.pipeline
     of += f", for {pipeline}" if pipeline != "chat" else ""
-    click.echo(f"prompt {event.seq} at {event.time[:19].replace('T', ' ')}, {of}")
+    click.echo(f"prompt {event.seq} at {local_time(event.time)}, {of}")
     tools = f", {manifest.tool_tokens:,} of them tools" if manifest.tool_tokens else ""
-    click.echo(f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {shown(manifest.estimator)}")
+    click.echo(
+        f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {escape_control(manifest.estimator)}"
+    )
     rows, colours = [], {}
     for number, layer in enumerate(manifest.layers):
         cached = sum(each.tokens for each in manifest.entries if each.layer == layer.id and each.cached)
@@ -215,14 +232,14 @@ def _print_head(sent: SentPrompt, manifest: Manifest) -> None:
         colours[number] = "green" if layer.stable else "yellow"
         size = f"{layer.tokens:,} tokens", f"{layer.bytes:,} bytes"
         rows.append((layer.id, *size, stable, f"{cached:,} cached", layer.hash[:12]))
-    print_table(rows, right={1, 2, 4}, colours=colours)
+    print_table(rows, right={1, 2, 4}, colours=colours, drop=(5, 2, 4))
     for warning in manifest.warnings:
-        click.echo(f"{click.style('warning:', fg='yellow')} {shown(warning)}")
+        click.echo(f"{click.style('warning:', fg='yellow')} {escape_control(warning)}")
 
 
 def _print_messages(envelope: Envelope) -> None:
     for message in envelope.messages:
-        name = f" {shown(message.id)}" if message.id else ""
+        name = f" {escape_control(message.id)}" if message.id else ""
         click.echo(click.style(f"--- {message.role}{name}", bold=True))
         for number, block in enumerate(message.content):
             if number:
@@ -233,7 +250,7 @@ def _print_messages(envelope: Envelope) -> None:
 def _print_block(block: Block) -> None:
     if block.type != "text":
         words = (block.type, block.name, block.id, block.media_type, block.blob, "error" if block.is_error else "")
-        click.echo(click.style(f"[{shown(' '.join(word for word in words if word))}]", fg="cyan"))
+        click.echo(click.style(f"[{escape_control(' '.join(word for word in words if word))}]", fg="cyan"))
     if block.text:
         _print_text(block.text)
 
@@ -244,7 +261,7 @@ def _print_text(text: str) -> None:
 
 
 def _line(line: str) -> str:
-    return "\t".join(map(shown, line.split("\t")))
+    return "\t".join(map(escape_control, line.split("\t")))
 
 
 def _print_layers(envelope: Envelope) -> None:
@@ -262,7 +279,7 @@ def _print_entries(manifest: Manifest) -> None:
         if entry.state in _STATE_COLOURS:
             colours[number] = _STATE_COLOURS[entry.state]
         rows.append(_entry_row(entry))
-    print_table(rows, right={4, 5}, colours=colours)
+    print_table(rows, right={4, 5}, colours=colours, drop=(5, 6, 0, 4), wrap=7)
 
 
 def _entry_row(entry: ManifestEntry) -> tuple[str, str, str, str, str, str, str, str]:
@@ -294,7 +311,7 @@ def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
         size = f"{each.estimate:,}", f"{each.expected:,}"
         message = each.message if each.pipeline == "chat" else f"{each.message} ({each.pipeline})"
         rows.append((str(each.seq), message, *size, *counted, each.outcome, each.cause or ""))
-    print_table(rows, right={0, 2, 3, 4, 5}, colours=colours)
+    print_table(rows, right={0, 2, 3, 4, 5}, colours=colours, drop=(3, 4, 5, 2), wrap=7)
     summary = summed(prompts)
     click.echo(
         f"{summary.prompts} prompts: {summary.hits} hits, {summary.misses} misses, {summary.not_reported} not "
@@ -398,7 +415,7 @@ def _print_changes(one: Envelope, two: Envelope) -> None:
     for sign, colour, facts, others in (("-", "red", old, set(new)), ("+", "green", new, set(old))):
         for fact in facts:
             if fact not in others:
-                click.echo(click.style(f"{sign} {shown(fact)}", fg=colour))
+                click.echo(click.style(f"{sign} {escape_control(fact)}", fg=colour))
 
 
 def _fact(entry: ManifestEntry) -> str:

@@ -12,10 +12,10 @@ from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
-from workspaced_tools.prompts.requests.templates import Shaped, Template, body_hash, shape, template_named
+from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
 from ...daemon.settings import load_settings
-from ..shared.options import shown
+from ..shared.options import escape_control
 from ..shared.output import print_bytes, print_warnings
 
 SENT: Final = "sent"
@@ -24,7 +24,7 @@ _FILE_ENDING: Final = ".jinja"
 
 
 class Body(NamedTuple):
-    shaped: Shaped
+    shaped: RenderedBody
     differs: bool
     """True if the body differs from the sent one."""
 
@@ -69,7 +69,7 @@ def print_body(rebuilt: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
         print_bytes(content + b"\n")
     else:
         click.echo(_readable(content))
-    print_warnings([shown(change) for change in body.shaped.changes])
+    print_warnings([escape_control(change) for change in body.shaped.changes])
     if body.differs:
         print_warnings([f"the body of prompt {rebuilt.sent.event.seq} is not as it was sent."])
     return 1 if body.differs else 0

@@ -11,12 +11,13 @@ from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
 from workspaced_tools.recording.call_diff import compared
-from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, made_from, texts_of
+from workspaced_tools.recording.recorded_calls import Listed, RecordedCall, Wanted, made_from, texts_of
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from ..shared.call_source import call_reader, call_source
-from ..shared.options import daemon_options, json_option, shown
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_bytes, print_ndjson, print_table, print_warnings, segment_progress
+from ..shared.terminal import local_time, print_labelled, print_wrapped, utc_option
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
@@ -57,6 +58,7 @@ def calls_command() -> None:
 @click.option("--failed", is_flag=True, help="Only calls that failed.")
 @click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
 @click.option("--stats", is_flag=True, help="The same as `calls stats`.")
+@utc_option
 @daemon_options
 @json_option
 @click.pass_context
@@ -73,7 +75,10 @@ def list_command(
     workspace: str | None,
     as_json: bool,
 ) -> None:
-    """List the latest calls, newest last."""
+    """List the latest calls, newest last.
+
+    A narrow terminal does without TOOK, BYTES, ~TOKENS, CLIENT and TIME, in this order.
+    """
     if stats:
         if tool or failed:
             raise click.UsageError("--stats counts all tools, failed or not: leave --tool and --failed out.")
@@ -86,11 +91,14 @@ def list_command(
     if as_json:
         print_ndjson(calls)
     elif calls:
-        print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7})
+        print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7}, drop=_DROPPED, wrap=_ARGUMENTS)
     else:
         click.echo("no calls", err=True)
 
 
+_DROPPED = (7, 5, 6, 2, 1)
+"""TOOK, BYTES, ~TOKENS, CLIENT, TIME: what a narrow terminal does without, in this order."""
+_ARGUMENTS = 4
 _HEAD = ("SEQ", "TIME", "CLIENT", "TOOL", "ARGUMENTS", "BYTES", "~TOKENS", "TOOK", "")
 
 
@@ -103,7 +111,7 @@ def _row(call: Listed) -> tuple[str, ...]:
     outcome = "ok" if call.ok else call.code or "failed"
     return (
         str(call.seq),
-        call.time[:19].replace("T", " "),
+        local_time(call.time),
         call.caller,
         call.tool,
         arguments,
@@ -119,6 +127,7 @@ def _row(call: Listed) -> tuple[str, ...]:
 @click.argument("log", required=False, metavar="[LOG]")
 @click.option("--result", "only", flag_value="result", help="Only the answer, to the byte.")
 @click.option("--text", "only", flag_value="text", help="Only the notes' text that it holds, for reading.")
+@utc_option
 @daemon_options
 @json_option
 def show_command(
@@ -140,7 +149,7 @@ def show_command(
         _print_call(call)
 
 
-def _json_of(call: KeptCall) -> dict[str, Any]:
+def _json_of(call: RecordedCall) -> dict[str, Any]:
     return {
         "event": msgspec.Raw(encode_event(call.event)),
         "arguments": call.arguments,
@@ -150,10 +159,10 @@ def _json_of(call: KeptCall) -> dict[str, Any]:
     }
 
 
-def _print_call(call: KeptCall) -> None:
+def _print_call(call: RecordedCall) -> None:
     event, called = call.event, call.event.data
     say = _LabelledLines()
-    say("call", f"{event.seq} at {event.time}, of {called.tool} by {called.caller}")
+    say("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
     say("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
     say("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
     tokens = f", about {estimate_tokens(call.result.decode())} tokens" if call.result is not None else ""
@@ -174,18 +183,18 @@ class _LabelledLines:
         self._last = ""
 
     def __call__(self, word: str, text: str) -> None:
-        click.echo(f"{'' if word == self._last else word:<10} {shown(text)}".rstrip())
+        click.echo(f"{'' if word == self._last else word:<10} {escape_control(text)}".rstrip())
         self._last = word
 
 
-def _print_text(call: KeptCall) -> None:
+def _print_text(call: RecordedCall) -> None:
     texts = texts_of(call.answer())
     if not texts:
         click.echo("The answer holds no note's text.", err=True)
     for text in texts:
-        click.echo(click.style(f"--- {shown(text.note)}", bold=True))
+        click.echo(click.style(f"--- {escape_control(text.note)}", bold=True))
         for line in text.content.splitlines():
-            click.echo("\t".join(map(shown, line.split("\t"))))
+            click.echo("\t".join(map(escape_control, line.split("\t"))))
 
 
 @calls_command.command("diff")
@@ -225,7 +234,7 @@ def diff_command(
         for line in section:
             say(word, line)
     for line in difference.answer:
-        click.echo(_coloured(shown(line)))
+        click.echo(_coloured(escape_control(line)))
     return 0 if same else 1
 
 
@@ -247,7 +256,10 @@ def stats_command(
     workspace: str | None,
     as_json: bool,
 ) -> None:
-    """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper."""
+    """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper.
+
+    A narrow terminal does without P50, BYTES, P99, FAILED, REPEATED and ~TOKENS, in this order.
+    """
     wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
     with call_source(log, socket_path, workspace) as source:
         counter = UsageCounter(source.blob)
@@ -263,12 +275,18 @@ def stats_command(
         _print_usage(usage)
 
 
+_STATS_DROPPED = (6, 4, 7, 3, 8, 5)
+"""P50, BYTES, P99, FAILED, REPEATED, ~TOKENS."""
+
+
 def _print_usage(usage: Usage) -> None:
     tokens = sum(each.tokens for each in usage.used)
-    click.echo(f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
-    click.echo(f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart.")
+    print_wrapped(f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
+    print_labelled(
+        "", f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart."
+    )
     if usage.not_kept:
-        click.echo(f"Of {usage.not_kept} calls the answer is not kept: their tokens are guessed from its bytes.")
+        print_labelled("", f"Of {usage.not_kept} calls the answer is not kept; its bytes give their tokens.")
     head = ("CLIENT", "TOOL", "CALLS", "FAILED", "BYTES", "~TOKENS", "P50", "P99", "REPEATED")
     rows = [
         (
@@ -284,17 +302,18 @@ def _print_usage(usage: Usage) -> None:
         )
         for each in usage.used
     ]
-    print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8})
+    print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8}, drop=_STATS_DROPPED, wrap=1)
     repeated = sum(each.repeated for each in usage.used)
     if repeated:
         again = sum(each.repeated_tokens for each in usage.used)
-        click.echo(
-            f"{repeated} of {usage.calls} calls repeated an answer that the client had: about {again:,} tokens."
+        print_labelled(
+            "",
+            f"{repeated} of {usage.calls} calls repeated an answer that the client had: about {again:,} tokens.",
         )
     for each in usage.advised:
-        who = f"{shown(each.caller)}, {shown(each.tool)}"
-        click.echo(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
-        click.echo(f"  {each.advice}")
+        who = f"{escape_control(each.caller)}, {escape_control(each.tool)}"
+        print_wrapped(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
+        print_labelled(" ", each.advice)
 
 
 # -- printing --

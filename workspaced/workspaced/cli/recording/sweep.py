@@ -7,11 +7,11 @@ import click
 import msgspec
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
-from workspaced_events.errors import InvalidArgument
 
 from ...daemon.settings import load_settings
 from ...discovery.records import running
-from ..shared.options import json_option, shown
+from ..shared.log_target import announce_log, check_log
+from ..shared.options import json_option
 from ..shared.output import print_json
 
 
@@ -34,8 +34,8 @@ def sweep_command(
     data = settings.data_path.expanduser().absolute()
     if settings.data_dir is None:
         data = next((Path(each.data_dir) for each in running() if each.workspace == settings.workspace), data)
-    if not (data / "log").is_dir():
-        raise InvalidArgument(f"{shown(str(data))} holds no log.", hint="Give the daemon's data directory.")
+    check_log(settings, data)
+    announce_log(settings, data)
     swept = EvictableBlobStore(data).sweep(settings.record_bytes, settings.record_days, dry_run=dry_run)
     if as_json:
         print_json({**msgspec.to_builtins(swept), "dryRun": dry_run})

@@ -16,7 +16,15 @@ from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
 from workspaced_tools.recording.format import Recording
-from workspaced_tools.recording.recorded_calls import KeptCall, Listed, Wanted, find, kept_call, latest, listed
+from workspaced_tools.recording.recorded_calls import (
+    Listed,
+    RecordedCall,
+    Wanted,
+    find,
+    latest,
+    listed,
+    recorded_call,
+)
 
 from ...client.sync_client import SyncClient
 from ...discovery.records import running
@@ -36,7 +44,7 @@ class CallReader(Protocol):
         """The latest calls, newest last."""
         ...
 
-    def call(self, seq: int) -> KeptCall:
+    def call(self, seq: int) -> RecordedCall:
         """The call recorded at a sequence.
 
         Raises:
@@ -87,12 +95,18 @@ def open_log(log: str | None, workspace: str | None) -> Source:
 
     Raises:
         InvalidArgument: there is no such log.
+        NoDaemon: the workspace has no log yet.
     """
     if log is not None:
         return open_source(sys.stdin.buffer if log == "-" else Path(log))
     from ...daemon.settings import load_settings
+    from .log_target import announce_log, check_log
 
-    return open_source(load_settings(workspace=workspace).data_path.expanduser())
+    settings = load_settings(workspace=workspace)
+    data = settings.data_path.expanduser()
+    check_log(settings, data)
+    announce_log(settings, data, why="no daemon was asked; ")
+    return open_source(data)
 
 
 def data_directory(client: SyncClient) -> Path:
@@ -109,6 +123,19 @@ def data_directory(client: SyncClient) -> Path:
     raise NoDaemon(
         f"The daemon at {client.path} does not say where its log is.", hint="Name its directory instead."
     )
+
+
+def directory_of_daemon(socket_path: str | None, workspace: str | None) -> Path | None:
+    """The data directory of the command's daemon; None if it does not run.
+
+    Raises:
+        NoDaemon: the named socket has no daemon, or its directory is unknown.
+    """
+    client = _running(socket_path, workspace)
+    if client is None:
+        return None
+    with client:
+        return data_directory(client)
 
 
 def _running(socket_path: str | None, workspace: str | None) -> SyncClient | None:
@@ -138,10 +165,10 @@ class DaemonCalls:
             params["before"] = page[0].seq
         return calls
 
-    def call(self, seq: int) -> KeptCall:
+    def call(self, seq: int) -> RecordedCall:
         wire = self._client.call("workspaced/call", {"seq": seq})
         recording = wire["recording"]
-        return KeptCall(
+        return RecordedCall(
             event=decode_event(msgspec.json.encode(wire["event"])),
             arguments=wire["arguments"],
             result=wire["result"].encode() if wire["result"] is not None else None,
@@ -165,8 +192,8 @@ class LogCalls:
         print_warnings(warnings)
         return [listed(event, self._source.blob) for event in events]
 
-    def call(self, seq: int) -> KeptCall:
-        return kept_call(find(self._source, seq), self._source.blob)
+    def call(self, seq: int) -> RecordedCall:
+        return recorded_call(find(self._source, seq), self._source.blob)
 
     def state(self, called: ToolCalled) -> StateJson | None:
         if called.as_of_seq < self._source.start.seq:

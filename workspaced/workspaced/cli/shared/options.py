@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from workspaced_events.errors import LogDamaged
-from workspaced_events.escaping import shown as shown
+from workspaced_events.escaping import escape_control as escape_control
 
 from ...errors import SettingsInvalid
 from ...limits import ON_DEMAND_IDLE_MINUTES
+from .completion import workspaces
 
 if TYPE_CHECKING:
     from workspaced_events.blobs.durable import BlobTrouble
@@ -19,10 +20,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def daemon_options(function: F) -> F:
     """`--socket` and `--workspace`: select the daemon."""
-    function = click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")(
-        function
-    )
+    function = workspace_option(function)
     return click.option("--socket", "socket_path", metavar="PATH", help="The daemon's socket.")(function)
+
+
+def workspace_option(function: F) -> F:
+    """`--workspace`, completed with the workspaces of the running daemons."""
+    return click.option(
+        "--workspace",
+        metavar="NAME",
+        shell_complete=workspaces,
+        help="Name of the workspace (default: default).",
+    )(function)
 
 
 def json_option(function: F) -> F:
@@ -87,7 +96,10 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise SettingsInvalid(f"Expected key=value, got {text[:200]!r}.")
+            raise SettingsInvalid(
+                f"Expected key=value, got {text[:200]!r}.",
+                hint="Such as note=work/plan.md",
+            )
         values[key] = value
     return values
 

@@ -12,8 +12,10 @@ import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import shown as shown
+from workspaced_events.escaping import escape_control as escape_control
 from workspaced_events.private_files import FILE_MODE
+
+from .terminal import columns, wrap_cell
 
 
 @contextmanager
@@ -47,17 +49,49 @@ def print_bytes(data: bytes) -> None:
 
 
 def print_table(
-    rows: Sequence[tuple[str, ...]], right: set[int], colours: Mapping[int, str] | None = None
+    rows: Sequence[tuple[str, ...]],
+    right: set[int],
+    colours: Mapping[int, str] | None = None,
+    *,
+    drop: Sequence[int] = (),
+    wrap: int | None = None,
 ) -> None:
-    """Prints aligned columns; columns in `right` are right-aligned. `colours` maps row numbers to colours."""
-    cells = [[shown(cell) for cell in row] for row in rows]
+    """Prints aligned columns that fit the terminal.
+
+    Args:
+        right: columns that are right-aligned.
+        colours: maps row numbers to colours.
+        drop: columns that a narrow terminal does without, the first one first.
+        wrap: the column whose cells go on in a further line where that is not enough; they break at spaces.
+    """
+    cells = [[escape_control(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    kept, limit = list(range(len(widths))), columns()
+
+    def width() -> int:
+        return sum(widths[at] + 2 for at in kept) - 2
+
+    for column in drop:
+        if limit is not None and width() > limit:
+            kept.remove(column)
+    if limit is not None and wrap is not None and width() > limit:
+        widths[wrap] = max(_CELL_CHARS_MIN, widths[wrap] - (width() - limit))
     for number, row in enumerate(cells):
-        padded = (
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        click.echo(click.style("  ".join(padded).rstrip(), fg=(colours or {}).get(number)))
+        for line in _lines_of(row, widths, wrap):
+            padded = (line[at].rjust(widths[at]) if at in right else line[at].ljust(widths[at]) for at in kept)
+            click.echo(click.style("  ".join(padded).rstrip(), fg=(colours or {}).get(number)))
+
+
+_CELL_CHARS_MIN = 10
+
+
+def _lines_of(row: list[str], widths: list[int], wrap: int | None) -> Iterator[list[str]]:
+    """The lines of one row: several where the cell of column `wrap` is wider than its column."""
+    if wrap is None or len(row[wrap]) <= widths[wrap]:
+        yield row
+        return
+    for number, part in enumerate(wrap_cell(row[wrap], widths[wrap])):
+        yield [part if at == wrap else "" if number else cell for at, cell in enumerate(row)]
 
 
 def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
@@ -104,6 +138,6 @@ def _naming(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidArgument(
-            f"Cannot write {shown(str(output))}: {error.strerror or error}.",
+            f"Cannot write {escape_control(str(output))}: {error.strerror or error}.",
             hint="Name a file in a folder that is there and that you may write to.",
         ) from None

@@ -2,14 +2,16 @@
 
 from typing import Any, Final
 
-import click
 import msgspec
 
-from workspaced_events.escaping import shown
+from workspaced_events.escaping import escape_control
 from workspaced_events.projections.state_diff import Change, lines
 from workspaced_events.schema.catalogue import Event, UnknownEvent
 
+from .terminal import local_time, print_labelled
+
 _RECENTS_SHOWN: Final = 10
+_LABEL_CHARS: Final = 12
 
 
 def step_block(event: Event, changes: list[Change]) -> str:
@@ -21,13 +23,14 @@ def step_block(event: Event, changes: list[Change]) -> str:
 def event_lines(event: Event) -> list[str]:
     """The event's type, time, source and vault; then its data, a line per field."""
     of = f" in {event.vault}" if event.vault is not None else ""
-    rows = [f"{event.seq} {event.type}", f"{event.time} by {event.source}{of}"]
+    time = local_time(event.time, timespec="microseconds")
+    rows = [f"{event.seq} {event.type}", f"{time} by {event.source}{of}"]
     if isinstance(event, UnknownEvent):
         rows.append(bytes(event.data).decode(errors="backslashreplace"))
     else:
         fields: dict[str, Any] = msgspec.to_builtins(event.data)
         rows += [f"{name}: {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
-    return [shown(row) for row in rows]
+    return [escape_control(row) for row in rows]
 
 
 def state_lines(state: dict[str, Any]) -> list[str]:
@@ -36,7 +39,7 @@ def state_lines(state: dict[str, Any]) -> list[str]:
     rows = [
         f"after event  {state['seq']}",
         f"vault        {state['currentVaultId'] or 'none'}",
-        f"active       {active['id'] + '  since ' + active['since'] if active else 'none'}",
+        f"active       {active['id'] + '  since ' + local_time(active['since']) if active else 'none'}",
     ]
     rows += [f"pinned       {pin['id']}" for pin in state["pinnedNotes"]]
     for tab in state["temporaryTabs"]:
@@ -45,13 +48,13 @@ def state_lines(state: dict[str, Any]) -> list[str]:
     if selection is not None:
         rows.append(f"selected     lines {selection['startLine']} to {selection['endLine']}")
     rows += [f"archived     {note}" for note in state["archived"]]
-    rows += [f"recent       {each['id']}  {each['at']}" for each in state["recentNotes"][:_RECENTS_SHOWN]]
-    return [shown(row) for row in rows]
+    rows += [
+        f"recent       {each['id']}  {local_time(each['at'])}" for each in state["recentNotes"][:_RECENTS_SHOWN]
+    ]
+    return [escape_control(row) for row in rows]
 
 
 def print_state(state: dict[str, Any]) -> None:
     """Prints a state for people."""
-    from .state_text import state_lines
-
     for line in state_lines(state):
-        click.echo(line)
+        print_labelled(line[:_LABEL_CHARS], line[_LABEL_CHARS + 1 :])

@@ -14,14 +14,15 @@ from workspaced_events.schema.catalogue import CATALOGUE
 
 from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
+from ..shared import completion
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option, pairs, vault_option
-from ..shared.output import print_json
+from ..shared.options import daemon_options, escape_control, json_option, pairs, vault_option
+from ..shared.output import print_json, print_warnings
 
 
 @click.command()
-@click.argument("type_", metavar="[TYPE]", required=False)
-@click.argument("fields", nargs=-1, metavar="[KEY=VALUE]...")
+@click.argument("type_", metavar="[TYPE]", required=False, shell_complete=completion.actions)
+@click.argument("fields", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=completion.action_fields)
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read actions as JSON, one a line.")
 @click.option("--source", default="cli", show_default=True, help="The publisher's name.")
 @click.option("--id", "action_id", help="Idempotency key: the same id twice is one event.")
@@ -41,7 +42,7 @@ def publish_command(
     workspace: str | None,
     as_json: bool,
 ) -> None:
-    """Publish an action, durably.
+    """Publish an action, durably. A note that is not in the vault is a warning that names near ones.
 
     \b
     workspaced publish active_note_set note=work/plan.md
@@ -50,7 +51,7 @@ def publish_command(
     """
     if from_stdin == (type_ is not None):
         raise SettingsInvalid("Expected either a TYPE or --stdin.", hint="See `workspaced publish --help`.")
-    with daemon(socket_path, workspace, vaults=vaults) as client:
+    with daemon(socket_path, workspace, vaults=vaults, write=True) as client:
         if type_ is not None:
             action: dict[str, Any] = {"type": type_, "data": _typed(type_, pairs(fields))}
             action |= {"id": action_id} if action_id is not None else {}
@@ -62,12 +63,22 @@ def publish_command(
 
 
 def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -> None:
-    for action, receipt in zip(batch, client.publish(batch, source=source), strict=True):
+    receipts, warnings = client.publish_checked(batch, source=source)
+    for action, receipt in zip(batch, receipts, strict=True):
         if as_json:
-            print_json(receipt)
+            of_it = [each for each in warnings if each["seq"] == receipt["seq"]]
+            print_json({**receipt, **({"warnings": of_it} if of_it else {})})
         else:
             again = " (already there)" if receipt["duplicate"] else ""
             click.echo(f"{receipt['seq']} {action.get('type', '')}{again}")
+    for warning in warnings:
+        _warn(warning)
+
+
+def _warn(warning: dict[str, Any]) -> None:
+    print_warnings([escape_control(warning["message"])])
+    for note in warning["near"]:
+        click.echo(f"  near: {escape_control(note['path'])} ({escape_control(note['title'])})", err=True)
 
 
 def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -127,9 +138,17 @@ def _action(line: bytes, number: int) -> Any:
     try:
         action = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.") from None
+        raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.", hint=_line_hint()) from None
     except RecursionError:
-        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.") from None
+        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.", hint=_line_hint()) from None
     if not isinstance(action, dict):
-        raise SettingsInvalid(f"Line {number} of standard input: expected an object, got {line[:100]!r}.")
+        raise SettingsInvalid(
+            f"Line {number} of standard input: expected an object, got {line[:100]!r}.", hint=_line_hint()
+        )
     return action
+
+
+def _line_hint() -> str:
+    from workspaced_events.journal.action_hints import ENVELOPE_HINT
+
+    return ENVELOPE_HINT

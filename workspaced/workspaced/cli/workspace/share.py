@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option, shown
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
 
 LEVELS = ("all", "names", "none")
@@ -35,7 +35,7 @@ def share_command(
     if vault is not None and words[:1] != ("why",):
         raise click.UsageError("--vault belongs to `share why PATH`.")
     method, params = _request_of(words, vault)
-    with daemon(socket_path, workspace) as connected:
+    with daemon(socket_path, workspace, write=_is_write(method, params), always_named=True) as connected:
         answer = connected.call(method, params)
     if not words:
         answer = answer["sharing"]
@@ -46,9 +46,9 @@ def share_command(
     elif method == "workspaced/share/why":
         _print_reasons(answer)
     elif method == "workspaced/share/accept":
-        click.echo(f"{shown(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
+        click.echo(f"{escape_control(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
     else:
-        click.echo(f"{shown(answer['client'])} {answer['level']}")
+        click.echo(f"{escape_control(answer['client'])} {answer['level']}")
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
@@ -78,12 +78,16 @@ def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[st
             raise click.UsageError("Expected CLIENT, CLIENT LEVEL, why PATH or accept-rules VAULT.")
 
 
+def _is_write(method: str, params: dict[str, Any]) -> bool:
+    return method == "workspaced/share/accept" or "level" in params
+
+
 def _print_reasons(answer: dict[str, Any]) -> None:
-    moved = f", now {shown(answer['now'])}" if answer["now"] is not None else ""
+    moved = f", now {escape_control(answer['now'])}" if answer["now"] is not None else ""
     is_withheld = "withheld from every agent" if answer["withheld"] else "shown"
-    click.echo(f"{shown(answer['path'])}{moved}: {is_withheld}")
+    click.echo(f"{escape_control(answer['path'])}{moved}: {is_withheld}")
     for reason in answer["reasons"]:
-        click.echo(f"  {reason['kind']}: {shown(reason['detail'])}")
+        click.echo(f"  {reason['kind']}: {escape_control(reason['detail'])}")
 
 
 def print_sharing(sharing: dict[str, Any]) -> None:
@@ -91,4 +95,4 @@ def print_sharing(sharing: dict[str, Any]) -> None:
     click.echo(f"*          {sharing['default']}")
     for each in sharing["clients"]:
         marks = [word for word in ("set", "connected") if each[word]]
-        click.echo(f"{shown(each['client']):<10} {each['level']:<5} {', '.join(marks)}".rstrip())
+        click.echo(f"{escape_control(each['client']):<10} {each['level']:<5} {', '.join(marks)}".rstrip())

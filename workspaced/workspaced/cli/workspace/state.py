@@ -1,17 +1,20 @@
 """`workspaced state` and `workspaced watch`."""
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from ..shared.connection import daemon
-from ..shared.options import at_option, daemon_options, json_option, shown
+from ..shared.options import at_option, daemon_options, escape_control, json_option
 from ..shared.output import print_json, print_warnings
+from ..shared.reader import end_with_reader
 from ..shared.state_text import print_state
+from ..shared.terminal import columns, local_time, print_labelled, utc_option
 
 
 @click.command()
 @at_option
+@utc_option
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @daemon_options
 @json_option
@@ -34,16 +37,21 @@ def state_command(
 @click.command()
 @click.option("--since", metavar="SEQ|CLOCK", help="Begin after this event; default: now.")
 @click.option("--type", "types", multiple=True, help="Only these types; may be given several times.")
+@utc_option
 @daemon_options
 @json_option
 def watch_command(
     since: str | None, types: tuple[str, ...], socket_path: str | None, workspace: str | None, as_json: bool
 ) -> None:
-    """Follow events as they are recorded, until Ctrl-C."""
+    """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends.
+
+    A terminal of fewer than 100 columns shows neither source nor date.
+    """
     from workspaced_events.replay.position import sequence
 
     seq = sequence(since) if since is not None else None
     start = since if seq is None else seq
+    end_with_reader()
     with daemon(socket_path, workspace) as client:
         for notice in client.events(since=start, types=types or None):
             if notice.method == "workspaced/gap":
@@ -53,13 +61,23 @@ def watch_command(
                 print_event(event, as_json)
 
 
+_WIDE_COLUMNS: Final = 100
+"""A narrower terminal does without the source, then without the date."""
+
+
 def print_event(event: dict[str, Any], as_json: bool) -> None:
-    """Prints one event on one line."""
+    """Prints one event, on one line where the terminal is wide enough."""
     if as_json:
         print_json(event)
         return
     data = event["data"]
     about = data.get("note") or data.get("to") or data.get("tool") or ""
-    click.echo(
-        f"{event['seq']:>8} {event['time']} {shown(event['source']):<12} {shown(event['type']):<24} {shown(about)}"
+    time, width = local_time(event["time"]), columns()
+    if width is None or width >= _WIDE_COLUMNS:
+        source, type_ = escape_control(event["source"]), escape_control(event["type"])
+        click.echo(f"{event['seq']:>8} {time} {source:<12} {type_:<24} {escape_control(about)}".rstrip())
+        return
+    clock = time.partition(" ")[2]
+    print_labelled(
+        f"{event['seq']:>6} {clock}", f"{escape_control(event['type'])} {escape_control(about)}".rstrip()
     )

@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from ...errors import SettingsInvalid
+from ..shared import completion
 from ..shared.connection import daemon
 from ..shared.options import at_option, daemon_options, json_option, pairs, vault_option
 from ..shared.output import print_json
+from ..shared.terminal import print_labelled
 
 
 @click.command()
@@ -17,6 +19,8 @@ from ..shared.output import print_json
 @json_option
 def tools_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """List the tools agents may call."""
+    from workspaced_tools.tools.registry import TOOLS
+
     with daemon(socket_path, workspace) as client:
         tools = client.call("tools/list")["tools"]
     if as_json:
@@ -24,16 +28,18 @@ def tools_command(socket_path: str | None, workspace: str | None, as_json: bool)
         return
     for tool in tools:
         click.echo(click.style(tool["name"], bold=True))
-        click.echo(f"  {tool['description']}")
-        required = tool["inputSchema"].get("required", [])
-        for name, schema in tool["inputSchema"]["properties"].items():
+        print_labelled(" ", tool["description"])
+        known = TOOLS.get(tool["name"])  # the listed schema is shorter; a newer daemon may list another tool
+        schema_shown = known.input_schema if known is not None else tool["inputSchema"]
+        required = schema_shown.get("required", [])
+        for name, schema in schema_shown["properties"].items():
             must = " (required)" if name in required else f" = {json.dumps(schema.get('default'))}"
-            click.echo(f"  {name}{must}: {schema.get('description', '')}")
+            print_labelled("  ", f"{name}{must}: {schema.get('description', '')}")
 
 
 @click.command()
-@click.argument("tool")
-@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
+@click.argument("tool", shell_complete=completion.tools)
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=completion.tool_arguments)
 @click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
 @at_option
 @click.option("--log", metavar="LOG", help="Answer from this log, without a daemon: at its end, or at --at.")
@@ -55,7 +61,7 @@ def call_command(
 
     \b
     workspaced call get_current_note includeOutline=true
-    workspaced call get_note_by_reference reference='[[Kitchen budget]]'
+    workspaced call get_note_by_reference reference='[[Kitchen budget#Why it went up]]' from=Home.md
     workspaced call get_workspace_context --at 2026-03-01T12:00:00Z
     workspaced call get_current_note --log bug.wsb --at 120
 

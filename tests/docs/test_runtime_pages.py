@@ -1,0 +1,119 @@
+"""What docs/ says to the author of a runtime is true: the programs and commands of its pages run in their order,
+against a model that refuses what providers refuse."""
+
+import ast
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import pytest
+from support import ROOT, model_server
+from support import documentation as page
+
+from workspaced.client.conversations import AttachmentKind, ContextMethods, PinKind
+from workspaced.errors import CODES
+from workspaced_events.schema.catalogue import Pipeline
+from workspaced_tools.ports.manifest import LAYERS
+from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
+from workspaced_tools.prompts.audit import cache_accounting
+from workspaced_tools.prompts.requests.request import Part, Request
+from workspaced_tools.prompts.requests.templates import BUILT_IN
+
+PAGE = page.Page(*page.RUNTIME_PAGES)
+PROMPTS = page.Page("reference/prompts.md")
+WORDS = set(re.findall(r"[\w-]+", PAGE.text + PROMPTS.text))
+PROGRAMS = [name for name in PAGE.files if name.endswith(".py")]
+
+
+@pytest.mark.thorough
+def test_its_programs_and_commands_do_what_it_shows(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.env["WORKSPACED_TEMPLATES"] = str(running.root / "home" / "templates")
+    home = PAGE.serve(running)
+    model = model_server.ModelServer()
+    with model as url:
+        PAGE.run(
+            running,
+            home,
+            MODEL="any",
+            OPENAI_BASE_URL=f"{url}/v1",
+            ANTHROPIC_BASE_URL=url,
+            GEMINI_URL=url,
+            GOOGLE_GEMINI_BASE_URL=url,
+            NO_PROXY="*",
+            **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "none"),
+        )
+    refused = [made.answer for made in model.exchanges if made.status != 200]
+    assert refused == []
+    served = {made.path for made in model.exchanges}
+    assert {f"/{version}/cachedContents" for version in ("v1", "v1beta")} < served  # Google's client, and REST
+    assert {"/v1/chat/completions", "/v1/messages"} < served
+
+
+def test_what_it_begins_with_is_in_the_clone_and_sets_all_that_its_programs_read() -> None:
+    begin = PAGE.text[PAGE.text.index("## Before you begin") : PAGE.text.index("## The program")]
+    paths = re.findall(r"(?:tests|workspaced)/[\w/.]+\w", begin)
+    assert len(paths) >= 2 and all((ROOT / path).exists() for path in paths)
+    read = set(re.findall(r"[A-Z]+_[A-Z_]*URL", "".join(PAGE.files[name] for name in PROGRAMS)))
+    assert read and {*read, "MODEL", "OPENAI_API_KEY"} <= set(re.findall(r"\w+", begin))
+
+
+def test_it_names_all_attachments_and_what_of_them_the_library_holds() -> None:
+    table = PROMPTS.text[PROMPTS.text.index("## Attachments") :]
+    rows = [
+        line.strip("|").split("|") for line in table[: table.index("\n\nEach")].splitlines() if line[:3] == "| `"
+    ]
+    later = {kind: row[3].strip() for row in rows[1:] for kind in re.findall(r"`(\w+)`", row[0])}
+    assert later.keys() == set(get_args(AttachmentKind))
+    held = {kind for kind, told in later.items() if told.startswith(("yes", "each note"))}
+    assert held - {"active_note", "folder", "tag"} == LIBRARY_KINDS
+
+
+def test_the_reference_explains_all_that_is_said_of_a_providers_cache() -> None:
+    table = PROMPTS.text[PROMPTS.text.index("## Cache table") : PROMPTS.text.index("## Errors")]
+    causes = {value for name, value in vars(cache_accounting).items() if name.isupper() and isinstance(value, str)}
+    told = " ".join(table.split())
+    assert len(causes) > 10 and not [
+        each for each in causes - {cache_accounting.OTHER_PIPELINE} if each not in told
+    ]
+    assert all(f"`{outcome}`" in told for outcome in get_args(cache_accounting.Outcome))
+
+
+def test_each_of_its_programs_is_run() -> None:
+    commands = [command for command, _shown in PAGE.commands]
+    assert {f"python {name}" for name in PROGRAMS} <= set(commands)
+    assert len(PROGRAMS) >= 5
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_its_programs_name_no_host(name: str) -> None:
+    texts = [node.value for node in ast.walk(ast.parse(PAGE.files[name])) if isinstance(node, ast.Constant)]
+    assert not [text for text in texts if isinstance(text, str) and "://" in text]
+
+
+def test_it_names_all_layers_pins_pipelines_shapes_and_methods() -> None:
+    assert {*LAYERS, *get_args(PinKind), *get_args(Pipeline), *BUILT_IN} <= WORDS
+    methods = {name for name in vars(ContextMethods) if not name.startswith("_")}
+    assert methods <= WORDS
+
+
+def test_it_names_all_that_a_template_sees() -> None:
+    words = set(re.findall(r"\w+", PAGE.text))
+    assert {*Request.__struct_fields__, *Part.__struct_fields__} - words == set()
+
+
+def test_its_errors_are_codes_that_there_are() -> None:
+    told = set(re.findall(r"`([A-Z_]{6,})`", PROMPTS.text[PROMPTS.text.index("## Errors") :]))
+    assert told and told <= set(CODES)
+
+
+@pytest.mark.parametrize("command", ["false", "echo no"])
+def test_a_page_is_not_true_if_a_command_fails_or_prints_something_else(tmp_path: Path, command: str) -> None:
+    made = page.Page(*page.RUNTIME_PAGES)
+    running = SimpleNamespace(env={}, socket=tmp_path, data=tmp_path)
+    made.text = "<!-- tested -->\n```console\n$ echo yes\nyes\n```\n"
+    made.run(running, tmp_path)
+    made.text += f"<!-- tested -->\n```console\n$ {command}\n{'yes' if command != 'false' else ''}\n```\n"
+    with pytest.raises(AssertionError):
+        made.run(running, tmp_path)

@@ -1,0 +1,92 @@
+"""Holds every answer of a tool that a test sees against the tool's output schema, which allows no other fields."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import Any, Final
+
+import msgspec
+from jsonschema import Draft202012Validator
+
+from workspaced import Client, SyncClient
+from workspaced_tools.tools.registry import TOOLS
+
+Json = dict[str, Any]
+_CALL: Final = "tools/call"
+_is_off = False
+
+
+@cache
+def _validators(tool: str) -> tuple[Draft202012Validator, Draft202012Validator]:
+    """By the schema in `schemas/tools`, and by the listed one."""
+    made = TOOLS[tool]
+    return Draft202012Validator(made.output_schema), Draft202012Validator(made.definition["outputSchema"])
+
+
+def check(tool: str, result: Json) -> None:
+    """Raises jsonschema's ValidationError if the result does not fit."""
+    if _is_off or tool not in TOOLS:
+        return
+    plain = json.loads(msgspec.json.encode(result))
+    for validator in _validators(tool):
+        validator.validate(plain)
+    assert ("code" in plain) == ("error" in plain) == (not plain["success"])
+
+
+@contextmanager
+def of_another_version() -> Iterator[None]:
+    """Answers are not checked: a daemon of another version gives them."""
+    global _is_off
+    _is_off = True
+    try:
+        yield
+    finally:
+        _is_off = False
+
+
+def check_message(tool: str, message: Json) -> None:
+    """As `check`, for a JSON-RPC response to `tools/call`."""
+    if "structuredContent" in (message.get("result") or {}):
+        check(tool, message["result"]["structuredContent"])
+
+
+def check_printed(command: tuple[str, ...], out: str) -> None:
+    """As `check`, for what `workspaced call TOOL` prints."""
+    if len(command) < 2 or command[0] != "call":
+        return
+    try:
+        printed = json.loads(out)
+    except ValueError:
+        return
+    if isinstance(printed, dict) and "asOfSeq" in printed:
+        check(command[1], printed)
+
+
+def watch() -> None:
+    """Makes both Python clients check each result of `tools/call`."""
+    sync_call, async_call = SyncClient.call, Client.call
+
+    @wraps(sync_call)
+    def checked(self: SyncClient, method: str, params: Any = None, **more: Any) -> Any:
+        result = sync_call(self, method, params, **more)
+        _check_call(method, params, result)
+        return result
+
+    @wraps(async_call)
+    async def checked_async(self: Client, method: str, params: Any = None, **more: Any) -> Any:
+        result = await async_call(self, method, params, **more)
+        _check_call(method, params, result)
+        return result
+
+    _put(SyncClient, "call", checked)
+    _put(Client, "call", checked_async)
+
+
+def _put(owner: type, name: str, function: Callable[..., Any]) -> None:
+    setattr(owner, name, function)
+
+
+def _check_call(method: str, params: Any, result: Any) -> None:
+    if method == _CALL and isinstance(params, dict):
+        check_message(params.get("name", ""), {"result": result})

@@ -1,0 +1,102 @@
+"""A conversation in a vault on disk, read as a client reads it, with blobs in memory."""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.ids import ConversationId, MessageId, VaultId
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, Provider, Settings
+from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Vault as RegisteredVault
+from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.model.types import Turn
+from workspaced_tools.prompts.sources.gather import gather
+from workspaced_tools.prompts.sources.view_reader import Reading
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.vault.vault import Vault
+
+NOW = "2026-03-01T12:00:00.000000Z"
+V = VaultId("brain")
+NO_HASHES = LayerHashes("", "", "", "", "")
+SETTINGS = Settings("openai", "gpt", 100_000, 1_000, (), None, True, 1)
+
+
+class World:
+    """What one client has before it."""
+
+    def __init__(self, vault: Vault | None, state: VaultState = EMPTY_VAULT, level: Sharing = "all") -> None:
+        self.vault = vault
+        self.state = state
+        self.level = level
+        self.current: VaultId | None = V
+        self.now = NOW
+        self.blobs: dict[str, bytes] = {}
+        self.times_kept = 0
+        self.conversation = Conversation(ConversationId("c"), V, 1, SETTINGS)
+
+    # -- blobs --
+
+    def keep(self, content: bytes) -> str:
+        name = sha256(content).hexdigest()
+        self.blobs[name] = content
+        self.times_kept += 1
+        return name
+
+    def texts(self, name: str) -> str:
+        if name not in self.blobs:
+            raise NotRecorded("It is not kept")
+        return self.blobs[name].decode()
+
+    # -- what is read --
+
+    def view(self) -> View:
+        vaults = {V: RegisteredVault(V, "Brain", "/home/someone/brain", True)}
+        state = WorkspaceState(7, self.current, vaults if self.current == V else {}, {V: self.state})
+        withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
+        return shared_view(state, self.now, self.vault, level=self.level, withheld=withheld)
+
+    def reading(self) -> Reading:
+        return Reading(self.view(), self.texts, self.keep, V)
+
+    # -- what is said --
+
+    def attachment(
+        self, kind: AttachmentKind, name: str = "", text: str | None = None, title: str | None = None
+    ) -> Attachment:
+        return Attachment(kind, name, self.keep(text.encode()) if text is not None else None, title)
+
+    def says(self, *attachments: Attachment, message: str = "m1", seq: int = 2) -> MessageId:
+        """A user's message begins a turn; one of that id is replaced."""
+        return self._add(Message(MessageId(message), "user", seq, NOW, attachments=attachments))
+
+    def goes_on(self, message: str = "m2") -> MessageId:
+        """An agent has called a tool and brings its result."""
+        result = ToolResult("t", "look", self.keep(b"result"))
+        self._add(Message(MessageId(f"{message}-call"), "assistant", 9, NOW))
+        return self._add(Message(MessageId(message), "user", 9, NOW, tool_results=(result,)))
+
+    def _add(self, message: Message) -> MessageId:
+        messages = {**self.conversation.messages, message.id: message}
+        self.conversation = replace(self.conversation, messages=messages)
+        return message.id
+
+    def pins(self, *pins: Provider) -> None:
+        self.conversation = replace(self.conversation, pins={pin.id: pin for pin in pins})
+
+    # -- prompts --
+
+    def gather(self, message: str = "m1", calibration: Calibration = NO_CALIBRATION, **options: Any) -> Turn:
+        return gather(
+            self.conversation, MessageId(message), self.view(), self.texts, self.keep, calibration, **options
+        )
+
+    def sends(self, turn: Turn, as_of_seq: int = 8) -> None:
+        """The prompt made of `turn` is recorded."""
+        inputs = self.keep(msgspec.json.encode(turn))
+        prompt = Prompt(10, turn.message, NO_HASHES, "", 0, 0, 0, 0, 0, inputs, "", as_of_seq, ())
+        self.conversation = replace(self.conversation, prompts=(*self.conversation.prompts, prompt))

@@ -1,0 +1,154 @@
+"""Conversations whose messages a test names, and random ones."""
+
+import msgspec
+from hypothesis import strategies as st
+
+from support.conversation import ID, ConversationLog
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Message
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.sources.search_block import Document, Search
+
+Call = tuple[str, str]
+"""Id and arguments, or result."""
+
+
+class NamedTalk(ConversationLog):
+    """A conversation whose messages a test names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start(reserve=1_000)
+
+    # -- messages --
+
+    def say(
+        self,
+        name: str,
+        role: c.Role,
+        text: str | None = None,
+        *,
+        calls: tuple[Call, ...] = (),
+        results: tuple[Call, ...] = (),
+        thinking: tuple[tuple[str, str | None], ...] = (),
+        skills: tuple[str, ...] = (),
+        found: tuple[Call, ...] = (),
+        replaces: bool = False,
+    ) -> MessageId:
+        """`found`: what searches found, by the ids of their calls: the sources."""
+        return self.add(
+            role,
+            text,
+            name,
+            replaces=replaces,
+            tool_calls=tuple(c.ToolCall(call, "search", self.keep(given)) for call, given in calls),
+            tool_results=(
+                *(c.ToolResult(call, "search", self.keep(text)) for call, text in results),
+                *(c.ToolResult(call, "search", self.search(source), form="search") for call, source in found),
+            ),
+            attachments=tuple(c.Attachment("skill", each, self.keep(f"Body of {each}.")) for each in skills),
+            thinking=tuple(c.Thinking(self.keep(thought), signature) for thought, signature in thinking),
+        )
+
+    def search(self, source: str) -> str:
+        """The blob of what a search found there."""
+        return self.keep(msgspec.json.encode(Search("q", (Document("T", source, f"Text of {source}."),))))
+
+    def repeat(self, message: Message, other: "NamedTalk") -> None:
+        """What was said in the other one."""
+        self.blobs.update(other.blobs)
+        self.tell(
+            c.MessageAdded(
+                conversation=ID,
+                message=message.id,
+                role=message.role,
+                text_sha256=message.text_sha256,
+                tool_calls=message.tool_calls,
+                tool_results=message.tool_results,
+                thinking=message.thinking,
+                attachments=message.attachments,
+            )
+        )
+
+    def sent(self, message: MessageId, elided: int = 0, until: MessageId | None = None) -> None:
+        """A prompt was made for the message."""
+        name = "0" * 64
+        self.tell(
+            c.PromptAssembled(
+                conversation=ID,
+                message=message,
+                as_of_seq=self.seq,
+                inputs_sha256=name,
+                manifest_sha256=name,
+                layer_hashes=c.LayerHashes(name, name, name, name, name),
+                combined_hash=name,
+                prefix_tokens=0,
+                estimate=0,
+                seed_estimate=0,
+                limit=0,
+                elided=elided,
+                elided_until=until,
+            )
+        )
+
+    def ask(self, name: str, words: str) -> MessageId:
+        return self.say(name, "user", f"{name} {words}")
+
+    def answer(self, name: str, words: str, result: str | None = None) -> None:
+        """To the question of that name: a tool's call and what it found, and an answer."""
+        if result is not None:
+            self.say(f"{name}.call", "assistant", None, calls=((f"{name}-1", '{"query": "x"}'),))
+            self.say(f"{name}.found", "user", results=((f"{name}-1", result),))
+        self.say(f"{name}.answer", "assistant", f"answer to {name} {words}")
+
+    def turn(self, name: str, words: str, result: str | None = None) -> MessageId:
+        """A question and its answer."""
+        question = self.ask(name, words)
+        self.answer(name, words, result)
+        return question
+
+
+# -- random ones --
+
+_IDS = st.sampled_from(["a", "b", "c"])
+_TEXTS = st.sampled_from([None, "", " \t\n", "words", "\u00a0", " more words \n", "漢字 " * 20, "long " * 200])
+_BODIES = st.sampled_from(["", "found", "much found " * 60, "漢" * 300])
+_CALLS = st.lists(st.tuples(_IDS, _BODIES), max_size=3).map(tuple)
+_SKILLS = st.lists(_IDS, max_size=2)
+_THINKING = st.lists(st.tuples(st.sampled_from(["", "hm"]), st.sampled_from([None, "", "signed"])), max_size=2)
+_ROLES: st.SearchStrategy[c.Role] = st.sampled_from(["user", "user", "assistant", "assistant", "system"])
+
+
+@st.composite
+def talks(draw: st.DrawFn, most: int = 24) -> NamedTalk:
+    """Anything that a runtime might say, in any order, edited and summed up. At least one message."""
+    talk = NamedTalk()
+    for number in range(draw(st.integers(1, most))):
+        ids = list(talk.now.messages)
+        what = (
+            draw(st.sampled_from(["say"] * 12 + ["replace", "remove", "cut", "sum up", "sent"])) if ids else "say"
+        )
+        one = draw(st.sampled_from(ids)) if ids else ""
+        if what in {"say", "replace"}:
+            role, calls, results = draw(_ROLES), draw(_CALLS), draw(_CALLS)
+            if draw(st.integers(0, 4)):  # mostly, those who may
+                calls, results = (calls if role == "assistant" else ()), (results if role == "user" else ())
+            talk.say(
+                f"m{number}" if what == "say" else one,
+                role,
+                draw(_TEXTS),
+                calls=calls,
+                results=results,
+                thinking=tuple(draw(_THINKING)),
+                skills=tuple(draw(_SKILLS)) if role == "user" else (),
+                found=draw(_CALLS)[:1] if role == "user" and results else (),
+                replaces=what == "replace",
+            )
+        elif what == "sum up":
+            talk.summarise("So far: words.", one)
+        elif what == "sent":
+            until = draw(st.sampled_from([None, None, *ids]))
+            talk.sent(MessageId(one), draw(st.integers(0, 2)), MessageId(until) if until else None)
+        elif len(ids) > 1 and one != ids[0]:
+            talk.remove(one, following=what == "cut")
+    return talk

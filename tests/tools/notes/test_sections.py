@@ -1,0 +1,350 @@
+"""Sections: `[[Note#Heading]]` and `[[Note#^block]]` give that part of the note."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.limits import RESULTS_CHARS_MAX
+from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.notes.sections import block_section, heading_section
+from workspaced_tools.ports.view import View
+from workspaced_tools.vault.vault import Vault
+
+TOOL = "get_note_by_reference"
+Call = Callable[..., dict[str, Any]]
+FRONT = "---\naliases: [MP]\n---\n"
+TEXT = (
+    "Intro.\n\n# One\n\nFirst.\n\n## Deep\n\nA goal. ^g1\n\n### Deeper\n\nx\n\n## Next\n\ny\n\n"
+    "# Two\n\n## Deep\n\nsecond deep\n"
+)
+
+
+@pytest.fixture
+def ask(make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Call) -> Call:
+    """ask(text, fragment, **arguments) -> the result for `n#fragment`."""
+
+    def make(text: str, fragment: str, **arguments: Any) -> dict[str, Any]:
+        view = make_view(make_vault({"n.md": text}), EMPTY_VAULT)
+        return call(TOOL, view, reference=f"[[n#{fragment}]]", **arguments)
+
+    return make
+
+
+def of(text: str) -> Note:
+    return Note(NoteId("n.md"), StatKey(1, 2, 3, 4, 5), None, "", text.encode())
+
+
+def section_of(text: str, fragment: str) -> str | None:
+    """The text that `#fragment` names."""
+    note = of(text)
+    found = block_section(note, fragment[1:]) if fragment.startswith("^") else heading_section(note, fragment)
+    return note.body[found.start : found.end] if found is not None else None
+
+
+# -- the answer --
+
+
+def test_a_heading_gives_its_section_up_to_the_next_one_of_its_level_or_higher(ask: Call) -> None:
+    result = ask(FRONT + TEXT, "Deep")
+    wanted = "## Deep\n\nA goal. ^g1\n\n### Deeper\n\nx\n\n"
+    assert result["data"]["content"] == wanted
+    at = TEXT.index(wanted)
+    assert result["data"]["section"] == {
+        "heading": "Deep", "level": 2, "startLine": 10, "endLine": 17, "offset": at,
+    }  # fmt: skip
+    assert result["data"]["heading"] == {"level": 2, "title": "Deep", "line": 10, "offset": at}
+    assert result["truncation"] == {
+        "truncated": False, "originalLength": len(wanted), "returnedLength": len(wanted), "nextOffset": None,
+    }  # fmt: skip
+    assert "warnings" not in result
+
+
+def test_the_last_section_ends_with_the_note(ask: Call) -> None:
+    data = ask(TEXT, "Two")["data"]
+    assert data["content"] == "# Two\n\n## Deep\n\nsecond deep\n"
+    assert data["section"]["endLine"] == len(TEXT.splitlines())
+
+
+def test_whole_gives_the_note_and_says_where_the_section_is(ask: Call) -> None:
+    data = ask(TEXT, "Next", whole=True)["data"]
+    assert data["content"] == TEXT
+    assert TEXT[data["section"]["offset"] :].startswith("## Next")
+
+
+def test_without_content_the_section_is_only_located(ask: Call) -> None:
+    result = ask(TEXT, "Next", includeContent=False)
+    assert result["data"]["section"]["startLine"] == 15
+    assert result["data"].keys().isdisjoint({"content", "sha256"})
+
+
+def test_a_block_gives_its_paragraph(ask: Call) -> None:
+    data = ask(FRONT + TEXT, "^g1")["data"]
+    assert data["content"] == "A goal. ^g1\n"
+    at = TEXT.index("A goal")
+    assert data["section"] == {"block": "g1", "startLine": 12, "endLine": 12, "offset": at}
+    assert data["block"] == {"id": "g1", "line": 12, "offset": at}
+
+
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(100, 1500), st.sampled_from(["Long", "Before", "Last"]))
+def test_pages_go_on_within_the_section_and_end_with_it(
+    make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Call, limit: int, heading: str
+) -> None:
+    code = "```py\n" + "x = 1  # a line of code\n" * 20 + "```\n\n"
+    text = f"# Before\n\nß ü 🧑‍🚀.\n\n# Long\n\n{'Many words stand here. ' * 40}\n\n{code}# Last\n\n{'End. ' * 60}"
+    vault = make_vault({"n.md": text})
+    view = make_view(vault, EMPTY_VAULT)
+    offset, got, pages = 0, "", 0
+    while offset is not None:
+        result = call(TOOL, view, reference=f"n#{heading}", maxContentLength=limit, offset=offset)
+        start = max(offset, result["data"]["section"]["offset"])
+        share = result["truncation"]
+        got += text[start : start + share["returnedLength"]]
+        assert len(result["data"]["content"]) <= limit
+        assert share["truncated"] is (share["nextOffset"] is not None)
+        offset, pages = share["nextOffset"], pages + 1
+    assert got == section_of(text, heading)
+    assert share["originalLength"] == len(got)
+    assert pages >= len(got) / limit
+    vault.close()
+
+
+@pytest.mark.parametrize(("offset", "content"), [(3, "## Next\n\ny\n\n"), (10_000, "")])
+def test_an_offset_outside_the_section_is_a_warning(ask: Call, offset: int, content: str) -> None:
+    result = ask(TEXT, "Next", offset=offset)
+    assert result["data"]["content"] == content
+    assert "outside the section" in result["warnings"][0]
+    assert result["truncation"]["nextOffset"] is None
+
+
+@pytest.mark.parametrize("fragment", ["Nothing like it", "^nope", "Two#Next", "^", "^g1 x"])
+def test_an_unknown_heading_or_block_is_an_error_with_the_outline(ask: Call, fragment: str) -> None:
+    result = ask(TEXT, fragment)
+    if fragment == "^":
+        assert result["data"]["content"] == TEXT  # names nothing
+        return
+    assert (result["success"], result["code"]) == (False, "SECTION_NOT_FOUND")
+    assert "outline" in result["message"]
+    assert result["data"]["note"] == {"id": "n.md", "title": "One", "path": "n.md"}
+    assert [each["title"] for each in result["data"]["outline"]] == [
+        "One",
+        "Deep",
+        "Deeper",
+        "Next",
+        "Two",
+        "Deep",
+    ]
+    assert result["data"]["outline"][1] == {"level": 2, "title": "Deep", "line": 7}
+    assert result["data"]["outlineTotal"] == 6
+
+
+def test_the_outline_of_an_error_is_bounded(ask: Call) -> None:
+    result = ask("".join(f"# {n} {'long ' * 100}\n" for n in range(900)), "nothing" * 50)
+    assert result["data"]["outlineTotal"] == 900
+    assert 50 < len(result["data"]["outline"]) < 200
+    assert len(str(result["data"])) < RESULTS_CHARS_MAX * 1.2
+    assert len(result["error"]) < 300
+
+
+# -- headings --
+
+HEADINGS = (
+    "# Start\n\n## Goals & Risks\n1\n## **Bold** and `code`\n2\n## See [[Other|it]] and [site](http://x.y)\n3\n"
+    "## 🚀 Launch\n4\n## ❤\ufe0f\n5\n## Closed ##\n6\n## C# basics\n7\n## Same\n8\n## Same\n9\n\n"
+    "Set\next\n---\n10\n## ???\n11\n## With id ^h1\n12\n## ÄRGER\n13\n## Ende\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "number"),
+    [
+        ("Goals & Risks", "1"),
+        ("goals RISKS", "1"),
+        ("Goals  Risks", "1"),
+        ("goals-risks", "1"),
+        ("goals--risks", "1"),
+        ("Bold and code", "2"),
+        ("**Bold** and `code`", "2"),
+        ("See Other it and site http x.y", "3"),
+        ("See it and site", "3"),
+        ("🚀 Launch", "4"),
+        ("launch", "4"),
+        ("❤", "5"),
+        ("Closed", "6"),
+        ("Closed ##", "6"),
+        ("C# basics", "7"),
+        ("C basics", "7"),
+        ("Same", "8"),
+        ("Start#Same", "8"),
+        ("Set ext", "10"),
+        ("???", "11"),
+        ("With id", "12"),
+        ("With id ^h1", "12"),
+        ("a\u0308rger", "13"),
+        ("🌙 Launch", None),
+        ("!!!", None),
+        ("Sam", None),
+        ("Same#Same", None),
+        ("Start#Nothing", None),
+        ("Nothing#Same", None),
+    ],
+)
+def test_a_heading_is_found_as_obsidian_writes_it(fragment: str, number: str | None) -> None:
+    found = section_of(HEADINGS, fragment)
+    assert (found.split("\n")[-2] if found is not None else None) == number
+
+
+NESTED = "# A\n## B\n1\n### C\n2\n# D\n## B\n3\n### C\n4\n# A\n## E\n### C\n5\n"
+
+
+@pytest.mark.parametrize(
+    ("fragment", "number"),
+    [
+        ("A#B", "1"),
+        ("D#B", "3"),
+        ("B", "1"),
+        ("A#B#C", "2"),
+        ("D#B#C", "4"),
+        ("D#C", "4"),
+        ("A#E#C", "5"),
+        ("E#C", "5"),
+        ("a # b # c", "2"),
+        ("A#", "1"),
+        ("B#A", None),
+        ("A#B#C#D", None),
+        ("A#B#C#D#E#F#G#H", None),
+    ],
+)
+def test_nested_headings_lead_down(fragment: str, number: str | None) -> None:
+    found = section_of(NESTED, fragment)
+    assert (next(line for line in found.split("\n") if line.isdigit()) if found else None) == number
+
+
+def test_headings_in_quotes_lists_and_code_end_no_section_around_them() -> None:
+    text = "# A\n\n> # Quoted\n> more\n\n- # Listed\n\n```\n# code\n```\nend\n\n# B\n"
+    assert section_of(text, "A") == text[: text.index("# B")]
+    assert section_of(text, "Quoted") == "> # Quoted\n> more\n\n"
+    assert section_of(text, "code") is None
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_kind_of_line_end_counts(end: str) -> None:
+    text = "x\n\n# A\n\none ^a\n\n# B\n\ntwo ^b".replace("\n", end)
+    assert section_of(text, "A") == f"# A{end}{end}one ^a{end}{end}"
+    assert section_of(text, "^a") == f"one ^a{end}"
+    assert section_of(text, "^b") == "two ^b"
+
+
+# -- blocks --
+
+BLOCKS = """para one
+para two ^p1
+
+- item ^i1
+  - below ^i2
+    more of it
+
+- last
+
+^list
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+^t1
+
+| c |
+|---|
+| 3 |
+^t2
+
+> quote
+> > inner
+> more ^q
+
+```
+no ^code
+```
+
+^fence
+
+1. first
+
+   second ^s
+
+# Head ^h
+
+<div>
+no ^html
+</div>
+
+para ^Twice
+
+para ^twice
+
+^alone-at-first
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "first", "last"),
+    [
+        ("p1", "para one", "para two ^p1"),
+        ("P1", "para one", "para two ^p1"),
+        ("i1", "- item ^i1", "    more of it"),
+        ("i2", "  - below ^i2", "    more of it"),
+        ("list", "- item ^i1", "- last"),
+        ("t1", "| a | b |", "| 1 | 2 |"),
+        ("t2", "| c |", "^t2"),
+        ("q", "> quote", "> more ^q"),
+        ("fence", "```", "```"),
+        ("s", "1. first", "   second ^s"),
+        ("h", "# Head ^h", "# Head ^h"),
+        ("twice", "para ^Twice", "para ^Twice"),
+        ("code", None, None),
+        ("html", None, None),
+        ("p", None, None),
+        ("p1 ", None, None),
+        (".*", None, None),
+    ],
+)
+def test_a_block_is_its_paragraph_item_table_or_the_block_before(
+    block: str, first: str | None, last: str | None
+) -> None:
+    found = section_of(BLOCKS, f"^{block}")
+    lines = found.rstrip("\n").split("\n") if found is not None else [None]
+    assert (lines[0], lines[-1]) == (first, last)
+
+
+# -- any text --
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.text("# ab>\n-`^1|\r", max_size=60), st.sampled_from(["a", "b", "ab", "^a", "^1", "a#b", "#"]))
+def test_a_section_of_any_text_is_whole_lines_of_it(text: str, fragment: str) -> None:
+    note = of(text)
+    found = block_section(note, fragment[1:]) if fragment[0] == "^" else heading_section(note, fragment)
+    if found is None:
+        return
+    assert 0 <= found.start < found.end <= len(note.body)
+    assert found.start == 0 or note.body[found.start - 1] in "\r\n"
+    assert found.end == len(note.body) or note.body[found.end - 1] in "\r\n"
+    assert note.front_matter.body_line <= found.start_line <= found.end_line
+    if found.heading is not None:
+        assert found.heading in note.markdown.headings
+
+
+def test_hostile_notes_take_linear_time() -> None:
+    many = "".join(f"{'#' * (n % 6 + 1)} a\n" for n in range(10_000))
+    assert section_of(many, "a#a#a#a#a#b") is None
+    assert section_of("# " + " #" * 100_000, "x") is None
+    assert section_of(">" * 100_000 + " ^x\n" + "- " * 50_000 + "^x", "^y") is None
+    assert section_of(">" * 100_000 + " ^x", "^x") is not None
+    assert section_of("x ^a \n" * 50_000, "^b") is None

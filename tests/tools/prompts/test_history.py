@@ -1,0 +1,307 @@
+"""The messages before a prompt's own: providers take them, and nothing of them disappears silently."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from support.profiles import examples
+from support.random_conversations import NamedTalk, talks
+
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import turn_of
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import ManifestEntry
+from workspaced_tools.prompts.assembly.history import POLICY, continuation_of, history_of, last_rounds, paired
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
+
+
+def assert_valid(messages: Sequence[ChatMessage]) -> None:
+    """What every provider demands: a plain second opinion, message by message."""
+    for message in messages:
+        assert message.role in {"user", "assistant"}
+        assert any(block.type != "thinking" for block in message.content)
+        assert all(block.text and block.text.strip(" \t\r\n") for block in message.content if block.type == "text")
+        assert all(block.signature for block in message.content if block.type == "thinking")
+    called: list[str | None] = []
+    for message in messages:
+        results = [block.id for block in message.content if block.type == "toolResult"]
+        calls = [block.id for block in message.content if block.type == "toolCall"]
+        if message.role == "assistant":
+            assert not results
+            called += calls
+        else:
+            assert not calls
+            assert Counter(called) == Counter(results)
+            assert len(set(called)) == len(called)
+            called = []
+    assert not called
+
+
+def ids(messages: Sequence[ChatMessage]) -> list[str]:
+    return [str(message.id) for message in messages]
+
+
+def whys(dropped: Sequence[ManifestEntry]) -> list[tuple[str, str, str]]:
+    return [(entry.id, entry.state, entry.why) for entry in dropped]
+
+
+policies = st.builds(
+    Policy,
+    pipeline=st.sampled_from(["chat", "compression"]),
+    skills_stay=st.booleans(),
+    history_turns=st.none() | st.integers(1, 4),
+)
+
+
+@pytest.fixture
+def talk() -> NamedTalk:
+    return NamedTalk()
+
+
+# -- any conversation --
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.data())
+def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
+    talk = data.draw(talks())
+    message = data.draw(st.sampled_from(list(talk.now.messages)))
+    policy = data.draw(policies)
+    before = history_of(talk.now, message, talk.texts, policy)
+    since = continuation_of(talk.now, message, talk.texts)
+    assert_valid(before.messages)
+    assert_valid(since.messages)
+    assert (before, since) == (
+        history_of(talk.now, message, talk.texts, policy),
+        continuation_of(talk.now, message, talk.texts),
+    )
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.data())
+def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) -> None:
+    talk = data.draw(talks())
+    every = list(talk.now.messages)
+    message = data.draw(st.sampled_from(every))
+    turn = every.index(turn_of(talk.now, message))
+    first = talk.now.messages[every[turn]]
+    begin = turn + (first.role == "user" and not first.is_carrier)
+    before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
+    since = continuation_of(talk.now, message, talk.texts)
+    for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
+        records = [entry.id for entry in past.dropped]
+        assert len(set(records)) == len(records)
+        gone = [entry.id for entry in past.dropped if entry.kind == "message"]
+        assert sorted(ids(past.messages) + gone) == sorted(expected)
+        assert ids(past.messages) == [each for each in expected if each not in gone]
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(talks(), st.integers(0, 24))
+def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: NamedTalk, cut: int) -> None:
+    messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
+    assert paired(messages) == (messages, ())
+    assert_valid(paired(messages[cut:]).messages)
+    assert_valid(paired(messages[:cut]).messages)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(talks(), st.booleans())
+def test_a_history_goes_on_as_it_began(talk: NamedTalk, skills_stay: bool) -> None:
+    """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
+    policy = Policy(skills_stay=skills_stay)
+    again = NamedTalk()
+    again.ask("first", "words")
+    last: tuple[ChatMessage, ...] = ()
+    for message in talk.now.messages.values():
+        again.repeat(message, talk)
+        history = history_of(again.now, message.id, again.texts, policy).messages
+        assert history[: len(last)] == last
+        last = history
+
+
+# -- filters --
+
+
+def test_a_call_and_its_result_are_kept_together(talk: NamedTalk) -> None:
+    talk.turn("one", "words", "found")
+    talk.say("two", "user", "more")
+    past = history_of(talk.now, MessageId("two"), talk.texts)
+    assert ids(past.messages) == ["one", "one.call", "one.found", "one.answer"]
+    assert past.messages[1].content == (Block("toolCall", '{"query": "x"}', "one-1", "search"),)
+    assert past.messages[2].content == (Block("toolResult", "found", "one-1", "search"),)
+    assert past.dropped == ()
+
+
+@pytest.mark.parametrize("order", ["no result", "no call", "result first", "a message between", "role reversed"])
+def test_what_has_no_partner_in_the_next_message_goes(talk: NamedTalk, order: str) -> None:
+    talk.say("q", "user", "question")
+    call, found = (("x", "{}"),), (("x", "found"),)
+    if order == "result first":
+        talk.say("found", "user", "and", results=found)
+    if order != "no call":
+        talk.say("call", "user" if order == "role reversed" else "assistant", "I look.", calls=call)
+    if order == "a message between":
+        talk.say("between", "user", "Wait!")
+    if order not in {"no result", "result first"}:
+        talk.say("found", "assistant" if order == "role reversed" else "user", "and", results=found)
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts)
+    assert {block.type for message in past.messages for block in message.content} == {"text"}
+    assert {entry.why for entry in past.dropped} == {"filtered"}
+    assert len(past.dropped) == (1 if order in {"no result", "no call"} else 2)
+
+
+def test_several_calls_may_be_answered_in_part(talk: NamedTalk) -> None:
+    talk.say("q", "user", "question")
+    talk.say("call", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("x", "{}")))
+    talk.say("found", "user", results=(("z", "orphan"), ("x", "found"), ("x", "again")))
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts)
+    assert [block.text for block in past.messages[2].content] == ["found"]
+    assert [entry.id for entry in past.dropped] == ["call#1", "call#2", "found#0", "found#2"]
+
+
+def test_system_messages_unsigned_thinking_and_empty_messages_go(talk: NamedTalk) -> None:
+    talk.say("s", "system", "You are")
+    talk.say("q", "user", " question \n")
+    talk.say("empty", "assistant", " \t\r\n")
+    talk.say("thought", "assistant", None, thinking=(("hm", "signed"),))
+    talk.say("a", "assistant", "answer", thinking=(("hm", None), ("so", "signed")))
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts)
+    assert ids(past.messages) == ["q", "a"]
+    assert past.messages[0].content == (Block("text", "question"),)
+    assert past.messages[1].content == (Block("thinking", "so", signature="signed"), Block("text", "answer"))
+    assert sorted(entry.id for entry in past.dropped) == ["a#0", "empty", "s", "thought"]
+
+
+def test_only_four_characters_are_space(talk: NamedTalk) -> None:
+    talk.say("q", "user", "\ufeff\u00a0\x1f question \x1c\n")
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts)
+    assert past.messages[0].content[0].text == "\ufeff\u00a0\x1f question \x1c"
+
+
+def test_an_empty_result_is_a_result_and_its_bytes_are_its_own(talk: NamedTalk) -> None:
+    for name, found in (("one", ""), ("two", " spaced \n")):
+        talk.turn(name, "words", found)
+        talk.say("end", "user", "go on")
+        past = history_of(talk.now, MessageId("end"), talk.texts)
+        assert past.messages[-2].content[0].text == found
+        talk.remove("end")
+
+
+def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> None:
+    talk.turn("one", "words", "found")
+    talk.turn("two", "words", "found")
+    assert ids(continuation_of(talk.now, MessageId("two.found"), talk.texts).messages) == ["two.call", "two.found"]
+    assert ids(history_of(talk.now, MessageId("two.found"), talk.texts).messages)[-1] == "one.answer"
+    assert continuation_of(talk.now, MessageId("two"), talk.texts).messages == ()
+    open_call = continuation_of(talk.now, MessageId("two.call"), talk.texts)
+    assert (open_call.messages, [entry.id for entry in open_call.dropped]) == ((), ["two.call#0", "two.call"])
+
+
+def test_a_text_that_is_not_kept_is_said_so(talk: NamedTalk) -> None:
+    talk.turn("one", "words")
+    talk.say("end", "user", "go on")
+    talk.blobs.clear()
+    with pytest.raises(NotRecorded):
+        history_of(talk.now, MessageId("end"), talk.texts)
+
+
+# -- from where on --
+
+
+def test_a_summary_stands_for_whole_turns(talk: NamedTalk) -> None:
+    for name in ("one", "two", "three"):
+        talk.turn(name, "words", "found")
+    end = talk.say("end", "user", "go on")
+    talk.summarise("They spoke.", "two.answer")
+    past = history_of(talk.now, end, talk.texts)
+    assert (ids(past.messages)[0], past.summary) == ("three", "They spoke.")
+    assert set(whys(past.dropped)) >= {("one", "dropped", "summary"), ("two.answer", "dropped", "summary")}
+    talk.summarise("They spoke.", "two.found")
+    assert ids(history_of(talk.now, end, talk.texts).messages)[0] == "two"
+
+
+def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
+    for name in ("one", "two", "three"):
+        talk.turn(name, "words")
+    talk.summarise("They spoke.", "three.answer")
+    past = history_of(talk.now, MessageId("two"), talk.texts)
+    assert (ids(past.messages), past.summary) == (["one", "one.answer"], None)
+    assert whys(past.dropped) == [("summary", "dropped", "filtered")]
+
+
+def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
+    for number in range(8):
+        talk.turn(f"t{number}", "words")
+    talk.sent(MessageId("t7"), 4, MessageId("t1.answer"))
+    past = history_of(talk.now, MessageId("t7"), talk.texts)
+    assert ids(past.messages)[0] == "t2"
+    assert whys(past.dropped)[0] == ("t0", "dropped", "budget")
+
+
+def test_a_removal_never_leaves_fewer_than_the_last_rounds(talk: NamedTalk) -> None:
+    for number in range(8):
+        talk.turn(f"t{number}", "words")
+    talk.sent(MessageId("t7"), 4, MessageId("t4.answer"))
+    talk.remove("t5", following=True)
+    again = talk.say("again", "user", "go on")
+    assert ids(history_of(talk.now, again, talk.texts).messages)[0] == f"t{5 - POLICY.keep_rounds}"
+
+
+# -- shortened --
+
+
+def results(messages: Sequence[ChatMessage]) -> list[str | None]:
+    return [block.text for message in messages for block in message.content if block.type == "toolResult"]
+
+
+NOTE = "[tool result elided - 250 tokens]"
+FOUND = "four" * 250
+
+
+def test_what_a_prompt_shortened_stays_shortened_and_nothing_else_becomes_so(talk: NamedTalk) -> None:
+    for number in range(6):
+        talk.turn(f"t{number}", "words", FOUND if number else "short")
+    now = talk.say("now", "user", "go on")
+    assert results(history_of(talk.now, now, talk.texts).messages) == ["short", *[FOUND] * 5]
+    talk.sent(now, 2)
+    past = history_of(talk.now, now, talk.texts)
+    assert results(past.messages) == ["short", NOTE, NOTE, *[FOUND] * 3]
+    assert whys(past.dropped) == [("t1.found/t1-1", "elided", "budget"), ("t2.found/t2-1", "elided", "budget")]
+    assert_valid(past.messages)
+    for number in range(6, 9):
+        talk.sent(talk.turn(f"t{number}", "words", FOUND), 0)
+        later = history_of(talk.now, MessageId(f"t{number}"), talk.texts)
+        assert later.messages[: len(past.messages)] == past.messages
+        assert results(later.messages)[6:] == [FOUND] * (number - 6)
+    assert results(history_of(talk.now, MessageId("t3"), talk.texts).messages) == ["short", FOUND, FOUND]
+
+
+def test_a_prompt_for_a_message_that_is_gone_has_shortened_nothing(talk: NamedTalk) -> None:
+    for number in range(6):
+        talk.turn(f"t{number}", "words", FOUND)
+    talk.sent(MessageId("t5"), 2)
+    talk.remove("t5", following=True)
+    again = talk.say("again", "user", "go on")
+    assert results(history_of(talk.now, again, talk.texts).messages) == [FOUND] * 5
+
+
+@pytest.mark.parametrize(("count", "start"), [(0, 8), (1, 5), (2, 2), (3, 1), (4, 0), (5, 0)])
+def test_rounds_are_counted_by_questions(talk: NamedTalk, count: int, start: int) -> None:
+    talk.say("hello", "assistant", "Hello.")
+    talk.say("one", "user", "one")
+    talk.turn("two", "words")
+    talk.say("two.more", "assistant", "more")
+    talk.say("three", "user", "x")
+    talk.say("three.call", "assistant", None, calls=(("x", "{}"),))
+    talk.say("three.found", "user", "and", results=(("x", "found"),))
+    end = talk.say("end", "user", "go on")
+    messages = history_of(talk.now, end, talk.texts).messages
+    assert last_rounds(messages, count) == start

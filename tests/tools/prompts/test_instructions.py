@@ -1,0 +1,131 @@
+"""What stands behind the user's words: the composer's and the adapter's instruction, each exactly once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import conversation as w
+from support import past_world
+
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Message, Settings
+from workspaced_tools.prompts.assembly.instructions import add_words
+from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
+from workspaced_tools.prompts.model.token_estimator import Estimator
+
+C, A = "Answer in lists.", "Use no tables.\n\nNever."
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Any]:
+    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
+    yield w.NotesTalk(world)
+    world.close()
+
+
+def query(made: Any) -> str:
+    return str(w.layer_text(made, "L5_USER"))
+
+
+def test_they_stand_behind_the_words_each_after_a_blank_line(chat: Any) -> None:
+    chat.start(composer=f" {C}\n", adapter=A)
+    made = chat.turn("How?", "a.md")
+    assert w.user(made).endswith(f"---\n\n[User query]:\n\nHow?\n\n{C}\n\n{A}")
+    found = [
+        (each.id, each.kind, each.state) for each in made.envelope.manifest.entries if each.layer == "L5_USER"
+    ]
+    assert found == [
+        ("m1", "query", "full"),
+        ("composer", "instruction", "full"),
+        ("adapter", "instruction", "full"),
+    ]
+    assert [each.kind for each in made.envelope.layers[4].segments] == ["query", "instruction", "instruction"]
+
+
+def test_they_are_in_no_history_and_behind_every_turns_words(chat: Any) -> None:
+    chat.start(composer=C)
+    for number in range(3):
+        made = chat.turn(f"Question {number}.")
+        assert w.whole(made).count(C) == 1 and query(made).endswith(C)
+
+
+def test_a_turn_that_goes_on_keeps_them_where_they_were(chat: Any) -> None:
+    chat.start(composer=C, adapter=A)
+    chat.say("How?")
+    first = chat.prompt()
+    chat.answer(None, "call-1")
+    chat.results(("call-1", "found"))
+    second = chat.prompt()
+    assert second.envelope.messages[: len(first.envelope.messages)] == first.envelope.messages
+    assert w.whole(second).count(C) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (f"How?\n\n{C}\n\n{A}", f"How?\n\n{C}\n\n{A}"),
+        (f"How? {C}\n{A} \n", f"How? {C}\n{A}"),
+        (f"How?\n\n{C}", f"How?\n\n{C}\n\n{A}"),
+        (f"How?\n\n{A}", f"How?\n\n{A}\n\n{C}"),
+        (C, f"{C}\n\n{A}"),
+        (f"{C} How?", f"{C} How?\n\n{C}\n\n{A}"),
+        (f"Do not{C}", f"Do not{C}\n\n{C}\n\n{A}"),
+    ],
+)
+def test_what_the_words_end_with_already_is_not_said_again(chat: Any, words: str, expected: str) -> None:
+    chat.start(composer=C, adapter=A)
+    made = chat.turn(words)
+    assert query(made) == expected
+    dropped = [each.id for each in made.envelope.manifest.entries if each.state == "dropped"]
+    assert dropped == [
+        name for name, text in (("composer", C), ("adapter", A)) if expected.count(text) == words.count(text)
+    ]
+
+
+def test_the_same_instruction_twice_stands_once(chat: Any) -> None:
+    chat.start(composer=C, adapter=C)
+    assert query(chat.turn("How?")) == f"How?\n\n{C}"
+
+
+def test_where_the_user_said_nothing_they_stand_behind_the_context_without_a_label(chat: Any) -> None:
+    chat.start(composer=C)
+    text = w.user(chat.turn("", "a.md"))
+    assert text.endswith(f"</note_context>\n\n{C}") and "[User query]" not in text
+
+
+def test_an_empty_instruction_is_none(chat: Any) -> None:
+    chat.start(composer=" \n")
+    made = chat.turn("How?")
+    assert query(made) == "How?" and [each.state for each in w.entries(made, "composer")] == ["empty"]
+
+
+def test_other_instructions_cost_no_cached_prefix(chat: Any) -> None:
+    chat.start(composer=C)
+    chat.turn("One.", "a.md")
+    before = chat.turn("Two.")
+    chat.start(composer=A)
+    made = chat.turn("Three.")
+    assert w.system(made) == w.system(before) and made.envelope.layers[3].stable
+
+
+words = st.text(alphabet="ab \n", max_size=12)
+
+
+@given(said=words, composer=words, adapter=words)
+def test_whatever_is_said_each_instruction_ends_the_words_once(said: str, composer: str, adapter: str) -> None:
+    texts = {"m": said, "c": composer, "a": adapter}
+    settings = Settings("p", "m", 9, 0, (), None, True, 1, composer_sha256="c", adapter_sha256="a")
+    sheet = LayerBuilder("L5_USER", Estimator(1.0))
+    add_words(sheet, Message(MessageId("m"), "user", 1, "", "m"), settings, "chat", texts.__getitem__)
+    text = joined(sheet.segments)
+    assert [entry.id for entry in sheet.entries] == ["m", "composer", "adapter"]
+    assert text.startswith(said.strip(" \n"))
+    for entry, given_text in zip(sheet.entries[1:], (composer.strip(" \n"), adapter.strip(" \n")), strict=True):
+        added = [each for each in sheet.segments if each.id == entry.id]
+        assert len(added) == (entry.state == "full") and (entry.state == "empty") == (not given_text)
+        assert not given_text or given_text in text
+    if sheet.entries[2].state == "full":
+        assert text.endswith(adapter.strip(" \n"))

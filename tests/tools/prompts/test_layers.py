@@ -1,0 +1,135 @@
+"""Layers: their texts and hashes, and what of them stays from prompt to prompt."""
+
+import hashlib
+
+import pytest
+from support.conversation import Talk, layer
+
+from workspaced_tools.ports.manifest import LAYERS
+from workspaced_tools.prompts.assembly.layers import message_text
+from workspaced_tools.prompts.model.types import Block, ChatMessage
+
+
+def cached(envelope: object) -> set[str]:
+    return {each.id for each in envelope.manifest.entries if each.cached and each.kind != "frame"}
+
+
+def stable(envelope: object) -> set[str]:
+    return {each.id[:2] for each in envelope.layers if each.stable}
+
+
+def test_there_are_always_all_five() -> None:
+    chat = Talk(system="")
+    envelope = chat.prompt(chat.say(""))
+    assert [each.id for each in envelope.layers] == list(LAYERS)
+    assert {each.text for each in envelope.layers} == {""}
+    assert {each.hash for each in envelope.layers} == {hashlib.sha256(b"").hexdigest()}
+    assert envelope.combined_hash == hashlib.sha256(b"").hexdigest()
+    assert envelope.messages == () and envelope.cache_hints == ()
+
+
+def test_a_layers_text_is_its_trimmed_segments_that_hold_something_in_the_order_given() -> None:
+    chat = Talk(system=" \n You help.\t\r\n", memory=" \n", project="\ufeffProject ", skills="Skills")
+    first = layer(chat.ask("1"), "L1")
+    assert first.text == "You help.\n\n\ufeffProject\n\nSkills"
+    assert [each.id for each in first.segments] == ["system", "project", "skills"]
+
+
+def test_hashes_are_those_of_the_texts() -> None:
+    chat = Talk(system="Sÿstem")
+    chat.ask("1", chat.read("a.md", "Ünicode."))
+    envelope = chat.ask("2", chat.read("a.md", "Ünicode."), chat.read("b.md", "B"))
+    texts = {each.id: each.text for each in envelope.layers}
+    assert all(texts.values())
+    for each in envelope.layers:
+        assert each.hash == hashlib.sha256(each.text.encode()).hexdigest() == getattr(envelope.hashes, each.id)
+        assert each.text == "\n\n".join(segment.text for segment in each.segments)
+    assert envelope.combined_hash == hashlib.sha256("\n\n".join(texts.values()).encode()).hexdigest()
+
+
+def test_nothing_new_attached_leaves_the_librarys_hash() -> None:
+    chat = Talk()
+    a = chat.read("a.md", "A.")
+    chat.ask("1", a)
+    assert chat.ask("2", a).hashes.L2_PREVIOUS == chat.ask("3").hashes.L2_PREVIOUS
+
+
+def test_the_first_prompt_repeats_nothing() -> None:
+    first = Talk().ask("1")
+    assert stable(first) == set() and cached(first) == set()
+
+
+def test_a_library_that_grows_is_stable_and_served_up_to_where_it_ended() -> None:
+    chat = Talk()
+    chat.ask("1", chat.read("a.md", "A."))
+    chat.ask("2", chat.read("b.md", "B."))
+    third = chat.ask("3", chat.read("b.md", "B."))
+    assert {"L1", "L2"} <= stable(third)
+    assert cached(third) == {"system", "a.md"}
+
+
+def test_what_follows_a_library_that_stayed_is_served_too_but_no_turn_that_had_a_context() -> None:
+    chat = Talk()
+    chat.ask("1")
+    chat.ask("2")
+    assert cached(chat.ask("3")) == {"system", "m1", "m2"}
+
+
+def test_a_first_layer_that_changed_leaves_nothing_to_be_served() -> None:
+    chat = Talk()
+    chat.ask("1", chat.read("a.md", "A."))
+    chat.ask("2")
+    chat.start(system="You help more.")
+    third = chat.ask("3")
+    assert "L1" not in stable(third) and cached(third) == set()
+
+
+def test_what_goes_on_with_a_turn_repeats_it_and_all_of_that_is_served() -> None:
+    chat = Talk()
+    chat.ask("1", chat.read("a.md", "A."))
+    asked = chat.say("2")
+    chat.prompt(asked, chat.read("a.md", "A."), provided=(chat.provided("p", "Pinned."),))
+    chat.answer("", "call1")
+    second = chat.go_on(chat.results("call1"), asked)
+    assert stable(second) == {"L1", "L2", "L3", "L4", "L5"}
+    assert cached(second) == {"system", "a.md", "p", "m1", "m2", "m3"}
+    chat.answer("", "call2")
+    third = chat.go_on(chat.results("call2"), asked)
+    assert cached(third) == cached(second) | {"m4", "m5"}
+
+
+def test_another_context_for_the_same_message_is_not_served() -> None:
+    chat = Talk()
+    asked = chat.say("1")
+    chat.prompt(asked, chat.read("a.md", "A."))
+    again = chat.prompt(asked, chat.read("a.md", "A, edited."))
+    assert "L3" not in stable(again) and cached(again) == {"system"}
+
+
+def test_other_bytes_of_an_image_are_another_layer() -> None:
+    hashes = set()
+    for content in ("one", "two"):
+        chat = Talk()
+        hashes.add(chat.ask("1", chat.read("x.png", content, kind="image", media_type="image/png")).hashes.L3_TURN)
+    assert len(hashes) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ChatMessage("assistant", (Block("text", "a"),)),
+        ChatMessage("user", (Block("text", "b"),)),
+        ChatMessage("user", (Block("toolResult", "a", "1", "look"),)),
+        ChatMessage("user", (Block("toolResult", "a", "1", "look", is_error=True),)),
+        ChatMessage("user", (Block("toolResult", "a", "2", "look"),)),
+        ChatMessage("assistant", (Block("toolCall", "a", "1", "look"),)),
+        ChatMessage("assistant", (Block("thinking", "a", signature="s"),)),
+        ChatMessage("assistant", (Block("thinking", "a", signature="t"),)),
+        ChatMessage("user", (Block("image", blob="1", media_type="image/png"),)),
+        ChatMessage("user", (Block("image", blob="2", media_type="image/png"),)),
+        ChatMessage("user", (Block("image", blob="2", media_type="image/gif"),)),
+    ],
+)
+def test_all_that_is_sent_of_a_message_is_in_its_layers_text(other: ChatMessage) -> None:
+    texts = {message_text(ChatMessage("user", (Block("text", "a"),))), message_text(other)}
+    assert len(texts) == 2

@@ -1,0 +1,161 @@
+"""The manifest: everything in exactly one record, sums that are sums, and warnings of what has no cause."""
+
+from collections import Counter
+
+import pytest
+from msgspec.structs import replace
+from support.conversation import Talk, entry, layer
+
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.manifest import L1_CHANGED, L2_CHANGED
+from workspaced_tools.prompts.model.types import Artifact, Provided
+
+
+def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
+    chat = Talk(system="S", memory=" ", tools="[]")
+    chat.ask("1", chat.read("old.md", "Old."))
+    chat.answer("", "unanswered")
+    envelope = chat.ask(
+        "2",
+        chat.read("old.md", "Old."),
+        chat.read("new.md", "New.", has_images=True),
+        chat.read("x.png", "bytes", kind="image", media_type="image/png"),
+        chat.read("x.pdf", "bytes", kind="pdf", media_type="application/pdf"),
+        Artifact("note", "gone.md", "Gone", failed="NOTE_NOT_FOUND"),
+        chat.read("new.md", "New.", has_images=True),
+        provided=(
+            chat.provided("pin", "Pinned."),
+            chat.provided("blank", " \n"),
+            Provided("none", "folder"),
+            Provided("broken", "note", failed="NOTE_NOT_FOUND"),
+        ),
+    )
+    records = {
+        (each.layer[:2], each.id, each.kind, each.state, each.why)
+        for each in envelope.manifest.entries
+        if each.kind != "frame" and each.kind != "tool_call"
+    }
+    assert records == {
+        ("L1", "system", "section", "full", "section"),
+        ("L1", "memory", "section", "empty", "section"),
+        ("L2", "old.md", "note", "full", "library"),
+        ("L3", "old.md", "note", "reference", "attached"),
+        ("L3", "new.md", "note", "full", "attached"),
+        ("L3", "new.md", "note", "dropped", "duplicate"),
+        ("L3", "x.png", "image", "full", "attached"),
+        ("L3", "x.pdf", "pdf", "failed", "attached"),
+        ("L3", "gone.md", "note", "failed", "attached"),
+        ("L3", "pin", "text", "full", "pinned"),
+        ("L3", "blank", "text", "empty", "pinned"),
+        ("L3", "none", "folder", "empty", "pinned"),
+        ("L3", "broken", "note", "failed", "pinned"),
+        ("L4", "m1", "message", "full", "history"),
+        ("L4", "m2", "message", "full", "history"),
+        ("L4", "m3", "message", "dropped", "filtered"),
+        ("L5", "m4", "query", "full", "query"),
+    }
+    assert max(Counter((each.layer, each.id, each.state) for each in envelope.manifest.entries).values()) == 1
+
+
+def test_what_a_turn_that_goes_on_drops_is_on_record_in_that_turns_layer() -> None:
+    chat = Talk()
+    asked = chat.say("1")
+    chat.prompt(asked)
+    chat.answer("Looking.", "one", "two")
+    turn = chat.go_on(chat.results("one"), asked)
+    [dropped] = [each for each in turn.manifest.entries if each.state == "dropped"]
+    assert (dropped.layer, dropped.kind, dropped.why) == ("L3_TURN", "tool_call", "filtered")
+
+
+def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None:
+    chat = Talk()
+    asked = chat.say("1")
+    chat.prompt(asked)
+    chat.answer("", "one")
+    result = c.ToolResult("one", "look", chat.keep("found"))
+    carrier = chat.say("", tool_results=(result,), attachments=(c.Attachment("note", "a.md"),))
+    turn = chat.go_on(carrier, asked)
+    assert (entry(turn, "a.md").state, entry(turn, "a.md").why) == ("dropped", "carrier")
+
+
+def test_tokens_of_records_are_those_of_layers_and_these_with_the_tools_are_the_estimate() -> None:
+    chat = Talk(tools='[{"name": "look", "description": "Looks."}]')
+    chat.ask("1", chat.read("a.md", "Some text. " * 50), chat.read("b.md", "漢字" * 40))
+    chat.answer("", "call")
+    chat.results("call")
+    for factor in (1.0, 1.37):
+        envelope = chat.ask("2", chat.read("a.md", "Other. " * 50), chat.read("b.md", "漢字" * 40), factor=factor)
+        manifest = envelope.manifest
+        for each in manifest.layers:
+            assert each.tokens == sum(one.tokens for one in manifest.entries if one.layer == each.id)
+            assert each.bytes == len(layer(envelope, each.id).text.encode())
+            assert each.hash == layer(envelope, each.id).hash
+        assert manifest.tool_tokens > 0
+        assert (
+            manifest.estimate == envelope.estimate == sum(x.tokens for x in manifest.layers) + manifest.tool_tokens
+        )
+        assert chat.last.prefix_tokens == manifest.layers[0].tokens + manifest.layers[1].tokens
+        if factor == 1.0:
+            assert chat.last.seed_estimate == envelope.estimate
+        else:
+            assert abs(envelope.estimate - chat.last.seed_estimate * factor) < len(manifest.entries)
+
+
+def test_hints_say_where_what_stays_may_end_and_how_many_tokens_that_is() -> None:
+    chat = Talk(tools="[1, 2, 3]")
+    first = chat.prompt(chat.say("1"), chat.read("a.md", "A."))
+    assert [each.after for each in first.cache_hints] == ["L1_SYSTEM", "last"]
+    second = chat.ask("2", chat.read("a.md", "A."))
+    hints = second.cache_hints
+    assert [each.after for each in hints] == ["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]
+    assert hints[1].tokens == chat.last.prefix_tokens + second.manifest.tool_tokens
+    assert hints[3].tokens == second.estimate
+    assert sorted(each.tokens for each in hints) == [each.tokens for each in hints]
+
+
+def test_a_first_layer_that_changed_without_a_cause_in_the_log_is_warned_of() -> None:
+    chat = Talk()
+    chat.ask("1")
+    [section] = chat.now.settings.sections
+    chat.blobs[section.text_sha256] = b"What no event tells of."
+    assert chat.ask("2").manifest.warnings == (L1_CHANGED,)
+
+
+def test_settings_that_were_changed_are_a_cause() -> None:
+    chat = Talk()
+    chat.ask("1")
+    chat.start(system="Other words.")
+    assert chat.ask("2").manifest.warnings == ()
+
+
+def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
+    chat = Talk()
+    chat.ask("1", chat.read("a.md", "A."), chat.read("b.md", "B."))
+    chat.ask("2")
+    message = chat.say("3")
+    turn = chat.turn(message)
+    lost = replace(chat.now, library=chat.now.library[1:])
+    assert assemble(lost, turn, chat.texts).envelope.manifest.warnings == (L2_CHANGED,)
+    assert assemble(chat.now, turn, chat.texts).envelope.manifest.warnings == ()
+
+
+@pytest.mark.parametrize("following", [False, True])
+def test_a_turn_that_was_removed_is_a_cause(following: bool) -> None:
+    chat = Talk()
+    first = chat.say("1")
+    chat.prompt(first, chat.read("a.md", "A."))
+    chat.answer()
+    chat.ask("2", chat.read("b.md", "B."))
+    chat.ask("3")
+    chat.remove(first, following=following)
+    assert chat.ask("4").manifest.warnings == ()
+
+
+def test_asking_for_an_earlier_message_is_a_cause() -> None:
+    chat = Talk()
+    first = chat.say("1")
+    chat.prompt(first, chat.read("a.md", "A."))
+    chat.answer()
+    chat.ask("2")
+    assert chat.prompt(first, chat.read("a.md", "A.")).manifest.warnings == ()

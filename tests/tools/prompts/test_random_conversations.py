@@ -1,0 +1,560 @@
+"""Whole conversations, random ones: what holds of every prompt, whatever was said, edited and taken back.
+
+A conversation is a list of steps; a step is three numbers, so that one that fails gets small. After each prompt
+`Talk.check` holds it against what the log tells, rule by rule.
+"""
+
+import tempfile
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from support import conversation as w
+from support import past_world
+from support.profiles import examples
+
+from workspaced_events.ids import MessageId, NoteId
+from workspaced_events.projections.conversations import Conversation, library_of, turn_of
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
+from workspaced_tools.prompts.model.types import Assembled, Turn
+from workspaced_tools.prompts.sources.search_block import Document
+
+NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.md")
+SIZES = (0, 60, 400, 3_000)
+WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
+RESERVE = 500
+KEPT_ROUNDS = 3
+COMPOSER, ADAPTER = "COMPOSER: answer in lists.", "ADAPTER: no tables."
+OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
+NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
+PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
+    ("text", {"text": "Pinned words."}),
+    ("text", {"text": " \n"}),
+    ("note", {"path": NoteId("b.md")}),
+    ("note", {"path": NoteId("nowhere.md")}),
+    ("folder", {"folder": "work"}),
+    ("workspace", {}),
+    ("linked-files", {}),
+    ("recent-changes", {}),
+)
+Step = tuple[int, int, int]
+steps = st.tuples(st.integers(0, 99), st.integers(0, 9_999), st.integers(0, 9_999))
+
+
+class Talk:
+    """A conversation that is led by numbers, and what was seen of it."""
+
+    def __init__(self, folder: Path, window: int) -> None:
+        self.versions: Counter[str] = Counter()
+        self.world = past_world.World(folder, {note: self.version(note, 1) for note in NOTES})
+        self.turns = 4 if window > 100_000 else None
+        self.chat = w.NotesTalk(
+            self.world,
+            window=window,
+            reserve=RESERVE,
+            tools='[{"name": "look_up"}]',
+            composer=COMPOSER,
+            adapter=ADAPTER,
+            history_turns=self.turns,
+        )
+        self.prompts: list[tuple[Turn, Assembled]] = []
+        """Of chats."""
+        self.others: list[Assembled] = []
+        self.refused = 0
+        self.cause = False
+        """Whether since the last prompt something happened that may change what comes first."""
+        self.calls = 0
+
+    def version(self, note: str, size: int) -> str:
+        """A text that no other version of any note has."""
+        self.versions[note] += 1
+        filler = f"Words of {note}. </note_context>\n" * (SIZES[size % len(SIZES)] // 20)
+        picture = "![[x.png]]\n" if note == "pictures.md" and size % 2 else ""
+        return f"{self.mark(note)}\n{picture}[[a]] [[plan]]\n{filler}"
+
+    def mark(self, note: str) -> str:
+        return f"<<{note} v{self.versions[note]}>>"
+
+    # -- steps --
+
+    def take(self, step: Step) -> None:
+        kind, n, m = step
+        bounds = (
+            (36, self.ask),
+            (42, self.ask_otherwise),
+            (55, self.use_tools),
+            (65, self.edit),
+            (70, self.look_at),
+            (75, self.pin),
+            (79, self.unpin),
+            (83, self.replace),
+            (86, self.remove),
+            (88, self.summarise),
+            (91, self.report),
+            (93, self.change_settings),
+            (95, self.say_oddly),
+            (97, self.rebase),
+            (100, self.ask_again),
+        )
+        next(act for bound, act in bounds if kind < bound)(n, m)
+
+    def attachments(self, n: int, m: int) -> list[Any]:
+        """Up to four; some twice, some that cannot be read."""
+        found: list[Any] = []
+        for at in range(n % 5):
+            which = (m >> (3 * at)) % 26
+            if which < 2 * len(NOTES):
+                found.append(NOTES[which % len(NOTES)])
+                continue
+            odd: tuple[Any, ...] = (
+                "nowhere.md",
+                w.active(),
+                w.active(),
+                c.Attachment("folder", "work"),
+                c.Attachment("tag", "none"),
+                self.chat.given("selected_text", f"a.md#L1-L{n}", f"Selected {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}.", f"Before {n}.", f"After {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", None, f"Before {n}."),
+                self.chat.search(f"search {n % 3}", "q", *self.documents(n, m)),
+                self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
+                self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
+                self.chat.given("skill", "baking", "Knead it."),
+                self.chat.given("image", "dot.png", "data:image/png;base64,iVBORw0KGgo="),
+                self.chat.given("file", "list.txt", f"- {n % 2}"),
+            )
+            found.append(odd[(which - 2 * len(NOTES)) % len(odd)])
+        return found
+
+    def documents(self, n: int, m: int) -> list[Document]:
+        """Up to three; some have the same source."""
+        return [
+            Document(f"T{m % 5}", f"source {(n + at) % 4}", f"Document {n}. " * (m % 40)) for at in range(n % 4)
+        ]
+
+    def ask_otherwise(self, n: int, m: int) -> None:
+        """In another pipeline, for a message that is there or for a new one."""
+        pipeline = OTHERS[m % 3]
+        name = self._some_message(n) if pipeline == "compression" or n % 2 else None
+        if name is None:
+            name = self.chat.say("" if n % 3 else f"Do {n}.", *self.attachments(n, m))
+        before = self.chat.now
+        turn = self.chat.acquired(name, pipeline=pipeline, rebase=n % 5 == 0)
+        try:
+            made = assemble(before, turn, self.chat.texts)
+        except (BudgetExceeded, ArgumentInvalid):
+            return
+        self.chat.record(turn, made)
+        self.check_other(before, turn, made)
+        self.others.append(made)
+
+    def ask(self, n: int, m: int) -> None:
+        self.chat.say(f"Question {n}? {'And why? ' * (m % 60)}", *self.attachments(n, m))
+        if self.prompt():
+            self.chat.answer(f"Answer {n}. {'Because. ' * (n % 60)}")
+
+    def use_tools(self, n: int, m: int) -> None:
+        """A turn with rounds of tools, whose results may be long, late or never come."""
+        self.chat.say(f"Look up {n}.", *self.attachments(n, m))
+        self.prompt()
+        for _ in range(1 + n % 2):
+            self.calls += 1
+            calls = [f"call-{self.calls}-{at}" for at in range(1 + m % 2)]
+            thinking = c.Thinking(self.chat.keep(b"Hm."), "signed" if n % 3 else None)
+            self.chat.answer("" if m % 3 else "One moment.", *calls, thinking=(thinking,))
+            given_back = calls[: len(calls) - (m % 7 == 0)]
+            if not given_back:
+                return
+            if m % 4 == 0:
+                found = self.chat.found("q", *self.documents(n, m))
+                self.chat.search_results(*((call, found) for call in given_back))
+            else:
+                results = ((call, f"Result. {'row ' * (m % 600)}") for call in given_back)
+                self.chat.results(*results, is_error=m % 5 == 0)
+            if not self.prompt():
+                return
+        self.chat.answer("Done.")
+
+    def say_oddly(self, n: int, m: int) -> None:
+        """What runtimes say that no provider would take."""
+        match n % 5:
+            case 0:
+                self.chat.results((f"nobody-{m}", "A result without its call."))
+            case 1:
+                self.chat.answer(None, f"late-{m}")
+            case 2:
+                self.chat.message("system", "A system message in the history.")
+            case 3:
+                self.chat.answer(" \n\t")
+            case _:
+                self.chat.say("", *self.attachments(n, m))
+        if n % 5 != 1:
+            self.prompt()
+
+    def edit(self, n: int, m: int) -> None:
+        note = NOTES[n % len(NOTES)]
+        self.world.write(note, self.version(note, m))
+
+    def look_at(self, n: int, _m: int) -> None:
+        self.world.append(c.ActiveNoteSet(note=NoteId(NOTES[n % len(NOTES)])))
+
+    def pin(self, n: int, m: int) -> None:
+        kind, of = PINS[n % len(PINS)]
+        self.chat.pin(f"pin {m % 4}", kind, **of)
+
+    def unpin(self, _n: int, m: int) -> None:
+        self.chat.unpin(f"pin {m % 4}")
+
+    def _some_message(self, n: int) -> MessageId | None:
+        """One of the last ten."""
+        ids = list(self.chat.now.messages)[-10:]
+        return ids[n % len(ids)] if ids else None
+
+    def replace(self, n: int, m: int) -> None:
+        name = self._some_message(n)
+        if name is not None and self.chat.now.messages[name].role == "user":
+            self.chat.say(f"Edited {n}.", *self.attachments(n, m), replaces=name)
+            self.cause = True  # a carrier may have become the first message of a turn
+
+    def remove(self, n: int, m: int) -> None:
+        if (name := self._some_message(n)) is not None:
+            self.chat.remove(name, following=bool(m % 2))
+            self.cause = True
+
+    def summarise(self, n: int, _m: int) -> None:
+        if (name := self._some_message(n)) is not None:
+            self.chat.summarise(f"Summary {n}.", name)
+
+    def report(self, n: int, m: int) -> None:
+        if self.chat.now.prompts and self.chat.now.prompts[-1].message in self.chat.now.messages:
+            self.chat.report(n * 3, min(m, n * 3))
+
+    def change_settings(self, n: int, m: int) -> None:
+        now = self.chat.now.settings
+        system = f"You help, kind {n % 2}." if m % 2 else " "
+        self.chat.start(
+            window=now.context_window,
+            reserve=RESERVE,
+            composer=COMPOSER,
+            adapter=ADAPTER,
+            history_turns=self.turns,
+            system=system,
+            memory=f"Remember {n % 3}.",
+        )
+        self.cause = True
+
+    def rebase(self, _n: int, _m: int) -> None:
+        if self.chat.now.messages:
+            self.prompt(rebase=True)
+
+    def ask_again(self, n: int, _m: int) -> None:
+        """The prompt for an earlier message, or for the same one once more."""
+        if (name := self._some_message(n)) is not None:
+            self.cause = self.cause or name != next(reversed(self.chat.now.messages))
+            self.prompt(name)
+            self.cause = True
+
+    # -- prompts --
+
+    def prompt(self, message: MessageId | None = None, *, rebase: bool = False) -> bool:
+        """A prompt that holds what every prompt does; False where there was no room for it."""
+        before = self.chat.now
+        turn = self.chat.acquired(message, rebase=rebase)
+        try:
+            made = assemble(before, turn, self.chat.texts)
+        except BudgetExceeded:
+            self.refused += 1
+            assert self.chat.now is before
+            return False
+        self.chat.record(turn, made)
+        self.check(before, turn, made)
+        self.cause = False
+        self.prompts.append((turn, made))
+        return True
+
+    def check(self, before: Conversation, turn: Turn, made: Assembled) -> None:
+        is_pure(before, turn, made, self.chat.texts)
+        is_whole(made)
+        fits(before, turn, made)
+        is_valid_for_providers(made)
+        tells_everything(before, turn, made)
+        shows_what_is_attached(turn, made, self.chat.texts)
+        keeps_the_library(before, turn, made)
+        if self.prompts and not self.cause:
+            goes_on_from(self.prompts[-1][1], made)
+        has_instructions_once(made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
+        assert made.envelope.manifest.warnings == ()
+
+    def check_other(self, before: Conversation, turn: Turn, made: Assembled) -> None:
+        is_pure(before, turn, made, self.chat.texts)
+        is_whole(made)
+        fits(before, turn, made)
+        is_valid_for_providers(made)
+        tells_everything(before, turn, made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
+        assert (made.promoted, made.blocks, made.rebased, made.elided_until) == ((), (), None, None)
+        assert made.envelope.manifest.warnings == () and w.layer_text(made, "L2_PREVIOUS") == ""
+        after = self.chat.now
+        assert (after.library, after.elided_until, after.last_prompt()) == (
+            before.library,
+            before.elided_until,
+            before.last_prompt(),
+        )
+        if turn.policy.pipeline == "compression":
+            assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
+            assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
+        else:
+            has_instructions_once(made)
+            shows_what_is_attached(turn, made, self.chat.texts)
+            assert w.layer_text(made, "L4_STRIP") == ""
+
+
+# -- what holds of every prompt --
+
+
+def is_pure(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
+    """Equal inputs, equal bytes: also of inputs that were read back from JSON."""
+    again = msgspec.json.decode(msgspec.json.encode(turn), type=Turn)
+    assert msgspec.json.encode(assemble(before, again, texts)) == msgspec.json.encode(made)
+
+
+def is_whole(made: Assembled) -> None:
+    """All five layers, each the hash of its text, each text its segments; the messages say what the layers say."""
+    envelope = made.envelope
+    assert [each.id for each in envelope.layers] == ["L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"]
+    for layer in envelope.layers:
+        assert layer.text == "\n\n".join(segment.text for segment in layer.segments)
+        assert all(segment.text and segment.text.strip(" \t\r\n") == segment.text for segment in layer.segments)
+        assert layer.hash == sha256(layer.text.encode()).hexdigest() == getattr(envelope.hashes, layer.id)
+    joined = "\n\n".join(layer.text for layer in envelope.layers if layer.text)
+    assert envelope.combined_hash == sha256(joined.encode()).hexdigest()
+    assert w.system(made).startswith(w.layer_text(made, "L1_SYSTEM"))
+    assert w.system(made).endswith(w.layer_text(made, "L2_PREVIOUS"))
+    sent = w.whole(made)
+    for layer in envelope.layers[:3]:
+        assert all(each.text in sent for each in layer.segments if each.kind not in {"message", "image"})
+    assert w.layer_text(made, "L5_USER") in sent
+    assert len(envelope.cache_hints) <= 4
+    assert [hint.tokens for hint in envelope.cache_hints] == sorted(hint.tokens for hint in envelope.cache_hints)
+
+
+def fits(before: Conversation, turn: Turn, made: Assembled) -> None:
+    """The estimate is the sum of what it counts, and within the limit; the last rounds are untouched."""
+    manifest = made.envelope.manifest
+    assert manifest.limit == before.settings.context_window - RESERVE
+    assert made.envelope.estimate == manifest.estimate <= manifest.limit
+    assert manifest.estimate == sum(layer.tokens for layer in manifest.layers) + manifest.tool_tokens
+    for layer in manifest.layers:
+        assert layer.tokens == sum(entry.tokens for entry in manifest.entries if entry.layer == layer.id)
+    ids = list(before.messages)
+    first = ids.index(turn_of(before, turn.message))
+    rounds = [at for at in range(first) if begins(before, ids[at])]
+    if turn.policy.pipeline == "chat" and before.summary is None and len(rounds) >= KEPT_ROUNDS:
+        kept = {each.id for each in w.spoken(made)}
+        for name in ids[rounds[-KEPT_ROUNDS] : first]:
+            message = before.messages[name]
+            if message.text_sha256 is not None and message.role == "user" and not message.is_carrier:
+                said = [entry.state for entry in w.entries(made, name) if entry.kind == "message"]
+                assert name in kept or said == ["dropped"], name
+                assert all(entry.why == "filtered" for entry in w.entries(made, name) if entry.state == "dropped")
+
+
+def begins(conversation: Conversation, name: MessageId) -> bool:
+    message = conversation.messages[name]
+    return message.role == "user" and not message.is_carrier
+
+
+def is_valid_for_providers(made: Assembled) -> None:
+    """Rule 9: whatever was said, no provider refuses it."""
+    messages = made.envelope.messages
+    assert [each.role for each in messages[1:] if each.role == "system"] == []
+    called: set[str] = set()
+    seen: set[str] = set()
+    for message in messages:
+        assert message.content, message
+        assert any(block.text or block.type in {"image", "toolCall", "toolResult"} for block in message.content)
+        results = [str(block.id) for block in message.content if block.type == "toolResult"]
+        calls = [str(block.id) for block in message.content if block.type == "toolCall"]
+        assert all(block.signature for block in message.content if block.type == "thinking")
+        if message.role == "assistant":
+            assert results == [] and len(calls) == len(set(calls)) and not called & set(calls)
+            called |= set(calls)
+        else:
+            assert calls == [] and set(results) == called and len(results) == len(called)
+            seen |= called
+            called = set()
+    assert called == set()
+
+
+def tells_everything(before: Conversation, turn: Turn, made: Assembled) -> None:
+    """Each thing that is, or might have been, in the prompt is in exactly one record."""
+    entries = made.envelope.manifest.entries
+    start = turn_of(before, turn.message)
+    ids = list(before.messages)
+    for name in ids[: ids.index(turn.message) + 1]:
+        is_query = name == start and begins(before, name) and turn.policy.pipeline != "compression"
+        kind = "query" if is_query else "message"
+        assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
+    assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])
+    for section in before.settings.sections:
+        assert sum(entry.kind == "section" and entry.id == section.name for entry in entries) == 1
+    pinned = [(each.id, each.kind) for each in turn.provided]
+    assert [(entry.id, entry.kind) for entry in entries if entry.why == "pinned"] == pinned
+    for entry in library_of(before, start):
+        there = [each for each in entries if each.layer == "L2_PREVIOUS" and each.id == entry.id]
+        assert len([each for each in there if each.kind == entry.kind]) == 1, entry.id
+    wanted = Counter((each.id, each.kind) for each in turn.artifacts)
+    found = Counter(
+        (each.id, each.kind)
+        for each in entries
+        if each.layer == "L3_TURN"
+        and each.why not in {"pinned", "frame", "filtered", "pipeline"}
+        and each.kind != "message"
+    )
+    assert found == wanted
+    assert made.elided >= 0 and all(entry.tokens >= 0 for entry in entries)
+    assert all(entry.tokens == 0 for entry in entries if entry.state in {"dropped", "empty"})
+
+
+def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
+    """Rules 3 to 6: in full or as a reference, in the version that was read; the active note told apart."""
+    spoken, system = w.user(made), w.layer_text(made, "L2_PREVIOUS")
+    seen = set()
+    for artifact in turn.artifacts:
+        if artifact.failed is not None or artifact.kind == "image" or (artifact.kind, artifact.id) in seen:
+            continue
+        seen.add((artifact.kind, artifact.id))
+        mark = texts(artifact.revision).partition("\n")[0]
+        if artifact.form == "search" or not mark:
+            continue
+        states = {entry.state for entry in w.entries(made, artifact.id) if entry.layer == "L3_TURN"}
+        if states == {"reference"}:
+            assert mark in system and f"\n- {artifact.id}" in spoken
+        elif states & {"full", "reference"}:
+            assert mark in spoken or mark in system
+        if artifact.kind == "active_note":
+            assert "<active_note>" in spoken or f"- {artifact.id} (active)" in spoken
+        if artifact.kind == "selected_text":
+            assert mark in spoken and mark not in system
+    assert "<active_note>" not in w.system(made)
+    assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
+    assert "![[x.png]]" not in system
+
+
+def has_instructions_once(made: Assembled) -> None:
+    """Rule 18: behind the user's words, and nowhere else."""
+    assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
+    for text in (COMPOSER, ADAPTER):
+        assert w.whole(made).count(text) == 1
+
+
+def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
+    """Each source that the turn shows has the number that its catalogue says."""
+    catalogue = {(each.number, each.source) for each in sources_of(before, turn, texts)}
+    assert sorted(number for number, _ in catalogue) == list(range(1, len(catalogue) + 1))
+    lines = w.layer_text(made, "L3_TURN").splitlines()
+    shown = {
+        (int(line.removeprefix("<source_number>").partition("<")[0]), lines[at + 2][8:-9])
+        for at, line in enumerate(lines)
+        if line.startswith("<source_number>")
+    }
+    assert shown == catalogue
+
+
+def keeps_the_library(before: Conversation, turn: Turn, made: Assembled) -> None:
+    """Rule 4: an entry keeps its bytes and its place, unless the prompt tells that the library is another one."""
+    library = library_of(before, turn_of(before, turn.message))
+    blocks = [sha256(segment.text.encode()).hexdigest() for segment in made.envelope.layers[1].segments]
+    if made.rebased is None:
+        assert blocks == [entry.block_sha256 for entry in library]
+    else:
+        after = made.rebased.library
+        later = [entry for entry in before.library if entry not in library]
+        assert list(after[len(after) - len(later) :]) == later
+        assert blocks == [entry.block_sha256 for entry in after[: len(after) - len(later)]]
+    known = library if made.rebased is None else made.rebased.library
+    ids = [(entry.id, entry.kind) for entry in made.promoted]
+    assert len(ids) == len(set(ids)) and not set(ids) & {(entry.id, entry.kind) for entry in known}
+
+
+def goes_on_from(last: Assembled, made: Assembled) -> None:
+    """Rule 2: what comes first is a byte prefix of what comes first next."""
+    if made.rebased is None:
+        assert w.layer_text(made, "L1_SYSTEM") == w.layer_text(last, "L1_SYSTEM")
+        assert w.layer_text(made, "L2_PREVIOUS").startswith(w.layer_text(last, "L2_PREVIOUS"))
+        assert w.system(made).startswith(w.system(last))
+        if w.layer_text(made, "L2_PREVIOUS") == w.layer_text(last, "L2_PREVIOUS"):
+            assert w.system(made) == w.system(last)
+
+
+# -- conversations --
+
+
+def test_results_of_tools_are_sent_though_the_question_before_them_is_gone(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, 200_000)
+    question = talk.chat.say("Where is it?", "a.md")
+    talk.chat.answer(None, "call-1")
+    talk.chat.results(("call-1", "On the shelf."))
+    talk.chat.remove(question)
+    assert talk.prompt()
+    assert "On the shelf." in w.whole(talk.prompts[-1][1])
+    talk.world.close()
+
+
+def test_a_rebase_for_an_earlier_message_keeps_what_came_later(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, 200_000)
+    chat = talk.chat
+    chat.turn("one", "a.md")
+    earlier = chat.say("two", "a.md")
+    chat.prompt()
+    chat.answer()
+    chat.turn("three", "b.md")
+    talk.edit(0, 2)
+    talk.prompt(earlier, rebase=True)
+    assert [entry.id for entry in chat.now.library] == ["a.md", "b.md"]
+    talk.world.close()
+
+
+def led(steps_taken: list[Step], window: int) -> Talk:
+    """A conversation of these steps; at the end one more question, which there may be no room for."""
+    with tempfile.TemporaryDirectory(prefix="wsd-talk-") as folder:
+        talk = Talk(Path(folder), window)
+        try:
+            for step in steps_taken:
+                talk.take(step)
+            talk.ask(1, 0)
+        finally:
+            talk.world.close()
+    return talk
+
+
+@given(taken=st.lists(steps, min_size=12, max_size=60), window=st.sampled_from(WINDOWS))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> None:
+    talk = led(taken, window)
+    event(f"refused: {bool(talk.refused)}")
+    event(f"rebased: {any(made.rebased for _, made in talk.prompts)}")
+    event(f"elided: {any(made.elided for _, made in talk.prompts)}")
+    event(f"others: {bool(talk.others)}")
+
+
+@pytest.mark.parametrize("window", sorted(set(WINDOWS)))
+@pytest.mark.thorough
+def test_two_hundred_turns_keep_every_rule(window: int) -> None:
+    dice = Random(window)
+    taken = [(dice.randrange(100), dice.randrange(10_000), dice.randrange(10_000)) for _ in range(300)]
+    talk = led(taken, window)
+    assert len(talk.prompts) + talk.refused >= 200
+    assert sum(made.rebased is not None for _, made in talk.prompts) <= len(talk.prompts) / 4
+    if window <= 12_000:
+        assert any(made.elided for _, made in talk.prompts)

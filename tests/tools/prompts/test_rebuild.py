@@ -1,0 +1,278 @@
+"""Prompts made again: from the log and its blobs alone they are what was sent, and whatever changed is noticed."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from support import DATA, past_world
+from support import conversation as w
+from support.profiles import examples
+
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.visits import visits_from
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, PromptAssembled
+from workspaced_events.schema.codec import decode_event
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import LAYERS
+from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked, first_difference, rebuild
+from workspaced_tools.prompts.audit.sent_prompts import (
+    history_tokens,
+    manifest_of,
+    read_prompt_history,
+    rebuild_prompts,
+)
+from workspaced_tools.prompts.model.stored_inputs import inputs_of, texts_in
+from workspaced_tools.prompts.model.types import Turn
+from workspaced_tools.prompts.sources.search_block import Document
+from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
+
+NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "work/plan.md": "# Plan\n"}
+OTHER = "f" * 64
+
+
+class Log:
+    """The events of a conversation and the texts they name; the vault is gone."""
+
+    def __init__(self, events: list[Event], blobs: dict[str, bytes]) -> None:
+        self.events = events
+        self.blobs = blobs
+
+    def source(self, start: int = 0) -> Slice:
+        """The log from after `start` events on."""
+        state = fold_all(self.events[:start], EMPTY)
+        visits = msgspec.json.encode(visits_from(0))
+        return Slice("log", state, visits, self.events[start:], self.blobs.get)
+
+    def verified(self, start: int = 0) -> list[Rebuilt]:
+        found: list[Rebuilt] = []
+        calls: list[Verified] = []
+        verify(self.source(start), calls.append, each_prompt=found.append)
+        assert not calls
+        return found
+
+    def outcomes(self) -> list[Outcome]:
+        return [each.outcome for each in self.verified()]
+
+    @property
+    def prompts(self) -> list[PromptAssembled]:
+        return [event.data for event in self.events if isinstance(event.data, PromptAssembled)]
+
+    def forge(self, at: int, **fields: Any) -> None:
+        """Lets the log say something else of its prompt `at`."""
+        seq = [event.seq for event in self.events if isinstance(event.data, PromptAssembled)][at]
+        event = self.events[seq - 1]
+        self.events[seq - 1] = replace(event, data=replace(event.data, **fields))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    """A conversation of eight prompts: with notes that change, a pin, tools, a skill, searches, an edit, a rebase,
+    and three of other pipelines."""
+    world = past_world.World(tmp_path / "vault", NOTES)
+    chat = w.NotesTalk(world, tools='[{"name": "look_up"}]', memory="Likes tea.", composer="Be brief.")
+    searched = chat.search("s", "alpha", Document("Alpha", "x.md", "Found."))
+    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("skill", "baking", "Knead it."), searched)
+    chat.pin("words", "text", text="Pinned words.")
+    world.write("a.md", "# Alpha\n\nAnother text.\n")
+    chat.turn("And Beta?", "a.md", "b.md")
+    chat.say("Look it up.", "work/plan.md")
+    chat.prompt()
+    chat.answer(None, "call-1")
+    chat.results(("call-1", "found"))
+    chat.prompt()
+    chat.answer()
+    chat.start(system="You are brief.", history_turns=2)
+    chat.say("Once more.", "a.md")
+    chat.prompt(rebase=True)
+    for pipeline in ("completion", "refactor"):
+        chat.say("", chat.selection("a.md#L1-L1", "# Alpha"), "b.md")
+        chat.prompt(pipeline=pipeline)
+    chat.prompt("m5", pipeline="compression")
+    world.close()
+    shutil.rmtree(world.folder)
+    yield Log(world.events.all, world.blobs)
+
+
+# -- the same --
+
+
+def test_every_prompt_is_what_was_sent_though_the_vault_is_gone(log: Log) -> None:
+    found = log.verified()
+    assert [each.prompt for each in found] == log.prompts
+    assert len(found) == 8
+    assert {each.prompt.pipeline for each in found} == {"chat", "completion", "refactor", "compression"}
+    for each in found:
+        assert (each.outcome, each.differs, each.why) == (Outcome.SAME, None, "")
+        assert each.envelope is not None and each.envelope.combined_hash == each.prompt.combined_hash
+
+
+def test_a_part_of_a_log_that_begins_amid_a_conversation_holds_its_prompts(log: Log) -> None:
+    for start in range(0, len(log.events), 3):
+        found = log.verified(start)
+        assert {each.outcome for each in found} <= {Outcome.SAME}
+        assert [each.prompt for each in found] == log.prompts[len(log.prompts) - len(found) :]
+
+
+def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
+    source = log.source()
+    found = read_prompt_history(source)
+    about = found.conversation("ch")
+    sent = [found.sent(about, None), found.sent(about, "m1")]
+    last, first = rebuild_prompts(source, sent)
+    assert (last.differs, first.differs) == (None, None)
+    assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
+    assert manifest_of(source, sent[1]) == first.made.envelope.manifest
+    assert len(history_tokens(source, about)) == 8
+
+
+def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
+    found = read_prompt_history(log.source())
+    about = found.conversation("chat")
+    for wrong in ("", "nothing"):
+        with pytest.raises(InvalidArgument):
+            found.sent(about, wrong)
+    with pytest.raises(InvalidArgument):
+        found.conversation("nothing")
+
+
+def test_the_beginning_of_several_ids_names_none(log: Log) -> None:
+    data = next(event for event in log.events if isinstance(event.data, c.ConversationStarted))
+    other = replace(data, seq=len(log.events) + 1, data=replace(data.data, conversation=ConversationId("chat-2")))
+    log.events.append(other)
+    found = read_prompt_history(log.source())
+    assert found.conversation("chat").id == "chat"  # it is one itself
+    with pytest.raises(InvalidArgument):
+        found.conversation("c")
+
+
+def test_prompts_from_before_there_were_pipelines_are_what_was_sent() -> None:
+    """A log of version 4: with a skill, a long summary, a selection, failed tools, results that were shortened."""
+    golden = json.loads((DATA / "prompts" / "v4.json").read_bytes())
+    events = [decode_event(json.dumps(each).encode()) for each in golden["events"]]
+    old = Log(events, {name: text.encode() for name, text in golden["texts"].items()})
+    assert len(old.prompts) == 17 and any(each.elided for each in old.prompts)
+    assert old.outcomes() == [Outcome.SAME] * 17
+
+
+# -- not the same --
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_first_layer_that_is_another_one_is_named(log: Log, layer: str) -> None:
+    hashes = log.prompts[-1].layer_hashes
+    later = LAYERS[LAYERS.index(layer) :]  # type: ignore[arg-type]
+    log.forge(-1, layer_hashes=replace(hashes, **dict.fromkeys(later, OTHER)))
+    *others, last = log.verified()
+    assert {each.outcome for each in others} == {Outcome.SAME}
+    assert (last.outcome, last.differs) == (Outcome.DIFFERENT, layer)
+
+
+@pytest.mark.parametrize("name", ["manifest_sha256", "combined_hash"])
+def test_another_manifest_is_noticed_where_no_layer_differs(log: Log, name: str) -> None:
+    log.forge(1, **{name: OTHER})
+    assert (log.verified()[1].outcome, log.verified()[1].differs) == (Outcome.DIFFERENT, MANIFEST)
+
+
+def test_another_moment_makes_another_prompt(log: Log) -> None:
+    log.forge(1, as_of_seq=log.prompts[1].as_of_seq - 1)  # before the last message was said
+    made = log.verified()[1]
+    assert made.outcome is Outcome.DIFFERENT and made.why and made.envelope is None
+
+
+def test_other_inputs_make_another_prompt(log: Log) -> None:
+    turn = inputs_of(log.prompts[1].inputs_sha256, texts_in(log.blobs.get))
+    content = msgspec.json.encode(replace(turn, artifacts=turn.artifacts[:1]))
+    log.blobs[OTHER] = content
+    log.forge(1, inputs_sha256=OTHER)
+    assert (log.verified()[1].outcome, log.verified()[1].differs) == (Outcome.DIFFERENT, "L3_TURN")
+
+
+# -- not recorded --
+
+
+def test_whatever_text_is_gone_its_prompts_are_not_recorded_or_the_same(log: Log) -> None:
+    gone_for = 0
+    for name in list(log.blobs):
+        content = log.blobs.pop(name)
+        found = log.verified()
+        assert {each.outcome for each in found} <= {Outcome.SAME, Outcome.NOT_RECORDED}
+        assert all(each.why for each in found if each.outcome is Outcome.NOT_RECORDED)
+        gone_for += any(each.outcome is Outcome.NOT_RECORDED for each in found)
+        log.blobs[name] = content
+    assert gone_for > 10
+
+
+def test_inputs_of_a_newer_version_are_not_read(log: Log) -> None:
+    log.blobs[OTHER] = b'{"version": 99, "unheard": "of"}'
+    log.forge(0, inputs_sha256=OTHER)
+    assert log.outcomes()[0] is Outcome.NOT_RECORDED
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"version": "x"}', b'{"version": 1}'])
+def test_inputs_that_are_none_are_damage(log: Log, content: bytes) -> None:
+    log.blobs[OTHER] = content
+    with pytest.raises(LogDamaged):
+        inputs_of(OTHER, texts_in(log.blobs.get))
+    log.forge(0, inputs_sha256=OTHER)
+    assert log.outcomes()[0] is Outcome.DAMAGED
+
+
+def test_a_conversation_that_the_log_does_not_know_is_not_recorded(log: Log) -> None:
+    with pytest.raises(NotRecorded):
+        checked(None)
+    log.events = [event for event in log.events if not isinstance(event.data, c.ConversationStarted)]
+    assert set(log.outcomes()) == {Outcome.NOT_RECORDED}
+
+
+def test_without_being_asked_no_prompt_is_made_again(log: Log) -> None:
+    log.blobs.clear()
+    found: list[Verified] = []
+    assert verify(log.source(), found.append) == [] and found == []
+
+
+def test_a_prompt_differs_in_nothing_from_itself(log: Log) -> None:
+    state = fold_all(log.events[: log.prompts[0].as_of_seq], EMPTY)
+    conversation = state.conversations.by_id[ConversationId("chat")]
+    made = rebuild(log.prompts[0], conversation, texts_in(log.blobs.get))
+    assert first_difference(log.prompts[0], made) is None
+    assert isinstance(inputs_of(log.prompts[0].inputs_sha256, texts_in(log.blobs.get)), Turn)
+
+
+# -- what conversations were --
+
+
+@settings(max_examples=examples(50))
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=60))
+def test_a_conversation_is_known_as_it_was_a_moment_ago(said: list[tuple[str, int]]) -> None:
+    state: WorkspaceState = EMPTY
+    versions, states = Versions(NO_CONVERSATIONS), [EMPTY]
+    for seq, (name, what) in enumerate(said, start=1):
+        conversation = ConversationId(name)
+        data: c.Data
+        if what == 0:
+            data = c.ConversationStarted(
+                conversation=conversation, provider="p", model="m", context_window=10, output_reserve=1
+            )
+        else:
+            data = c.MessageAdded(conversation, MessageId(f"m{seq}"), "user")
+        event = c.ENTRY_OF[type(data)].event(seq, f"e{seq}", "2026", "test", None, data)  # type: ignore[arg-type]
+        state = fold_all([event], state)
+        states.append(state)
+        versions.take(state.conversations)
+        for as_of_seq in range(max(0, seq - 7), seq + 1):
+            for each in "abc":
+                then = states[as_of_seq].conversations.by_id.get(ConversationId(each))
+                assert versions.at(ConversationId(each), as_of_seq) == then

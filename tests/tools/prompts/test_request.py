@@ -1,0 +1,764 @@
+"""The object that templates are rendered over: what all providers demand, and what one of them would refuse."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings as runs
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from support import golden_bodies as write
+from support import model_server
+from support.conversation import ID, system_of
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
+
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
+from workspaced_tools.prompts.requests.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
+from workspaced_tools.prompts.requests.cache_breakpoints import marked as with_marks
+from workspaced_tools.prompts.requests.images import BASE64_CHARS_MAX
+from workspaced_tools.prompts.requests.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
+from workspaced_tools.prompts.requests.tool_definitions import DEPTH_MAX
+
+Chat = write.Chat
+
+FAMILIES = ("openai", "anthropic", "gemini", None)
+
+
+def asked(
+    chat: Any, envelope: Envelope, family: str | None = "anthropic", cached: str | None = None
+) -> tuple[Request, tuple[str, ...]]:
+    return request_of(envelope, chat.now.settings, family, chat.texts, chat.images.get, cached)
+
+
+def parts(request: Request, *types: str) -> Iterator[Part]:
+    for message in request.messages:
+        yield from (part for part in message.content if not types or part.type in types)
+
+
+def texts(request: Request) -> list[list[str | None]]:
+    return [[part.text for part in message.content] for message in request.messages]
+
+
+def marked(request: Request) -> list[str | None]:
+    found = [*request.system, *parts(request)]
+    return [part.text if part.text is not None else part.id for part in found if part.cache]
+
+
+def chat_with(family: str = "anthropic", tools: list[Any] | None = None, **more: Any) -> Any:
+    return Chat(family, tools or [], **{"system": "You help.", **more})
+
+
+# -- what it is of --
+
+
+def test_it_says_who_is_asked_for_what_and_how_much() -> None:
+    chat = chat_with("gemini")
+    request, changes = asked(chat, chat.prompt(chat.say("Hello?")), "gemini")
+    assert (request.provider, request.model, request.conversation) == ("google", "gemini-4", "talk")
+    assert (request.message, request.output_tokens, request.limit) == ("m1", 8_000, 120_000)
+    assert changes == ()
+
+
+def test_where_nothing_is_reserved_for_answers_they_may_still_have_some() -> None:
+    chat = chat_with(reserve=0)
+    request, changes = asked(chat, chat.prompt(chat.say("Hello?")))
+    assert request.output_tokens == OUTPUT_TOKENS and len(changes) == 1
+
+
+def test_the_system_s_parts_are_the_envelope_s_system_message() -> None:
+    chat = chat_with()
+    note = chat.read("a.md", "Text of A.")
+    first, second = chat.ask("1", note), chat.ask("2", note)
+    assert [part.text for part in asked(chat, first)[0].system] == ["You help."]
+    own, library = asked(chat, second)[0].system
+    assert own.text == "You help." and "Text of A." in (library.text or "")
+    assert f"{own.text}\n\n{library.text}" == system_of(second)
+
+
+def test_without_a_system_prompt_the_library_is_all_of_it_and_without_both_there_is_none() -> None:
+    chat = chat_with(system="")
+    note = chat.read("a.md", "Text of A.")
+    first, second = chat.ask("1", note), chat.ask("2", note)
+    assert asked(chat, first)[0].system == ()
+    [library] = asked(chat, second)[0].system
+    assert library.text == system_of(second)
+
+
+def test_the_library_has_a_part_for_each_note() -> None:
+    chat = chat_with()
+    notes = [chat.read(f"{name}.md", f"Text of {name}.\n\nMore.") for name in "ABC"]
+    chat.ask("1", *notes)
+    envelope = chat.ask("2")
+    system = asked(chat, envelope)[0].system
+    assert ["Text of" in (part.text or "") for part in system] == [False, True, True, True]
+    assert "\n\n".join(part.text or "" for part in system) == system_of(envelope)
+    assert [part.cache for part in system] == [True, False, False, True]
+
+
+def test_a_white_system_prompt_is_left_out_and_reported() -> None:
+    chat = chat_with(system="\u00a0")
+    request, changes = asked(chat, chat.prompt(chat.say("Hello?")))
+    assert request.system == () and len(changes) == 1
+
+
+# -- messages --
+
+
+def test_messages_of_one_role_are_merged() -> None:
+    chat = chat_with()
+    chat.say("One.")
+    chat.say("Two.")
+    chat.answer("Three.")
+    chat.answer("Four.")
+    request, changes = asked(chat, chat.prompt(chat.say("Five.")))
+    assert [message.role for message in request.messages] == ["user", "assistant", "user"]
+    assert texts(request) == [["One.", "Two."], ["Three.", "Four."], ["Five."]]
+    assert changes == ()
+
+
+def test_where_the_assistant_begins_a_user_s_message_says_so() -> None:
+    chat = chat_with()
+    chat.answer("Good morning!")
+    request, changes = asked(chat, chat.prompt(chat.say("Hello.")))
+    assert texts(request) == [[ASSISTANT_BEGINS], ["Good morning!"], ["Hello."]]
+    assert len(changes) == 1 and ASSISTANT_BEGINS in changes[0]
+
+
+def test_where_nothing_was_said_there_still_is_a_message() -> None:
+    chat = chat_with()
+    request, changes = asked(chat, chat.prompt(chat.say("")))
+    assert [message.role for message in request.messages] == ["user"] and changes
+
+
+def test_white_text_is_left_out_and_its_message_with_it() -> None:
+    chat = chat_with()
+    chat.say("Question.")
+    empty = chat.answer("\u3000\u00a0")
+    request, changes = asked(chat, chat.prompt(chat.say("Again.")))
+    assert texts(request) == [["Question.", "Again."]]
+    assert any(empty in change for change in changes)
+
+
+def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
+    """Of an envelope that no conversation came to."""
+    chat = chat_with(system="")
+    return asked(chat, replace(chat.prompt(chat.say("?")), messages=messages))
+
+
+def test_results_of_tools_come_first_even_where_messages_are_merged() -> None:
+    call, result = Block("toolCall", "{}", "1", "look"), Block("toolResult", "found", "1", "look")
+    said = ChatMessage("user", (Block("text", "Wait."),))
+    request, _ = given(said, ChatMessage("assistant", (call,)), said, ChatMessage("user", (result,)))
+    assert [part.type for part in request.messages[-1].content] == ["toolResult", "text"]
+
+
+def test_thinking_at_the_end_carries_no_breakpoint() -> None:
+    thinking = Block("thinking", "Hm.", signature="signed")
+    request, _ = given(
+        ChatMessage("user", (Block("text", "?"),)), ChatMessage("assistant", (Block("text", "!"), thinking))
+    )
+    assert marked(request) == ["!"]
+
+
+def test_messages_that_are_not_those_of_the_fourth_layer_have_no_history_s_end() -> None:
+    chat = chat_with(system="")
+    chat.ask("1")
+    envelope = chat.prompt(chat.say("2"))
+    assert marked(asked(chat, envelope)[0]) == ["!", "2"]
+    others = tuple(replace(message, id=None) for message in envelope.messages)
+    assert marked(asked(chat, replace(envelope, messages=others))[0]) == ["2"]
+    assert marked(asked(chat, replace(envelope, messages=others[:1]))[0]) == ["1"]
+
+
+def test_results_of_tools_come_first_in_their_message() -> None:
+    chat = chat_with()
+    chat.say("Look.")
+    chat.answer("", "1", "2")
+    chat.results("1", "2")
+    envelope = chat.prompt(chat.say("And?"))
+    request, _ = asked(chat, envelope)
+    assert [part.type for part in request.messages[-1].content] == ["toolResult", "toolResult", "text"]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_a_user_who_says_nothing_has_the_last_word_all_the_same(said: str) -> None:
+    chat = chat_with()
+    chat.say("Go on.")
+    chat.answer("Yes.")
+    for family in ("openai", "anthropic", "gemini"):
+        request, changes = asked(chat, chat.prompt(chat.say(said)), family)
+        assert [each.role for each in request.messages] == ["user", "assistant", "user"]
+        assert texts(request)[-1] == ["(The user said nothing.)"]
+        assert any("(The user said nothing.)" in change for change in changes)
+
+
+# -- breakpoints --
+
+
+def test_breakpoints_stand_behind_system_library_history_and_the_end() -> None:
+    chat = chat_with()
+    note = chat.read("a.md", "Text of A.")
+    chat.ask("1", note)
+    chat.answer("More.")
+    request, _ = asked(chat, chat.prompt(chat.say("2"), note))
+    own, library, history, last = marked(request)
+    assert own == "You help." and "Text of A." in (library or "")
+    assert history == "More." and (last or "").endswith("2")
+
+
+def test_without_a_history_only_the_end_is_marked() -> None:
+    chat = chat_with(system="")
+    envelope = chat.prompt(chat.say("1"), chat.read("a.md", "A"))
+    request, _ = asked(chat, envelope)
+    [only] = marked(request)
+    assert (only or "").endswith("1")
+    assert [hint.after for hint in envelope.cache_hints] == ["last"]
+
+
+def test_the_history_s_end_is_known_though_the_next_message_is_merged_with_it() -> None:
+    chat = chat_with(system="")
+    chat.say("Never answered.")
+    request, _ = asked(chat, chat.prompt(chat.say("Once more.")))
+    assert texts(request) == [["Never answered.", "Once more."]]
+    assert marked(request) == ["Never answered.", "Once more."]
+
+
+def test_a_summary_alone_is_a_history() -> None:
+    chat = chat_with(system="")
+    early = chat.say("Long ago.")
+    chat.answer("Yes.")
+    chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("They spoke."), up_to=early))
+    chat.remove(early)
+    up_to = chat.answer("Done.", name="up to")
+    chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("They spoke."), up_to=up_to))
+    request, _ = asked(chat, chat.prompt(chat.say("Now.")))
+    summary, last = marked(request)
+    assert "They spoke." in (summary or "") and last == "Now."
+
+
+def test_in_a_turn_that_goes_on_the_last_result_is_marked_and_the_history_as_before() -> None:
+    chat = chat_with(system="")
+    chat.ask("Before.")
+    question = chat.say("Look.")
+    first, _ = asked(chat, chat.prompt(question))
+    chat.answer("", "1")
+    second, _ = asked(chat, chat.go_on(chat.results("1"), question))
+    assert marked(first) == ["!", "Look."] and marked(second) == ["!", "found 1"]
+
+
+def test_thinking_carries_no_breakpoint() -> None:
+    chat = chat_with(system="")
+    chat.say("Look.")
+    chat.thinks("Hm.", "Found.")
+    chat.say("And?")
+    chat.thinks("Well.", "Yes.")
+    request, _ = asked(chat, chat.prompt(chat.say("So?")))
+    assert marked(request) == ["Yes.", "So?"]
+    assert not any(part.cache for part in parts(request, "thinking"))
+
+
+LONG = "All work and no play. " * 250
+"""More than the least that a provider keeps."""
+
+
+class Cached:
+    """A conversation with Anthropic's cache behind it."""
+
+    def __init__(self) -> None:
+        self.chat, self.server = chat_with(system=LONG), model_server.Anthropic()
+
+    def read(self, envelope: Envelope) -> tuple[int, int]:
+        """The tokens that come from the cache, and all."""
+        body = self.chat.shaped(envelope, "anthropic").body
+        usage = self.server.answer(body, "/v1/messages")["usage"]
+        whole = sum(usage[each] for each in usage if each != "output_tokens")
+        return usage["cache_read_input_tokens"], whole
+
+    def note(self, name: str) -> Any:
+        return self.chat.read(name, f"{name}: {LONG}")
+
+
+def test_a_library_that_grows_is_read_up_to_where_it_grew() -> None:
+    cached = Cached()
+    for turn, names in enumerate(("a", "b", "cde", "f", "")):
+        question = cached.chat.say(f"{turn}?")
+        served, whole = cached.read(cached.chat.prompt(question, *map(cached.note, names)))
+        if turn >= 2:
+            new = len(("a", "b", "cde", "f", "")[turn - 1]) + len(names)
+            assert whole - served < (new + 1) * len(LONG) // 4, turn
+        cached.chat.answer("Yes.")
+    assert served > 0.8 * whole
+
+
+@pytest.mark.parametrize("rounds", [1, 9, 30])
+def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read(rounds: int) -> None:
+    """The turn itself was sent with what is pinned, and so with other bytes than it has in the history."""
+    cached = Cached()
+    cached.chat.ask(LONG)
+    pinned = (cached.chat.provided("tone", "Be short."),)
+    question = cached.chat.say("Look.")
+    before = cached.read(cached.chat.prompt(question, provided=pinned))[1]
+    for at in range(rounds):
+        cached.chat.thinks("Hm.", "", (f"c{at}", "look", "{}"))
+        results = cached.chat.gives((f"c{at}", "look", "found", False))
+        served, _ = cached.read(cached.chat.go_on(results, question))
+        assert served > 0.9 * before
+    cached.chat.answer("Found.")
+    assert cached.read(cached.chat.prompt(cached.chat.say("And?"), provided=pinned))[0] > 0.9 * before
+
+
+@pytest.mark.parametrize("calls", [1, 9, 30])
+def test_after_a_round_with_many_calls_what_the_turn_began_with_is_still_read(calls: int) -> None:
+    cached = Cached()
+    cached.chat.ask("Before.")
+    question = cached.chat.say("Look.")
+    before = cached.read(cached.chat.prompt(question, cached.note("a"), cached.note("b")))[1]
+    for turn in range(3):
+        ids = [f"c{turn}x{at}" for at in range(calls)]
+        cached.chat.thinks("Hm.", "", *((call, "look", "{}") for call in ids))
+        results = cached.chat.gives(*((call, "look", "found", False) for call in ids))
+        served, whole = cached.read(cached.chat.go_on(results, question))
+        assert served > 0.95 * before
+        before = whole
+
+
+def parts_of(count: int, type_: str = "text") -> list[Part]:
+    return [Part(type_, str(at)) for at in range(count)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("apart", "more"), [(LOOKBACK_PARTS - 1, False), (LOOKBACK_PARTS, True)])
+def test_a_mark_stands_where_the_last_one_was_if_that_is_too_far_to_be_looked_for(apart: int, more: bool) -> None:
+    """And the first of the system's gives way to it."""
+    question, answer = ("user", parts_of(1)), ("assistant", parts_of(apart))
+    system, history = with_marks(
+        parts_of(2),
+        1,
+        [question, ("assistant", parts_of(2)), question, ("assistant", parts_of(apart - 1)), question],
+        4,
+    )
+    assert [part.cache for part in system] == [not more, True]
+    assert [[at for at, part in enumerate(parts) if part.cache] for _role, parts in history] == [
+        *([], [1] if more else [], [], [apart - 2], [0])
+    ]
+    system, turn = with_marks(
+        parts_of(2),
+        1,
+        [question, ("assistant", parts_of(1)), question, answer, ("user", parts_of(1, "toolResult"))],
+        2,
+    )
+    far = apart + 1 >= LOOKBACK_PARTS
+    assert [part.cache for part in system] == [not far, True]
+    assert [bool([part for part in parts if part.cache]) for _role, parts in turn] == [
+        False,
+        True,
+        far,
+        False,
+        True,
+    ]
+
+
+messages = st.lists(
+    st.tuples(
+        st.sampled_from(["user", "assistant"]),
+        st.lists(
+            st.sampled_from([Part("text", "x"), Part("thinking", "x"), Part("toolResult", "x")]), max_size=30
+        ),
+    ),
+    max_size=12,
+)
+
+
+@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
+@runs(max_examples=examples(300), deadline=None)
+def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
+    read: Any, system: int, library: int, history: int
+) -> None:
+    history = min(history, len(read))
+    made, said = with_marks(parts_of(system + library), library, read, history)
+    places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
+    assert len(places) <= MARKS_MAX
+    assert all(part.type != "thinking" for part in places)
+    plain = [(role, [replace(part, cache=False) for part in parts]) for role, parts in said]
+    assert plain == read and [replace(part, cache=False) for part in made] == parts_of(system + library)
+    if made:
+        assert made[-1].cache
+    last = [part for _role, parts in said[history:] for part in parts if part.type != "thinking"]
+    assert not last or last[-1].cache
+
+
+# -- thinking --
+
+
+@pytest.mark.parametrize(
+    ("family", "provider", "kept"),
+    [
+        ("anthropic", "anthropic", True),
+        ("gemini", "gemini", True),
+        (None, "openai", True),
+        (None, "anthropic", True),
+        ("openai", "openai", False),
+        ("openai", "anthropic", False),
+        ("anthropic", "gemini", False),
+        ("gemini", "anthropic", False),
+    ],
+)
+def test_thinking_stays_for_the_provider_that_signed_it(family: str | None, provider: str, kept: bool) -> None:
+    chat = chat_with(provider)
+    chat.say("Why?")
+    chat.thinks("Because.", "So.")
+    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), family)
+    assert [(part.text, part.signature) for part in parts(request, "thinking")] == (
+        [("Because.", write.SIGNED)] if kept else []
+    )
+    assert bool(changes) != kept
+
+
+@pytest.mark.parametrize("signature", ["YWI=", "YQ", "Y-_I", "Y+/I"])
+def test_gemini_s_signatures_may_be_of_either_alphabet_of_base64(signature: str) -> None:
+    chat = chat_with("gemini")
+    chat.say("Why?")
+    chat.thinks("Because.", "So.", signature=signature)
+    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), "gemini")
+    assert [part.signature for part in parts(request, "thinking")] == [signature] and changes == ()
+
+
+@pytest.mark.parametrize("signature", ["not base64", "signed", "A", "é", "+-AA", "AA=A", "YQ=", "=="])
+def test_thinking_whose_signature_is_no_base64_is_left_out_for_gemini(signature: str) -> None:
+    chat = chat_with("gemini")
+    chat.say("Why?")
+    chat.thinks("Because.", "So.", signature=signature)
+    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), "gemini")
+    assert not list(parts(request, "thinking")) and len(changes) == 1
+
+
+def test_gemini_gets_the_signature_back_on_the_first_call_after_the_thinking() -> None:
+    chat = chat_with("gemini")
+    question = chat.say("Look twice.")
+    chat.prompt(question)
+    chat.thinks("Hm.", "", ("1", "look", "{}"), ("2", "look", "{}"))
+    request, _ = asked(chat, chat.go_on(chat.results("1", "2"), question), "gemini")
+    thought, first, second = request.messages[1].content
+    assert (thought.signature, first.signature, second.signature) == (None, write.SIGNED, None)
+    assert thought.text == "Hm."
+
+
+def test_a_signature_without_a_thought_needs_no_part_of_its_own() -> None:
+    chat = chat_with("gemini")
+    question = chat.say("Look.")
+    chat.prompt(question)
+    chat.thinks("", "", ("1", "look", "{}"))
+    request, changes = asked(chat, chat.go_on(chat.results("1"), question), "gemini")
+    [call] = request.messages[1].content
+    assert call.signature == write.SIGNED and changes == ()
+
+
+def test_changes_name_the_first_few_messages_and_count_the_others() -> None:
+    chat = chat_with()
+    for at in range(9):
+        chat.say(f"{at}?")
+        chat.thinks("Hm.", f"{at}.")
+    _, changes = asked(chat, chat.prompt(chat.say("And?")), "openai")
+    assert len(changes) == 1
+    assert "m2, m4, m6, m8, m10 and 4 more" in changes[0]
+
+
+# -- images --
+
+
+@pytest.mark.parametrize(
+    ("media_type", "takes"),
+    [
+        ("image/png", {"openai", "anthropic", "gemini", None}),
+        ("image/jpeg", {"openai", "anthropic", "gemini", None}),
+        ("image/webp", {"openai", "anthropic", "gemini", None}),
+        ("image/gif", {"openai", "anthropic", None}),
+        ("image/heic", {"gemini", None}),
+        ("image/heif", {"gemini", None}),
+        ("image/svg+xml", {None}),
+    ],
+)
+def test_images_that_a_provider_does_not_take_become_a_line(media_type: str, takes: set[str | None]) -> None:
+    chat = chat_with()
+    envelope = chat.prompt(chat.say("What is it?"), chat.image("a", b"bytes", media_type))
+    for family in FAMILIES:
+        request, changes = asked(chat, envelope, family)
+        last = request.messages[-1].content[-1]
+        if family in takes:
+            assert (last.type, last.media_type, last.data) == ("image", media_type, "Ynl0ZXM=")
+        else:
+            assert last.text == f"[Image unavailable: {media_type}]"
+        assert bool(changes) != (family in takes)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_image_whose_bytes_are_not_kept_becomes_a_line(family: str | None) -> None:
+    chat = chat_with()
+    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", None)), family)
+    assert request.messages[-1].content[-1].text == "[Image unavailable: image/png]" and len(changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "real"),
+    [
+        (b"\x89PNG\r\n\x1a\nrest", "image/png"),
+        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "image/webp"),
+    ],
+)
+@pytest.mark.parametrize("said", ["image/png", "image/jpeg", "image/tiff"])
+def test_an_image_is_of_the_type_that_its_bytes_say(content: bytes, real: str, said: str) -> None:
+    chat = chat_with()
+    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", content, said)))
+    assert [part.media_type for part in parts(request, "image")] == [real] and changes == ()
+
+
+def test_jpg_is_another_name_of_jpeg() -> None:
+    chat = chat_with()
+    request, _ = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", b"bytes", "image/jpg")))
+    assert [part.media_type for part in parts(request, "image")] == ["image/jpeg"]
+
+
+def test_gemini_is_not_sent_a_gif_that_is_called_png() -> None:
+    chat = chat_with("gemini")
+    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", b"GIF89a")), "gemini")
+    assert not list(parts(request, "image")) and len(changes) == 1
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_an_image_that_is_too_large_for_anthropic_becomes_a_line_there(more: int, fits: bool) -> None:
+    chat = chat_with()
+    content = b"x" * (BASE64_CHARS_MAX["anthropic"] // 4 * 3 + more)
+    envelope = chat.prompt(chat.say("What?"), chat.image("a", content))
+    for family in FAMILIES:
+        request, changes = asked(chat, envelope, family)
+        sent = fits or family != "anthropic"
+        assert bool(list(parts(request, "image"))) == sent and bool(changes) != sent
+
+
+# -- tools --
+
+
+def called(*calls: tuple[str, str, str], family: str | None = "anthropic", tools: Any = ()) -> Any:
+    """The request in which these calls were made and answered, each in a round of its own; and the changes."""
+    chat = chat_with(tools=list(tools))
+    question = chat.say("Look.")
+    envelope = chat.prompt(question)
+    for call, name, arguments in calls:
+        chat.thinks("Hm.", "", (call, name, arguments))
+        envelope = chat.go_on(chat.gives((call, name, f"for {call}", False)), question)
+    return asked(chat, envelope, family)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "given"),
+    [
+        ('{"q": "ü", "n": 1e2}', '{"q": "ü", "n": 1e2}', {"q": "ü", "n": 100.0}),
+        ("", "{}", {}),
+        (" \n", "{}", {}),
+        ('{"n": 123456789012345678901234567890}', None, {"n": 123456789012345678901234567890}),
+    ],
+)
+def test_arguments_are_an_object_and_its_text(text: str, arguments: str | None, given: dict[str, Any]) -> None:
+    request, changes = called(("1", "look", text))
+    [call] = parts(request, "toolCall")
+    assert call.arguments == (arguments or text) and call.input == given
+    assert changes == ()
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[1]", "3", "null", '{"a": 1', '{"a": 1e999}', "[" * 100_000])
+def test_arguments_that_are_no_object_are_sent_in_one_and_reported(text: str) -> None:
+    request, changes = called(("1", "look", text))
+    [call] = parts(request, "toolCall")
+    assert call.input == {"arguments": text} == json.loads(call.arguments or "")
+    assert len(changes) == 1
+
+
+def test_arguments_that_are_nested_too_deep_are_sent_as_text() -> None:
+    deep, fits = (f'{{"a": {"[" * depth}{"]" * depth}}}' for depth in (DEPTH_MAX, DEPTH_MAX - 1))
+    assert [part.input for part in parts(called(("1", "look", deep))[0], "toolCall")] == [{"arguments": deep}]
+    assert [part.input for part in parts(called(("1", "look", fits))[0], "toolCall")] == [json.loads(fits)]
+
+
+@pytest.mark.parametrize(
+    ("call", "family", "stays"),
+    [
+        ("call_1-A", "openai", True),
+        ("x" * 40, "openai", True),
+        ("x" * 41, "openai", False),
+        ("x" * 64, "anthropic", True),
+        ("x" * 65, "anthropic", False),
+        ("a b", "gemini", False),
+        ("漢", "anthropic", False),
+        ("a\n", "anthropic", False),
+        ("", "anthropic", False),
+    ],
+)
+def test_ids_that_do_not_fit_are_replaced_alike_in_call_and_result(call: str, family: str, stays: bool) -> None:
+    request, changes = called((call, "look", "{}"), family=family)
+    [made], [answered] = parts(request, "toolCall"), parts(request, "toolResult")
+    assert made.id == answered.id and made.id
+    assert (made.id == call) == stays
+    assert len(made.id) <= 40 or stays
+    assert any("ids" in change for change in changes) != stays
+    assert called((call, "look", "{}"), family=family)[0] == request
+
+
+def test_an_id_that_is_used_again_is_replaced_from_the_second_time_on() -> None:
+    request, changes = called(("1", "look", "{}"), ("1", "look", "{}"), ("1", "look", "{}"))
+    made, answered = list(parts(request, "toolCall")), list(parts(request, "toolResult"))
+    ids = [part.id for part in made]
+    assert ids[0] == "1" and len(set(ids)) == 3
+    assert [part.id for part in answered] == ids
+    before = [part.id for part in parts(called(("1", "look", "{}"), ("1", "look", "{}"))[0], "toolCall")]
+    assert before == ids[:2], "what was sent before stays"
+    assert any("ids" in change for change in changes)
+
+
+def test_replaced_ids_stay_though_earlier_rounds_are_gone() -> None:
+    def ids(gone: int) -> list[str | None]:
+        chat = chat_with()
+        for at in range(3):
+            chat.say("Look.", name=f"ask {at}")
+            chat.answer("", "a b", name=f"call {at}")
+            chat.results("a b", name=f"found {at}")
+            chat.answer("Done.", name=f"done {at}")
+        for at in range(gone):
+            for name in ("ask", "call", "found", "done"):
+                chat.remove(f"{name} {at}")
+        return [part.id for part in parts(asked(chat, chat.prompt(chat.say("?", name="last")))[0], "toolCall")]
+
+    assert ids(1)[-1] == ids(0)[-1]
+
+
+def test_a_replaced_id_never_meets_one_that_is_there() -> None:
+    [taken] = (part.id for part in parts(called(("a b", "look", "{}"))[0], "toolCall"))
+    assert taken is not None
+    for order in ((taken, "a b"), ("a b", taken)):
+        request, _ = called(*((call, "look", "{}") for call in order))
+        ids = [part.id for part in parts(request, "toolCall")]
+        assert len(set(ids)) == 2
+        assert [part.id for part in parts(request, "toolResult")] == ids
+
+
+def test_names_that_do_not_fit_are_replaced_alike_in_definition_call_and_result() -> None:
+    tools = [
+        {"name": name, "inputSchema": {"type": "object"}} for name in ("notes.look up", "notes_look_up", "ä" * 70)
+    ]
+    request, changes = called(*((str(at), tool["name"], "{}") for at, tool in enumerate(tools)), tools=tools)
+    names = [tool.name for tool in request.tools]
+    assert names[1] == "notes_look_up" and names[2] == "_" * 64
+    assert names[0].startswith("notes_look_up_") and len(set(names)) == 3
+    assert [part.name for part in parts(request, "toolCall")] == names
+    assert [part.name for part in parts(request, "toolResult")] == names
+    assert len(changes) == 2
+
+
+def test_what_a_tool_is_called_instead_leads_back_to_its_name() -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a.b", "a_b", "plain", "c.d")]
+    request, _ = called(("1", "gone.away", "{}"), tools=tools)
+    other = request.tools[0].name
+    assert request.tool_names == {other: "a.b", "c_d": "c.d"} and other not in {"a.b", "a_b"}
+
+
+def test_a_call_by_the_name_that_was_sent_is_one_of_that_tool() -> None:
+    tools = [{"name": "a.b", "inputSchema": {"type": "object"}}]
+    request, changes = called(("1", "a_b", "{}"), ("2", "a.b", "{}"), tools=tools)
+    assert [tool.name for tool in request.tools] == ["a_b"]
+    assert [part.name for part in parts(request, "toolCall", "toolResult")] == ["a_b"] * 4
+    assert len(changes) == 1
+    request, _ = called(("1", "a.b", "{}"), ("2", "a_b", "{}"))
+    assert len({part.name for part in parts(request, "toolCall")}) == 2, "which no tool tells apart"
+
+
+def test_names_that_would_meet_are_told_apart_within_their_length() -> None:
+    long = "x" * 64
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in (long + "a", long + "b", long)]
+    names = [tool.name for tool in called(tools=tools)[0].tools]
+    assert len(set(names)) == 3 and all(len(name) <= 64 for name in names) and names[2] == long
+
+
+@pytest.mark.parametrize("name", ["1st", "-look"])
+def test_gemini_s_names_begin_with_a_letter(name: str) -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object"}}]
+    assert called(tools=tools, family="gemini")[0].tools[0].name == f"_{name}"
+    assert called(tools=tools, family="openai")[0].tools[0].name == name
+
+
+def test_an_error_that_says_nothing_says_that() -> None:
+    chat = chat_with()
+    question = chat.say("Look.")
+    chat.prompt(question)
+    chat.answer("", "1", "2")
+    results = chat.gives(("1", "look", " ", True), ("2", "look", " ", False))
+    request, changes = asked(chat, chat.go_on(results, question))
+    failed, silent = parts(request, "toolResult")
+    assert (failed.text or "").strip() and failed.is_error
+    assert silent.text == " " and len(changes) == 1
+
+
+# -- explicit caches --
+
+
+def key(chat: Any, envelope: Envelope, **settings: Any) -> str:
+    request, _ = request_of(
+        envelope, replace(chat.now.settings, **settings), "gemini", chat.texts, chat.images.get, None
+    )
+    return request.cached_content.key
+
+
+def test_the_cache_s_key_changes_with_all_that_it_holds_and_with_nothing_else() -> None:
+    chat = chat_with("gemini")
+    note = chat.read("a.md", "A")
+    first = chat.ask("1", note)
+    second, third = chat.ask("2", note), chat.ask("3", note)
+    assert key(chat, second) == key(chat, third) != key(chat, first)
+    others = [
+        key(chat, third, model="other"),
+        key(chat, third, tools_sha256=chat.keep("[1]")),
+        key(chat, replace(third, conversation_id="other")),
+        key(chat, replace(third, hashes=replace(third.hashes, L1_SYSTEM="x"))),
+        key(chat, replace(third, hashes=replace(third.hashes, L3_TURN="x"))),
+    ]
+    assert others[-1] == key(chat, third)
+    assert len({*others, key(chat, third)}) == 5
+
+
+def test_only_gemini_and_templates_of_one_s_own_use_a_cached_content() -> None:
+    chat = chat_with("gemini")
+    envelope = chat.prompt(chat.say("?"))
+    for family in FAMILIES:
+        request, changes = asked(chat, envelope, family, "cachedContents/x")
+        used = family in {"gemini", None}
+        assert request.cached_content.resource == ("cachedContents/x" if used else None)
+        assert bool(changes) != used
+
+
+def test_the_conversation_s_key_is_the_same_for_all_its_prompts() -> None:
+    chat = chat_with()
+    one, two = chat.ask("1", chat.read("a.md", "A")), chat.ask("2")
+    keys = {asked(chat, each)[0].conversation_key for each in (one, two)}
+    assert len(keys) == 1 and len(keys.pop()) == 64
+    assert asked(chat, replace(one, conversation_id="c" * 900))[0].conversation_key not in keys
+
+
+# -- time --
+
+
+def test_a_long_conversation_takes_time_in_line_with_its_length() -> None:
+    def seconds(rounds: int) -> float:
+        chat = chat_with()
+        for at in range(rounds):
+            chat.say(f"{at}?")
+            chat.thinks("Hm.", "", ("same id", "a.b", '{"q": 1}'))
+            chat.gives(("same id", "a.b", "found", False))
+            chat.answer("Done.")
+        envelope = chat.prompt(chat.say("And?"))
+        return thread_seconds(lambda: asked(chat, envelope, "openai"))
+
+    assert grows_linearly(seconds, 100, 400)

@@ -1,0 +1,186 @@
+"""What searches found: written as such, numbered through the turn, and the same wherever the turn is shown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import conversation as w
+from support import past_world
+
+from workspaced_events.errors import LogDamaged
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
+
+RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Any]:
+    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
+    yield w.NotesTalk(world)
+    world.close()
+
+
+def numbers(made: Any) -> list[str]:
+    """The documents in the order shown: number and source."""
+    lines = w.whole(made).splitlines()
+    return [
+        line.removeprefix("<source_number>").removesuffix("</source_number>")
+        + " "
+        + lines[at + 2].removeprefix("<source>").removesuffix("</source>")
+        for at, line in enumerate(lines)
+        if line.startswith("<source_number>")
+    ]
+
+
+def catalogue(chat: Any, **of: Any) -> list[str]:
+    turn = chat.acquired(**of)
+    return [f"{each.number} {each.source}" for each in sources_of(chat.now, turn, chat.texts)]
+
+
+def test_a_search_explains_itself_in_the_block_of_its_tool(chat: Any) -> None:
+    chat.say("Which flour?", chat.search("s1", "flour", RYE), chat.given("tool_result", "t", "plain", "look_up"))
+    made = chat.prompt()
+    user = w.user(made)
+    assert user.startswith("# Additional context:\n\n<web_search>\n") and "All of rye." in user
+    assert "[1] Rye (rye.md)" in user and "[^1]" in user and "plain" in user
+    [entry] = w.entries(made, "s1")
+    assert (entry.kind, entry.state, entry.layer) == ("tool_result", "full", "L3_TURN")
+    assert "rye" not in w.layer_text(chat.turn("And now?"), "L2_PREVIOUS")
+
+
+def test_numbers_run_through_the_turn_attachments_first_then_its_rounds(chat: Any) -> None:
+    chat.say("Which?", chat.search("s1", "q", RYE, OAT), chat.search("s2", "q", OAT, FIG))
+    chat.answer(None, "call-1", "call-2")
+    chat.search_results(
+        ("call-1", chat.found("x", Document("New", "new.md", "."), FIG)), ("call-2", chat.found("y", RYE))
+    )
+    made = chat.prompt()
+    shown = numbers(made)
+    assert sorted(shown) == sorted(
+        ["1 rye.md", "2 oat.md", "2 oat.md", "3 fig.md", "4 new.md", "3 fig.md", "1 rye.md"]
+    )
+    assert catalogue(chat) == ["1 rye.md", "2 oat.md", "3 fig.md", "4 new.md"]
+    assert all(block.text and "excerpts" in block.text for block in w.spoken(made)[-1].content)
+
+
+def test_in_the_history_a_round_has_the_numbers_of_its_own_turn(chat: Any) -> None:
+    chat.say("Which?", chat.search("s1", "q", RYE, OAT))
+    chat.prompt()
+    chat.answer(None, "call-1")
+    chat.search_results(("call-1", chat.found("x", FIG, RYE)))
+    then = chat.prompt()
+    chat.answer("Figs [^3].")
+    chat.say("And?", chat.search("s2", "q", OAT))
+    made = chat.prompt()
+    assert sorted(numbers(made)) == ["1 oat.md", "1 rye.md", "3 fig.md"]
+    assert w.spoken(made)[2] == w.spoken(then)[2]  # the very same bytes
+    assert catalogue(chat) == ["1 oat.md"]
+    chat.answer()
+    later = chat.turn("Last.")
+    assert sorted(numbers(later)) == ["1 rye.md", "3 fig.md"]
+
+
+def test_each_turn_of_the_history_begins_with_one(chat: Any) -> None:
+    for number, document in enumerate((RYE, OAT, FIG)):
+        chat.say("Which?")
+        chat.answer(None, f"call-{number}")
+        chat.search_results((f"call-{number}", chat.found("x", document)))
+        made = chat.prompt()
+        chat.answer()
+    assert sorted(numbers(made)) == ["1 fig.md", "1 oat.md", "1 rye.md"]
+
+
+@pytest.mark.parametrize("how", ["forgotten", "another text under its id"])
+def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
+    one, two = chat.search("s1", "q", RYE), chat.search("s1" if how != "forgotten" else "s2", "q", OAT)
+    chat.say("Which?", *((one, two) if how != "forgotten" else (two, one)), chat.search("s3", "q", FIG))
+    if how == "forgotten":
+        del chat.world.blobs[two.text_sha256]
+    made = chat.prompt()
+    assert numbers(made) == ["1 rye.md", "2 fig.md"] == catalogue(chat)
+    assert w.user(made).count("[Attachment unavailable: web_search]") == 1
+    chat.answer(None, "call-1")
+    chat.search_results(("call-1", chat.found("x", Document("New", "new.md", "."))))
+    chat.prompt()
+    chat.answer()
+    assert numbers(chat.turn("And?")) == ["3 new.md"]
+
+
+def test_results_that_no_provider_would_take_are_not_numbered(chat: Any) -> None:
+    chat.say("Which?")
+    chat.answer(None, "call-1")
+    chat.search_results(
+        ("nobody", chat.found("x", RYE)), ("call-1", chat.found("x", OAT)), ("call-1", chat.found("x", FIG))
+    )
+    assert numbers(chat.prompt()) == ["1 oat.md"] == catalogue(chat)
+
+
+@pytest.mark.parametrize("forms", [("text", "search"), ("search", "text")])
+def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, forms: tuple[str, str]) -> None:
+    chat.say("Which?")
+    chat.answer(None, "call-1")
+    blobs = {"text": chat.keep(b"Plain."), "search": chat.found("x", RYE)}
+    results = (w.c.ToolResult("call-1", "look_up", blobs[form], form=form) for form in forms)
+    chat.message("user", tool_results=tuple(results))
+    made = chat.prompt()
+    assert ("Plain." in w.whole(made), numbers(made)) == (
+        forms[0] == "text",
+        ["1 rye.md"] * (forms[0] == "search"),
+    )
+
+
+def test_a_turn_without_searches_has_no_sources(chat: Any) -> None:
+    chat.say("Which?", "a.md", chat.given("tool_result", "t", "plain", "look_up"))
+    chat.answer(None, "call-1")
+    chat.results(("call-1", '{"query": "q", "documents": []}'))
+    assert catalogue(chat) == []
+    assert '{"query": "q", "documents": []}' in w.whole(chat.prompt())
+    chat.answer()
+    assert catalogue(chat, pipeline="compression") == []
+
+
+def test_a_completion_has_sources_of_its_turn_alone(chat: Any) -> None:
+    chat.turn("Which?", chat.search("s1", "q", RYE))
+    chat.say("Go on.", chat.search("s2", "q", OAT))
+    assert numbers(chat.prompt(pipeline="completion")) == ["1 oat.md"] == catalogue(chat, pipeline="completion")
+
+
+def test_old_results_are_shortened_like_any(chat: Any) -> None:
+    chat.start(window=3_500, reserve=0)
+    for number in range(6):
+        chat.say(f"Question {number}?")
+        chat.answer(None, f"call-{number}")
+        chat.search_results((f"call-{number}", chat.found("q", Document("Long", f"{number}.md", "word " * 500))))
+        made = chat.prompt()
+        chat.answer()
+    assert "[tool result elided" in w.whole(made) and made.envelope.estimate <= 3_500
+    assert numbers(made)[-1] == "1 5.md"
+
+
+def test_that_a_long_document_is_cut_is_in_the_manifest(chat: Any) -> None:
+    chat.say("Which?", chat.search("s1", "q", RYE, Document("Long", "long.md", "x" * (DOCUMENT_CHARS_MAX + 1))))
+    [entry] = w.entries(chat.prompt(), "s1")
+    assert entry.state == "shortened" and entry.detail
+
+
+def test_what_is_no_search_is_damage(chat: Any) -> None:
+    chat.say("Which?", w.c.Attachment("tool_result", "s1", chat.keep(b"{}"), "web_search", "search"))
+    with pytest.raises(LogDamaged):
+        chat.prompt()
+
+
+@pytest.mark.parametrize("form", ["text", "search"])
+def test_that_a_tool_failed_reaches_the_model_wherever_its_result_stands(chat: Any, form: str) -> None:
+    chat.say("Which?")
+    chat.answer(None, "call-1")
+    blob = chat.found("q", RYE) if form == "search" else chat.keep(b"It broke.")
+    chat.message("user", tool_results=(w.c.ToolResult("call-1", "look_up", blob, True, form),))
+    now = chat.prompt()
+    chat.answer()
+    later = chat.turn("And now?")
+    for made, layer in ((now, "L3_TURN"), (later, "L4_STRIP")):
+        assert [b.is_error for m in made.envelope.messages for b in m.content if b.type == "toolResult"] == [True]
+        assert "[toolResult look_up call-1 error]" in w.layer_text(made, layer)
+        assert ("It broke." if form == "text" else "All of rye.") in w.whole(made)

@@ -1,0 +1,373 @@
+"""Templates: which there are, what they may do, and what is said of them where they fail."""
+
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support import golden_bodies as write
+from support.growth import costs_less_than, grows_linearly, thread_seconds
+
+from workspaced_tools.errors import BodyInvalid, TemplateFailed, UnknownShape
+from workspaced_tools.prompts.requests import templates as module
+from workspaced_tools.prompts.requests.templates import (
+    BUILT_IN,
+    RenderedBody,
+    Template,
+    body_hash,
+    shape,
+    template_named,
+)
+
+
+def rendered(text: str, name: str = "mine", tools: Any = (), **more: Any) -> RenderedBody:
+    chat = write.Chat("anthropic", list(tools), system="You help.")
+    chat.ask("First?")
+    envelope = chat.prompt(chat.say("Hello?"))
+    return shape(envelope, chat.now.settings, Template(name, text), chat.texts, chat.images.get, **more)
+
+
+def failed(text: str, name: str = "mine") -> TemplateFailed:
+    with pytest.raises(TemplateFailed) as error:
+        rendered(text, name)
+    assert error.value.details["template"] == name and name in error.value.message
+    return error.value
+
+
+# -- which there are --
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_templates_are_there_without_a_folder(name: str, tmp_path: Path) -> None:
+    template = template_named(name, None)
+    assert template == template_named(name, tmp_path)
+    assert template.sha256 == sha256(template.text.encode()).hexdigest()
+
+
+def test_one_s_own_template_is_a_file_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "my-model_2.json.jinja").write_text('{"é": 1}', encoding="utf-8")
+    template = template_named("my-model_2", tmp_path)
+    assert template == Template("my-model_2", '{"é": 1}')
+    assert rendered(template.text, template.name).body == {"é": 1}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "nothing",
+        "../mine",
+        "sub/mine",
+        "Mine",
+        "mine.json.jinja",
+        ".mine",
+        "-mine",
+        "mine\n",
+        "m" * 65,
+        "mïne",
+    ],
+)
+def test_other_names_are_errors_that_say_what_there_is(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "shapes"
+    (folder / "sub").mkdir(parents=True)
+    for path in (tmp_path / "mine", folder / "mine", folder / "sub" / "mine", folder / "Mine", folder / "-mine"):
+        path.with_name(f"{path.name}.json.jinja").write_text("{}")
+    with pytest.raises(UnknownShape) as error:
+        template_named(name, folder)
+    assert error.value.details["known"] == [*BUILT_IN, "mine"]
+    with pytest.raises(UnknownShape):
+        template_named(name, None)
+
+
+def test_a_file_with_the_name_of_a_built_in_template_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "openai.json.jinja").write_text("{}")
+    with pytest.raises(UnknownShape):
+        template_named("openai", tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"x" * (64 * 1024 + 1), b"\xff"])
+def test_a_file_that_is_too_large_or_no_text_is_an_error(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "mine.json.jinja").write_bytes(content)
+    with pytest.raises(UnknownShape):
+        template_named("mine", tmp_path)
+
+
+def test_the_largest_file_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "mine.json.jinja").write_bytes(b"x" * 64 * 1024)
+    assert len(template_named("mine", tmp_path).text) == 64 * 1024
+
+
+def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "mine.json.jinja").mkdir()
+    with pytest.raises(UnknownShape):
+        template_named("mine", tmp_path)
+
+
+# -- what they are rendered over --
+
+
+def test_a_template_sees_the_request() -> None:
+    body = rendered(
+        '{"all": [{% for m in request.messages %}{% for p in m.content %}'
+        "{{ [m.role, p.text, p.cache] | json }},{% endfor %}{% endfor %} 0],"
+        '"model": {{ request.model | json }}, "key": {{ request.cached_content.key | json }}}'
+    ).body
+    assert body["all"] == [["user", "First?", False], ["assistant", "!", True], ["user", "Hello?", True], 0]
+    assert body["model"] == "claude-9" and len(body["key"]) == 64
+
+
+def test_one_s_own_template_gets_all_thinking_and_its_own_cached_content() -> None:
+    shaped = rendered('{"resource": {{ request.cached_content.resource | json }}}', cached_content="caches/1")
+    assert shaped.body == {"resource": "caches/1"} and shaped.cached_content is None
+    assert shaped.shape == "mine" and shaped.changes == ()
+
+
+def test_a_template_may_say_what_creates_the_cache() -> None:
+    macro = '{% macro cached_content() %}{"model": {{ request.model | json }}}{% endmacro %}{}'
+    offer = rendered(macro).cached_content
+    assert offer is not None and offer.create == {"model": "claude-9"} and offer.ttl == "3600s"
+    nothing = rendered("{% macro cached_content() %} {% endmacro %}{}").cached_content
+    assert nothing is not None and nothing.create is None and nothing.key == offer.key
+
+
+def test_a_variable_of_the_macro_s_name_is_no_macro() -> None:
+    assert rendered('{% set cached_content = "x" %}{}').cached_content is None
+
+
+# -- what goes wrong --
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{\n"a": {{ nothing }}}', 2),
+        ('{\n\n"a": {{ request.nothing | json }}}', 3),
+        ("{}\n{% if %}", 2),
+        ("{% for x in request.messages %}\n{{ x.words }}\n{% endfor %}", 2),
+        ("{% macro m() %}\n\n{{ 1 / 0 }}\n{% endmacro %}\n{{ m() }}", 3),
+        ('{}\n{% include "openai.json.jinja" %}', 2),
+        ('{}\n{% import "x" as x %}', 2),
+        ('\n{{ "x" | nofilter }}', 2),
+        ("\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", 2),
+        ("\n{% macro cached_content() %}\n{{ nothing }}{% endmacro %}{}", 3),
+        ("\n{{ request.__class__ }}", 2),
+        ('\n{{ "".__class__.__mro__ }}', 2),
+        ('\n{{ request.messages[0].content[0] | attr("__init__") }}', 2),
+        ('\n{{ "{0.__class__}".format(request) }}', 2),
+        ("\n{% for tool in request.tools %}{% endfor %}{{ {}.update({}) }}", 2),
+        ("\n{{ lipsum() }}", 2),
+        ("\n{{ [1, 2] | random }}", 2),
+        ("\n{{ raise(1) }}", 2),
+    ],
+)
+def test_a_template_that_fails_says_at_which_line(text: str, line: int) -> None:
+    assert failed(text).details["line"] == line
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_names_fail_the_same_way(name: str) -> None:
+    assert failed("{{ nothing }}", name).details["line"] == 1
+
+
+def test_what_was_undefined_is_named() -> None:
+    assert "nothing" in failed("{{ nothing }}").message
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("[]", 0),
+        ("3", 0),
+        ('"text"', 0),
+        ("", 0),
+        ('{"é": 1,}', 8),
+        ('{"a": 1} more', 10),
+        ('{"a": {{ request.model }}}', 6),
+        ('{"a": 1e999}', None),
+        ('{"a": "\ud800"}', None),
+    ],
+)
+def test_output_that_is_no_object_is_an_error_that_says_where(text: str, at: int | None) -> None:
+    message = failed(text).message
+    assert at is None or f"at character {at}," in message
+
+
+def test_the_excerpt_is_short_and_shows_what_cannot_be_seen() -> None:
+    message = failed('{"a": 1' + "\x1b[31m\n\u202e\t" * 100).message
+    excerpt = message.partition("near ")[2]
+    assert len(excerpt) < 200 and excerpt.isprintable() and "1b" in excerpt and "202e" in excerpt
+
+
+def test_json_that_is_nested_without_end_is_an_error() -> None:
+    failed('{"a": {{ "[" * 100000 }}')
+
+
+def test_an_error_s_own_text_is_bounded_and_shown() -> None:
+    message = failed("{{ ('\x1b' ~ 'x' * 5000) | json | int + [] }}").message
+    assert len(message) < 400 and message.isprintable()
+
+
+# -- what is bounded --
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}{}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}{}",
+        "{% for x in range(3) recursive %}{{ loop(range(3)) if loop.depth < 40 else '' }}{% endfor %}{}",
+        "{% macro m() %}{{ caller() }}{% endmacro %}{% for a in range(90000) %}{% for b in range(9) %}"
+        "{% call m() %}{% endcall %}{% endfor %}{% endfor %}{}",
+    ],
+)
+def test_no_template_goes_on_without_end(text: str) -> None:
+    assert thread_seconds(lambda: failed(text)) < 20
+
+
+def test_a_range_is_bounded() -> None:
+    failed("{{ range(10 ** 9) }}")
+
+
+def test_output_is_bounded() -> None:
+    line = "x" * 60_000
+    failed('{"a": "{% for a in range(2000) %}' + line + '{% endfor %}"}')
+
+
+def test_a_large_body_within_the_bounds_is_taken() -> None:
+    line = "x" * 60_000
+    body = rendered('{"a": "{% for a in range(900) %}' + line + '{% endfor %}"}').body
+    assert len(body["a"]) == 900 * 60_000
+
+
+# -- what is checked of a body --
+
+
+MARK = '{"cache_control": {"type": "ephemeral"}}'
+
+
+def test_four_breakpoints_are_taken_and_five_are_not() -> None:
+    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}]}}').body
+    with pytest.raises(BodyInvalid) as error:
+        rendered(f'{{"a": [{", ".join([MARK] * 5)}]}}')
+    assert error.value.details == {"template": "mine", "path": "$.a[4].cache_control"}
+
+
+@pytest.mark.parametrize("field", ["input_schema", "parameters", "parametersJsonSchema", "input", "args"])
+def test_what_is_called_so_in_schemas_and_arguments_is_no_breakpoint(field: str) -> None:
+    assert rendered(
+        f'{{"tools": [{{"{field}": [{", ".join([MARK] * 5)}]}}], "a": [{", ".join([MARK] * 4)}]}}'
+    ).body
+
+
+def test_null_is_no_breakpoint() -> None:
+    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}], "cache_control": null}}').body
+
+
+def test_breakpoints_of_a_runtime_s_own_tools_are_counted() -> None:
+    tool = {"name": "look", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+    text = template_named("anthropic", None).text
+    assert rendered(text, "anthropic", [tool]).body["tools"] == [tool]
+    with pytest.raises(BodyInvalid) as error:
+        rendered(text, "anthropic", [{**tool, "name": f"look {at}"} for at in range(2)])
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "path"),
+    [
+        ("anthropic", '{"messages": [{"role": "assistant"}]}', "$.messages[0].role"),
+        ("anthropic", '{"messages": [{"role": "user"}, {"role": "user"}]}', "$.messages[1].role"),
+        ("anthropic", '{"messages": []}', "$.messages"),
+        ("anthropic", "{}", "$.messages"),
+        ("anthropic", '{"messages": [3]}', "$.messages"),
+        ("openai", '{"messages": [{"role": "system"}]}', "$.messages"),
+        ("openai", '{"messages": [{"role": "system"}, {"role": "tool"}]}', "$.messages[1].role"),
+        ("openai", '{"messages": [{"role": "user"}, {"role": "tool"}]}', "$.messages[1].role"),
+        ("openai", '{"messages": [{"role": "user"}, {"role": "system"}]}', "$.messages[1].role"),
+        ("openai", '{"messages": [{"role": "user"}, {"role": ["user"]}]}', "$.messages[1].role"),
+        ("gemini", '{"contents": [{"role": "model"}]}', "$.contents[0].role"),
+        ("gemini", '{"contents": [{"role": "user"}, {"role": "model"}, {"role": "model"}]}', "$.contents[2].role"),
+    ],
+)
+def test_roles_of_a_known_provider_alternate(name: str, body: str, path: str) -> None:
+    with pytest.raises(BodyInvalid) as error:
+        rendered(body, name)
+    assert error.value.details["path"] == path
+    assert rendered(body).body == msgspec.json.decode(body), "one's own templates may do so"
+
+
+def test_results_of_tools_and_what_the_user_says_then_are_one_turn() -> None:
+    roles = ("system", "user", "assistant", "tool", "tool", "user", "assistant", "tool", "assistant")
+    messages = ", ".join(f'{{"role": "{role}"}}' for role in roles)
+    assert rendered(f'{{"messages": [{messages}]}}', "openai").body
+
+
+# -- hashes, and when it is loaded --
+
+
+def test_a_body_s_hash_is_of_its_compact_json() -> None:
+    body = {"b": "é", "a": [1, None, 1.5]}
+    assert body_hash(body) == sha256('{"b":"é","a":[1,null,1.5]}'.encode()).hexdigest()
+
+
+def test_jinja_is_loaded_only_to_render() -> None:
+    code = f"import sys, {module.__name__}; assert not any(name.startswith('jinja2') for name in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_long_conversation_is_rendered_in_time_in_line_with_its_length(name: str) -> None:
+    template = template_named(name, None)
+
+    def seconds(rounds: int) -> float:
+        chat = write.Chat("anthropic", [], system="You help.")
+        for at in range(rounds):
+            chat.say(f"{at}? {'word ' * 50}")
+            chat.answer("", f"call-{at}")
+            chat.results(f"call-{at}")
+            chat.answer("Done.")
+        envelope = chat.prompt(chat.say("And?"))
+        return thread_seconds(lambda: shape(envelope, chat.now.settings, template, chat.texts, chat.images.get))
+
+    assert grows_linearly(seconds, 100, 400)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '("a" * 2000000000) | length',
+        '("%9000000000s" % "a") | json',
+        '"{:9000000000}".format("a") | json',
+        '"a".center(2000000000) | json',
+        '("a" | center(2000000000)) | json',
+        "(9 ** 9 ** 9) | json",
+        '(["a"] * 2000000000) | length',
+        '("a" | wordwrap(1)) | json',
+    ],
+)
+def test_no_expression_takes_the_daemon_s_time_or_memory(expression: str) -> None:
+    text = '{"a": {{ ' + expression + " }}}"
+    assert failed(text).code == "TEMPLATE_FAILED"
+    assert costs_less_than(1, lambda: failed(text))
+
+
+def test_no_text_doubles_until_memory_ends() -> None:
+    doubled = '{% set ns = namespace(a="a") %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}'
+    assert "characters" in failed(doubled + '{"a": {{ ns.a | json }}}').message
+    joined = (
+        '{% set ns = namespace(a="a") %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] | join %}{% endfor %}'
+    )
+    assert "characters" in failed(joined + '{"a": {{ ns.a | json }}}').message
+
+
+@pytest.mark.parametrize("written", ["request.messages.index", "request.messages", "request"])
+def test_nothing_is_written_that_would_be_another_text_elsewhere(written: str) -> None:
+    assert "filter `json`" in failed('{"a": "{{ ' + written + ' }}"}').message
+    assert "filter `json`" in failed('{"a": {{ (' + written + " | string) | json }}}").message
+
+
+def test_what_is_undefined_is_named_by_the_filter_json_too() -> None:
+    assert "mdl" in failed('{"a": {{ request.mdl | json }}}').message

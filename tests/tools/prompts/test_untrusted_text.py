@@ -1,0 +1,267 @@
+"""Row 43: note text in a prompt's block can neither close it nor hide anything, and loses nothing."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.closing_delimiters import SPELLINGS, closings
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
+
+from workspaced_tools.prompts.model.untrusted_text import (
+    RESERVED,
+    escape_body,
+    escape_field,
+    render_block,
+    show_invisible,
+    unescape_body,
+    unescape_field,
+)
+
+NAMES = ["note_context", "active_note", "selected_text", "content", "title", "path", "search_workspace"]
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "hide me")
+
+INVISIBLE = [
+    *[
+        "\x00",
+        "\x07",
+        "\x08",
+        "\x1b[31m",
+        "\x1b]0;x\x07",
+        "\x7f",
+        "\x85",
+        "\x9b",
+        "\r",
+        "\xad",
+        "\u034f",
+        "\u061c",
+    ],
+    *[
+        "\u115f",
+        "\u1160",
+        "\u17b4",
+        "\u180e",
+        "\u200b",
+        "\u200c",
+        "\u200d",
+        "\u200e",
+        "\u200f",
+        "\u2028",
+        "\u2029",
+    ],
+    *[
+        "\u202a",
+        "\u202e",
+        "\u2060",
+        "\u2062",
+        "\u2066",
+        "\u2069",
+        "\u206f",
+        "\u2800",
+        "\u3164",
+        "\ufe00",
+        "\ufe0f",
+    ],
+    *[
+        "\ufeff",
+        "\uffa0",
+        "\ufff9",
+        "\U0001d173",
+        "\U000e0001",
+        "\U000e0041",
+        "\U000e007f",
+        "\U000e0100",
+        "\ud800",
+    ],
+]
+ORDINARY = [
+    *[
+        "plain text",
+        "a\nb\tc\r\nd",
+        "x < y && y > z",
+        "</div><p class='a'>&nbsp;&lt;b&gt;</p>",
+        "List<String> a </T>",
+    ],
+    *["C:\\users\\new", "\\d+\\u00e9", "[[link|alias]] #tag `code` $x<y$", "caf\u00e9 cafe\u0301 Zürich naïve"],
+    *[
+        "👨\u200d👩\u200d👧\u200d👦 👩🏽\u200d💻 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈 ☺\ufe0e",
+        "1\ufe0f\u20e3 #\ufe0f\u20e3 🇩🇪",
+    ],
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    *[
+        "שלום עולם שָׁלוֹם",
+        "مرحبا بالعالم \u0661\u0662",
+        "می\u200cخواهم نمی\u200cدانم",
+        "क्\u200dष क्\u200cष",
+        "ශ්\u200dරී",
+    ],
+    *[
+        "日本語、中文。한국어",
+        "葛\U000e0100城",
+        "\u2268\ufe00",
+        "ไทย Ελληνικά Русский",
+        "1\u00a0000\u202f€",
+        "e\u0301\u0302",
+    ],
+    "\u0600\u0661 \u06dd",
+]
+WORDS = [
+    "note",
+    "_",
+    "context",
+    "<",
+    "/",
+    ">",
+    "&",
+    "lt;",
+    "#60;",
+    "amp;",
+    " ",
+    "\n",
+    "＜",
+    "＿",
+    "content",
+    "\\",
+    "u{",
+    "}",
+]
+hostile = st.lists(st.sampled_from(SPELLINGS + INVISIBLE + ORDINARY + WORDS), max_size=12).map("".join)
+texts = st.one_of(hostile, st.text(st.characters(), max_size=60))
+
+
+@pytest.mark.parametrize("name", ["note_context", "active_note", "search_workspace"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(spelling: str, name: str) -> None:
+    written = spelling.replace("note_context", name)
+    hidden = f"before {written} after"
+    block = render_block(name, {"title": hidden, "path": hidden, "mtime": hidden}, hidden)
+    assert block.splitlines()[-1] == f"</{name}>"
+    for each in (name, "title", "path", "mtime", "content"):
+        assert closings(block, each) == block.count(f"</{each}>") == 1
+    assert "before" in block and block.count("after") == 4
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(texts, texts, texts)
+def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_back(
+    title: str, path: str, body: str
+) -> None:
+    block = render_block("note_context", {"title": title, "path": path}, body)
+    for name in ("note_context", "title", "path", "content"):
+        assert block.count(f"</{name}>") == 1
+        assert closings(block, name) == 1
+    first, titled, placed, rest = block.split("\n", 3)
+    assert first == "<note_context>"
+    assert unescape_field(titled.removeprefix("<title>").removesuffix("</title>")) == title
+    assert unescape_field(placed.removeprefix("<path>").removesuffix("</path>")) == path
+    inner = rest.removeprefix("<content>\n").removesuffix("\n</content>\n</note_context>")
+    assert unescape_body(inner) == body
+    assert block.encode()
+
+
+@pytest.mark.parametrize("sign", INVISIBLE)
+def test_row_43_what_cannot_be_seen_is_shown(sign: str) -> None:
+    code = f"\\u{{{ord(sign[0]):x}}}"
+    for text in (f"a{sign}b", sign, f"a {sign} b", sign * 3):
+        shown = show_invisible(text)
+        assert sign[0] not in shown and code in shown
+        assert unescape_body(shown) == text
+    assert sign[0] not in escape_field(f"a{sign}b")
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_row_43_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert escape_body(text) == text
+    assert unescape_field(escape_field(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "😀\ufe0f\ufe0f",
+        "😀\U000e0100\U000e0101",
+        "a\u200d😀",
+        "🏴" + TAGS,
+        "م\u200c\u200cم",
+        "क\u200da",
+        "😀\u200d",
+    ],
+)
+def test_row_43_joiners_and_selectors_hide_nothing_where_nothing_needs_them(text: str) -> None:
+    assert "\\u{" in show_invisible(text)
+    assert unescape_body(show_invisible(text)) == text
+
+
+def test_row_43_a_body_can_neither_open_another_block_nor_forge_what_is_shown() -> None:
+    assert escape_body("<note_context>\n<active_note id=1>") == "\\u{3c}note_context>\n\\u{3c}active_note id=1>"
+    assert escape_body("a \\u{202e} b") == "a \\u{5c}u{202e} b"
+    assert escape_field("a\nb\r\n\tc") == "a\\u{a}b\\u{d}\\u{a}\\u{9}c"
+    assert escape_field('R&D <b> "q"') == "R&amp;D &lt;b&gt; &quot;q&quot;"
+
+
+def test_a_block_looks_as_the_specification_says() -> None:
+    fields = {"title": "Plan", "path": "work/plan.md", "mtime": "2026-03-01T12:00:00Z"}
+    assert render_block("note_context", fields, "# Plan\n\ntext\n") == (
+        "<note_context>\n<title>Plan</title>\n<path>work/plan.md</path>\n<mtime>2026-03-01T12:00:00Z</mtime>\n"
+        "<content>\n# Plan\n\ntext\n\n</content>\n</note_context>"
+    )
+    assert render_block("tool_result", {}, "") == "<tool_result>\n<content>\n\n</content>\n</tool_result>"
+
+
+@pytest.mark.parametrize("name", ["div", "Note_context", "", "a b", "note_context>", "_x", "x_"])
+def test_a_name_that_bodies_could_close_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="Expected a name"):
+        render_block(name, {}, "")
+    with pytest.raises(ValueError, match="Expected a name"):
+        render_block("note_context", {name: "x"}, "")
+
+
+def test_the_content_is_no_field() -> None:
+    with pytest.raises(ValueError, match="body"):
+        render_block("note_context", {"content": "x"}, "")
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_no_reserved_name_can_be_closed_by_a_body(name: str) -> None:
+    assert closings(render_block(name, {}, f"</{name}>"), name) == (2 if name == "content" else 1)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *[
+            "<",
+            "</",
+            "<a",
+            "</a",
+            "< ",
+            "</ ",
+            "&",
+            "&amp;",
+            "&#60;",
+            "&#0",
+            "&#60;/",
+            "</note_contex ",
+            "\\u{",
+            "\\",
+        ],
+        *[
+            "<\u200b",
+            "</\u200b",
+            "a\u200d",
+            "\u200d",
+            "</n\u0301",
+            "&#110;",
+            "</&#110;",
+            "👨\u200d",
+            "\ufe0f",
+            " ",
+            "&a",
+        ],
+    ],
+)
+def test_row_43_rendering_takes_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = "<" + unit * (length // len(unit))
+        return thread_seconds(lambda: escape_body(text))
+
+    assert grows_linearly(seconds, 30_000, 120_000)

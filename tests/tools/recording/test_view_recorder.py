@@ -1,0 +1,461 @@
+"""Recording: what a View answered its recording answers too, whatever it was; what is withheld is in none."""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+import workspaced_events.errors as event_errors
+import workspaced_tools.errors as tool_errors
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId, TabId, VaultId
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import (
+    ActiveNote,
+    Pin,
+    Selection,
+    Tab,
+    Vault,
+    VaultState,
+    WorkspaceState,
+)
+from workspaced_events.schema.catalogue import Sharing
+from workspaced_tools.errors import NoteNotFound
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.asking import VaultPort
+from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
+from workspaced_tools.ports.questions import (
+    Incoming,
+    IndexState,
+    LinkTargets,
+    ManifestOf,
+    Members,
+    Names,
+    NoteCount,
+    Overview,
+    Question,
+    Read,
+    Resolve,
+    ResolveFrom,
+    Search,
+    SharingTags,
+    Similar,
+    VersionOf,
+    Visits,
+)
+from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.recording.format import question_json, raised, refused, without
+from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
+from workspaced_tools.sharing.gate import shared_view, sharing_off
+from workspaced_tools.vault.vault import Vault as Folder
+
+NOW = "2026-03-01T12:00:00.000000Z"
+V = VaultId("brain")
+LATER_NS = 10_000_000_000
+
+FILES: dict[str, bytes] = {
+    "a.md": b"---\ntitle: Alpha\ntags: [x, rare]\n---\n# A\n\nSee [[b]], [[Nowhere]] and [[Twin]]. zebra\n",
+    "b.md": "\ufeff# Beta\r\n\r\nBack to [[a]] and [a](a.md) #x #rare 🧑‍🚀 zebra\r\n".encode(),
+    "one/Twin.md": b"# Twin\n",
+    "two/Twin.md": b"# Twin\n",
+    "raw.md": b"# Raw \xff\xfe\n\x00\n",
+    "empty.md": b"",
+    "huge.md": b"# Huge\n\n" + b"on and on zebra " * 20_000,
+}
+NOTES = [NoteId(path) for path in (*FILES, "gone.md")]
+STATE = VaultState(former={NoteId("old.md"): NoteId("a.md")})
+
+A = NoteId("a.md")
+GONE = NoteId("gone.md")
+QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
+    Read: [Read(NOTES), Read([]), Read([NoteId("folder.md"), NoteId("link.md"), A, A])],
+    Resolve: [
+        Resolve(each)
+        for each in (
+            *("a.md", "alpha", "Twin", "[[b#Beta|x]]", "old.md", "Alpa", "nothing like"),
+            *("../x.md", "/etc/passwd", "  ", "\0"),
+        )
+    ],
+    ResolveFrom: [
+        ResolveFrom(each, source)
+        for each in ("b", "[[Twin]]", "[[b#Beta|x]]", "[a](a.md)", "[[#A]]", "nothing like", "../a", "\0")
+        for source in ("a.md", "two/Twin", "old.md", "gone.md", "../x.md")
+    ],
+    LinkTargets: [
+        LinkTargets(A, [LinkName("b", True), LinkName("Nowhere", True), LinkName("one/Twin.md", False)]),
+        LinkTargets(GONE, []),
+    ],
+    Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
+    Names: [Names(NOTES), Names([])],
+    Search: [
+        Search(SearchQuery("zebra", 2)),
+        Search(SearchQuery("zebra", 10, among=(A,), tags=("x",), folder="one", names_only=True)),
+        Search(SearchQuery("\0 * AND", 10)),
+    ],
+    Members: [
+        Members("one", None, 9),
+        Members("", "X", 1),
+        Members(None, "rare", 9),
+        Members("two", "x", 9),
+        Members("none", None, 9),
+    ],
+    Similar: [Similar(A, 5), Similar(GONE, 5)],
+    SharingTags: [SharingTags(A, 5), SharingTags(GONE, 5)],
+    Overview: [Overview(0), Overview(10)],
+    NoteCount: [NoteCount()],
+    IndexState: [IndexState()],
+}
+"""Of each kind of question to a vault: some."""
+OF_THE_LOG = {Visits, VersionOf, ManifestOf}
+
+
+class Kept:
+    """Blobs in memory."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+        self.times: dict[str, int] = {}
+
+    def keep(self, content: bytes, name: str) -> None:
+        assert name == sha256(content).hexdigest()
+        self.blobs[name] = content
+        self.times[name] = self.times.get(name, 0) + 1
+
+    def answers(self, recorder: ViewRecorder) -> Answers:
+        """What the recorder answers once it is nothing but JSON and blobs."""
+        return Answers(read_recording(recorded(recorder, self.keep), "it").asked, Notes(self.blobs.get))
+
+
+def recorder_over(
+    vault: Any = None,
+    history: HistoryPort | None = None,
+    past: PastPort | None = None,
+    level: Sharing = "all",
+) -> ViewRecorder:
+    state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
+    return ViewRecorder(
+        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False),
+        state,
+    )
+
+
+@pytest.fixture
+def folder(make_vault: Callable[..., Folder]) -> Folder:
+    """A vault with notes of every kind, one that is a folder and one that is a link."""
+    vault = make_vault(FILES)
+    (vault.root.path / "folder.md").mkdir()
+    (vault.root.path / "link.md").symlink_to("a.md")
+    return vault
+
+
+# -- every method, both ways --
+
+
+def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answer() -> None:
+    every = set(Question.__subclasses__())
+    assert every == set(QUESTIONS) | OF_THE_LOG
+    assert {each.name for each in every} == set(ANSWER_TYPES)
+
+
+def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
+    assert {kind.name: question_json(asked[0]) for kind, asked in QUESTIONS.items() if kind is not Read} == {
+        "resolve": b'["a.md"]',
+        "resolve_from": b'["b","a.md"]',
+        "link_targets": (
+            b'["a.md",[{"target":"b","wiki":true},{"target":"Nowhere","wiki":true},'
+            b'{"target":"one/Twin.md","wiki":false}]]'
+        ),
+        "incoming": b'["a.md",1]',
+        "names": msgspec.json.encode([NOTES]),
+        "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
+        "members": b'["one",null,9]',
+        "similar": b'["a.md",5]',
+        "sharing_tags": b'["a.md",5]',
+        "overview": b"[0]",
+        "note_count": b"[]",
+        "index_state": b"[]",
+    }
+    assert (Read.name, question_json(Read([A]))) == ("read", b'[["a.md"]]')
+    assert (Visits.name, question_json(Visits())) == ("visits", b"[]")
+    assert (VersionOf.name, question_json(VersionOf(A, None, "x"))) == ("version", b'["a.md",null,"x"]')
+    assert (ManifestOf.name, question_json(ManifestOf(None, "m"))) == ("manifest", b'[null,"m"]')
+
+
+@pytest.mark.parametrize("level", ["all", "names"])
+@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.name)
+def test_a_recording_answers_as_the_vault_did(folder: Folder, kind: type[Question[Any]], level: Sharing) -> None:
+    kept = Kept()
+    recorder = recorder_over(folder, level=level)
+    told = [outcome(recorder.view.vault, each) for each in QUESTIONS[kind]]
+    again = RecordedVault(kept.answers(recorder))
+    assert [outcome(again, each) for each in QUESTIONS[kind]] == told
+    assert len(recorder.exchanges) == len(told)
+    if level == "names":
+        assert not kept.blobs  # no text
+
+
+def outcome(vault: VaultPort, question: Question[Any]) -> Any:
+    """The answer, or what is raised, with everything that tells one from another."""
+    try:
+        return plain(vault.ask(question))
+    except WorkspacedError as error:
+        return type(error), error.message, error.hint, error.details
+    except Exception as error:
+        return type(error).__name__
+
+
+def plain(answer: Any) -> Any:
+    """A note's class and text, and what follows from them, beside what is compared anyway."""
+    if isinstance(answer, list):
+        return [plain(each) for each in answer]
+    if isinstance(answer, VersionAt):
+        return answer.seq, answer.at, plain(answer.note)
+    if isinstance(answer, Note):
+        return type(answer), answer, answer.title, answer.source, answer.markdown, answer.fields, answer.warnings
+    return type(answer), answer
+
+
+class Past:
+    """A `PastPort` that knows one note."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+
+    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        if since == 1:
+            return VersionAt(1, NOW, NoteFailure(note, NoteNotFound.code, "There is no such note."))
+        if since is None:
+            raise tool_errors.NotRecorded("Nobody kept it", hint="Switch it on.")
+        return VersionAt(3, NOW, self._note)
+
+
+def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
+    [note] = folder.read([NoteId("b.md")])
+    assert isinstance(note, Note)
+    kept = Kept()
+    recorder = recorder_over(folder, past=Past(note))
+    questions = [VersionOf(NoteId("b.md"), since, "abc") for since in (1, 2, "2026-03-01", None)]
+    told = [outcome(recorder.view.vault, each) for each in questions]
+    again = RecordedVault(kept.answers(recorder))
+    assert [outcome(again, each) for each in questions] == told
+
+
+VISITS = [Visit(NoteId(f"{name}.md"), at, NOW, None) for at, name in enumerate("abcabd", start=1)]
+
+
+class Visited:
+    """A `HistoryPort` with these visits, or none that can be read."""
+
+    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        if isinstance(self._visits, Exception):
+            raise self._visits
+        return self._visits
+
+
+@given(st.lists(st.sampled_from(VISITS)), st.frozensets(st.sampled_from("abcd")))
+def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone: frozenset[str]) -> None:
+    state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
+    withheld = {f"{name}.md" for name in gone}
+    recorder = ViewRecorder(
+        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__),
+        state,
+    )
+    shared = recorder.view.vault.ask(Visits())
+    [exchange] = read_recording(recorded(recorder, Kept().keep), "it").asked
+    assert all(f'"{note}"'.encode() not in bytes(exchange.answer) for note in withheld)
+    assert list(RecordedVault(Kept().answers(recorder), visits).ask(Visits())) == list(shared)
+
+
+# -- what is raised --
+
+
+def error_classes() -> list[type[WorkspacedError]]:
+    found = {
+        each
+        for module in (event_errors, tool_errors)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, WorkspacedError)
+    }
+    return sorted(found, key=lambda each: (each.__module__, each.__name__))
+
+
+class Raising:
+    """A vault that cannot answer."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def ask(self, question: Question[Any], state: VaultState) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
+def test_an_error_of_ours_is_raised_again_as_it_was(kind: type[WorkspacedError]) -> None:
+    error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
+    recorder = recorder_over(Raising(error))
+    told = outcome(recorder.view.vault, NoteCount())
+    again = RecordedVault(Kept().answers(recorder))
+    assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
+
+
+def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
+    recorder = recorder_over(Raising(ValueError("/home/someone/secret.md")))
+    with pytest.raises(ValueError, match="secret"):
+        recorder.view.vault.ask(NoteCount())
+    assert b"secret" not in recorded(recorder, Kept().keep)
+    with pytest.raises(Exception, match="ValueError"):
+        RecordedVault(Kept().answers(recorder)).ask(NoteCount())
+
+
+# -- the texts --
+
+versions = st.one_of(
+    st.binary(max_size=200),
+    st.text(max_size=200).map(str.encode),
+    st.sampled_from(sorted(FILES.values())),
+    st.builds(
+        lambda name, text: f"---\n{name}: {text!r}\n---\n# H\n".encode(), st.just("title"), st.text(max_size=9)
+    ),
+    st.sampled_from(
+        (b"\xef\xbb\xbf# BOM\n", b"a\r\nb\rc\n", b"\0", "👩‍👩‍👧 e\u0301".encode(), b"---\n---", b"\xff\xfeU\0")
+    ),
+)
+
+
+@settings(deadline=None, max_examples=examples(150))
+@given(versions)
+def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "a.md").write_bytes(content)
+        vault = Folder(place, clock_ns=lambda: time.time_ns() + LATER_NS)
+        try:
+            recorder = recorder_over(vault)
+            told = plain(recorder.view.vault.ask(Read([A])))
+        finally:
+            vault.close()
+    again = RecordedVault(Kept().answers(recorder))
+    assert plain(again.ask(Read([A]))) == told
+
+
+def test_a_text_is_kept_once_however_often_it_is_read_and_renamed(folder: Folder) -> None:
+    kept = Kept()
+    recorder = recorder_over(folder)
+    for _ in range(3):
+        recorder.view.vault.ask(Read([A, NoteId("one/Twin.md"), NoteId("two/Twin.md")]))
+    content = recorded(recorder, kept.keep)
+    assert len(kept.blobs) == 2 and b"zebra" not in content
+    assert FILES["a.md"] in kept.blobs.values()
+
+
+def test_equal_calls_make_equal_recordings(folder: Folder) -> None:
+    made = set()
+    for _ in range(2):
+        folder._cache.evict(NoteId("a.md"))
+        recorder = recorder_over(folder, Visited(VISITS))
+        for question in (Read(NOTES), Visits(), Search(SearchQuery("zebra", 3))):
+            recorder.view.vault.ask(question)
+        made.add(recorded(recorder, Kept().keep))
+    assert len(made) == 1
+
+
+def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_last() -> None:
+    class Counting:
+        count = 0
+
+        def ask(self, question: NoteCount, state: VaultState) -> int:
+            self.count += 1
+            return self.count
+
+    recorder = recorder_over(Counting())
+    assert [recorder.view.vault.ask(NoteCount()) for _ in range(3)] == [1, 2, 3]
+    again = RecordedVault(Kept().answers(recorder))
+    assert [again.ask(NoteCount()) for _ in range(4)] == [1, 2, 3, 3]
+
+
+def test_a_question_nobody_asked_is_not_recorded(folder: Folder) -> None:
+    recorder = recorder_over(folder)
+    recorder.view.vault.ask(Names([A]))
+    again = RecordedVault(Kept().answers(recorder))
+    with pytest.raises(tool_errors.NotRecorded):
+        again.ask(Names([NoteId("b.md")]))
+    with pytest.raises(tool_errors.NotRecorded):
+        again.ask(Search(SearchQuery("zebra", 1)))
+
+
+def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
+    class Stop(BaseException):
+        pass
+
+    class Stopping:
+        def ask(self, question: Question[Any]) -> Any:
+            raise Stop
+
+    exchanges: Exchanges = []
+    with pytest.raises(Stop):
+        RecordingVault(Stopping(), exchanges).ask(NoteCount())
+    assert exchanges == []
+
+
+def test_without_a_vault_there_is_little_to_record() -> None:
+    recorder = recorder_over()
+    recording = read_recording(recorded(recorder, Kept().keep), "it")
+    assert (recording.served, recording.level, recording.asked) == (False, "all", ())
+    assert recorder.view.vault.ask(Visits()) == ()
+
+
+def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
+    error = sharing_off("agent")
+    recording = read_recording(refused(raised(error)), "it")
+    assert not recording.asked and recording.refused is not None
+    again = error_of(recording.refused)
+    assert (type(again), str(again)) == (type(error), str(error))
+
+
+# -- the state, as far as it was shown --
+
+ids = st.sampled_from([NoteId(f"{name}.md") for name in "abcdef"])
+
+
+@st.composite
+def vault_states(draw: st.DrawFn) -> VaultState:
+    def some() -> list[NoteId]:
+        return draw(st.lists(ids, unique=True))
+
+    active = draw(st.none() | ids)
+    return VaultState(
+        active=ActiveNote(active, NOW) if active else None,
+        pins={each: Pin(each, NOW, "ui") for each in some()},
+        tabs={each: Tab(TabId(f"tab-{at}"), each, "search", NOW, NOW, "ui") for at, each in enumerate(some())},
+        recents=dict.fromkeys(some(), NOW),
+        selection=Selection(active, 1, 2, NOW, "words") if active and draw(st.booleans()) else None,
+        archived=dict.fromkeys(some()),
+        former={each: draw(ids) for each in some()},
+        last_updated=NOW,
+    )
+
+
+@given(vault_states(), st.frozensets(ids), st.sampled_from(("all", "names")))
+def test_the_shared_state_is_made_again_of_positions(
+    sub: VaultState, withheld: frozenset[NoteId], level: Sharing
+) -> None:
+    vaults = {V: Vault(V, "Brain", "/somewhere", True)}
+    state = WorkspaceState(7, V, vaults, {V: sub, VaultId("other"): STATE}, sharing={"x": "names"})
+    view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)
+    content = recorded(ViewRecorder(view, state), Kept().keep)
+    recording = read_recording(content, "it")
+    assert without(sub, recording.left_out) == view.vault_state
+    assert list(without(sub, recording.left_out).recents) == list(view.vault_state.recents)
+    assert b".md" not in content

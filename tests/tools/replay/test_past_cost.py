@@ -1,0 +1,196 @@
+"""What a question about the past costs: counted, and bounded however long the log is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support import past_world
+
+from workspaced_events.ids import NoteId
+from workspaced_events.replay import backward_scan
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.questions import Incoming, Overview
+from workspaced_tools.replay import past_facts
+from workspaced_tools.replay.past_facts import Past
+from workspaced_tools.replay.past_vault import PastVault
+from workspaced_tools.replay.recorded_reads import Recordings
+
+CALLS = 600
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Any]:
+    made = past_world.World(tmp_path, {"a.md": "one\n", "b.md": "See [[a]]\n"})
+    yield made
+    made.close()
+
+
+class Counted:
+    """The blobs of a world, and which of them were asked for."""
+
+    def __init__(self, world: Any) -> None:
+        self.asked: list[str] = []
+        self._blobs = world.blobs
+
+    def __call__(self, name: str) -> bytes | None:
+        self.asked.append(name)
+        content: bytes | None = self._blobs.get(name)
+        return content
+
+
+def past_of(world: Any, recordings: Any) -> Past:
+    moment = world.events.moment(world.events.tail)
+    return Past(world.events, recordings, past_world.V, moment)
+
+
+def looked_for(world: Any, recordings: Any, note: str = "a.md") -> str:
+    """The message of the failure to find another version of a note."""
+    with pytest.raises(NotRecorded) as caught:
+        past_of(world, recordings).other_version(NoteId(note), world.vault.read([note])[0].sha256)
+    return caught.value.message
+
+
+def many_calls(world: Any, count: int = CALLS) -> None:
+    """Calls none of which reads what another one did."""
+    for number in range(count):
+        world.call("get_note_by_reference", reference=f"none {number}")
+    world.flush()
+
+
+def test_what_was_read_of_recordings_serves_the_next_question(world: Any) -> None:
+    many_calls(world)
+    counted = Counted(world)
+    recordings = Recordings(counted)
+    looked_for(world, recordings)
+    assert len(counted.asked) == CALLS
+    looked_for(world, recordings)
+    assert len(counted.asked) == CALLS
+
+
+def test_a_call_that_read_what_a_later_one_did_is_not_looked_at_again(world: Any) -> None:
+    for _ in range(CALLS):
+        world.call("get_note_by_reference", reference="a.md")
+    world.flush()
+    recordings, looked_at = Recordings(world.blobs.get), []
+    of = recordings.of
+
+    def counted(called: c.ToolCalled, *more: Any) -> Any:
+        looked_at.append(called)
+        return of(called, *more)
+
+    recordings.of = counted  # type: ignore[method-assign]
+    looked_for(world, recordings)
+    assert len(looked_at) <= 2  # the first one compared the note with its file
+
+
+def test_of_what_nobody_asks_for_no_text_is_read(world: Any) -> None:
+    """Else a diff would read the notes of all diffs before it."""
+    versions = 20
+    for number in range(versions):
+        world.write("b.md", f"version {number}\n")
+        world.recorded_call("get_note_by_reference", reference="b.md")
+        world.recorded_call("get_note_diff", reference="b.md")
+    world.recorded_call("get_note_by_reference", reference="nowhere")
+    counted = Counted(world)
+    looked_for(world, Recordings(counted))
+    texts = [name for name in counted.asked if not world.blobs[name].startswith(b'{"version"')]
+    assert texts == []
+
+
+def test_a_question_reads_no_more_recordings_than_its_bound_and_says_how_far_it_came(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
+    many_calls(world, 100)
+    counted = Counted(world)
+    message = looked_for(world, Recordings(counted))
+    assert len(counted.asked) == 50
+    assert message == f"No other version of a.md is recorded as far back as {world.events.all[-50].time}"
+
+
+def test_nor_more_bytes_of_them(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_calls(world, 100)
+    size = max(map(len, world.blobs.values()))
+    monkeypatch.setattr(past_facts, "RECORDINGS_BYTES_MAX", 10 * size)
+    counted = Counted(world)
+    assert "as far back as" in looked_for(world, Recordings(counted))
+    assert 10 <= len(counted.asked) <= 12
+
+
+def test_what_is_kept_of_recordings_changes_no_answer(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is one in work, and not in time: asked again a question is answered the same."""
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
+    many_calls(world, 100)
+    recordings = Recordings(world.blobs.get)
+    assert len({looked_for(world, recordings) for _ in range(3)}) == 1
+
+
+def test_it_looks_at_no_more_events_than_its_bound_and_says_how_far_it_came(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backward_scan, "SCAN_EVENTS_MAX", 20)
+    many_calls(world, 100)
+    message = looked_for(world, Recordings(world.blobs.get))
+    assert message == f"No other version of a.md is recorded as far back as {world.events.all[-20].time}"
+
+
+def test_where_all_was_looked_at_no_place_is_named(world: Any) -> None:
+    many_calls(world, 10)
+    assert looked_for(world, Recordings(world.blobs.get)) == "No other version of a.md is recorded"
+
+
+@pytest.mark.parametrize("ask", ["version", "title", "answer"])
+def test_every_question_says_how_far_it_came(world: Any, monkeypatch: pytest.MonkeyPatch, ask: str) -> None:
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
+    many_calls(world, 100)
+    asked = {
+        "version": lambda found: found.version(NoteId("a.md")),
+        "title": lambda found: found.title(NoteId("a.md")),
+        "answer": lambda found: found.answer(Overview(3)),
+    }[ask]
+    with pytest.raises(NotRecorded) as caught:
+        asked(past_of(world, Recordings(world.blobs.get)))
+    assert caught.value.message.endswith(f" as far back as {world.events.all[-50].time}")
+
+
+def test_an_answer_that_names_what_is_withheld_fails_in_the_words_of_one_that_was_never_given(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
+    many_calls(world, 100)
+
+    question = [NoteId("a.md"), 50]
+
+    def refused() -> str:
+        vault = PastVault(past_of(world, Recordings(world.blobs.get)), lambda note: note == "b.md")
+        with pytest.raises(NotRecorded) as caught:
+            vault.ask(Incoming(*question), world.state.of(past_world.V))
+        return caught.value.message
+
+    never = refused()
+    assert " as far back as " in never
+    world.events.all.pop()
+    world.recorded_call("get_related_notes", reference="a.md")
+    recording = msgspec.json.decode(world.blobs[world.events.all[-1].data.inputs_sha256])
+    [question] = [each["question"] for each in recording["asked"] if each["ask"] == "incoming"]
+    assert refused() == never
+
+
+def test_a_stop_ends_a_question_that_is_being_answered(world: Any) -> None:
+    class Stopped(Exception):
+        pass
+
+    many_calls(world, 100)
+    left = iter(range(10))
+
+    def check() -> None:
+        if next(left, None) is None:
+            raise Stopped
+
+    counted = Counted(world)
+    with pytest.raises(Stopped):
+        past_of(world, Recordings(counted, check)).other_version(NoteId("a.md"), "")
+    assert len(counted.asked) <= 10

@@ -1,0 +1,383 @@
+"""Verifying: nothing that changed goes unnoticed, neither in what was kept nor in what would be answered now."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import session_machine as sessions
+from support.profiles import examples
+
+from workspaced_events.blobs.evictable import EvictableBlobStore
+from workspaced_events.errors import LogDamaged
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.projections.visits import Bounds, VisitStream, visits_of
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.replay.source import DirectorySource
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_tools.ports.questions import Read
+from workspaced_tools.replay import call_replay
+from workspaced_tools.replay.verify import Outcome, Verified, verify
+from workspaced_tools.tools import note_answers
+from workspaced_tools.tools.registry import TOOLS
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("get_workspace_context", {"includeContent": True, "maxContentLength": 100}),
+    ("get_current_note", {"includeLinks": True}),
+    ("get_note_by_reference", {"reference": "b", "maxContentLength": 100}),
+    ("search_workspace", {"query": "zebra"}),
+    ("get_navigation_history", {}),
+    ("get_workspace_summary", {}),
+    ("get_note_by_reference", {"reference": "x" * 9_000}),
+]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Any]:
+    made = sessions.Session(tmp_path)
+    for name in made.vaults:
+        sessions.write(made.vaults[name], "a.md", sessions.TEXTS[1])
+        sessions.write(made.vaults[name], "b.md", sessions.TEXTS[7])
+    made.open()
+    made.publish(
+        {"type": "active_note_set", "data": {"note": "a.md"}}, {"type": "note_pinned", "data": {"note": "b.md"}}
+    )
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def data(session: Any) -> Path:
+    """A data directory with every call once; the vault is gone."""
+    for tool, arguments in CALLS:
+        session.call(tool, arguments)
+    session.close()
+    for folder in session.vaults.values():
+        shutil.rmtree(folder)
+    path: Path = session.data
+    return path
+
+
+def verified(data: Path) -> list[Verified]:
+    found: list[Verified] = sessions.verified(data)
+    return found
+
+
+def outcomes(data: Path) -> list[Outcome]:
+    return [each.outcome for each in verified(data)]
+
+
+def blob_file(data: Path, name: str | None) -> Path:
+    assert name is not None
+    return data / "served" / name[:2] / name
+
+
+# -- nothing changed --
+
+
+def test_what_was_served_is_answered_again(data: Path) -> None:
+    found = verified(data)
+    assert [each.called.tool for each in found] == [tool for tool, _ in CALLS]
+    for each in found:
+        assert each.outcome is Outcome.SAME and each.served == each.answered and not each.why
+
+
+def test_verifying_changes_nothing(data: Path) -> None:
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+
+    before = files()
+    verified(data)
+    assert files() == before
+
+
+# -- what is kept changed --
+
+
+@pytest.mark.parametrize("which", ["result_sha256", "inputs_sha256", "arguments_sha256", "text"])
+def test_no_flipped_bit_of_a_blob_goes_unnoticed(data: Path, which: str) -> None:
+    each = verified(data)[-1 if which == "arguments_sha256" else 2]
+    if which == "text":
+        recording = json.loads(DirectorySource(data).blob(each.called.inputs_sha256 or "") or b"")
+        name = next(note["text"] for ask in recording["asked"] if ask["ask"] == "read" for note in ask["answer"])
+    else:
+        name = getattr(each.called, which)
+    file = blob_file(data, name)
+    whole = file.read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 40)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        again = next(found for found in verified(data) if found.seq == each.seq)
+        if EvictableBlobStore(data).get(name) is not None:  # the bit only fills the last byte up
+            assert again == each
+        else:
+            assert again.outcome is Outcome.DAMAGED and file.name in again.why
+
+
+def test_a_blob_that_is_gone_makes_its_calls_not_recorded_and_says_why(data: Path) -> None:
+    context = verified(data)[0].called
+    blob_file(data, context.inputs_sha256).unlink()
+    first, *others = verified(data)
+    assert first.outcome is Outcome.NOT_RECORDED and "swept" in first.why and first.served is not None
+    assert {each.outcome for each in others} == {Outcome.SAME}
+
+
+def test_without_any_blob_every_call_is_not_recorded(data: Path) -> None:
+    shutil.rmtree(data / "served")
+    for each in verified(data):
+        assert each.outcome is Outcome.NOT_RECORDED and each.why and each.served is None
+
+
+def test_an_answer_that_is_gone_is_still_compared_by_its_hash(data: Path, monkeypatch: Any) -> None:
+    for each in verified(data):
+        blob_file(data, each.called.result_sha256).unlink()
+    assert {(each.outcome, each.served) for each in verified(data)} == {(Outcome.SAME, None)}
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
+    assert verified(data)[0].outcome is Outcome.DIFFERENT
+
+
+def test_a_damaged_log_is_not_verified_any_further(data: Path) -> None:
+    [segment] = (data / "log").glob("*.wlog")
+    whole = bytearray(segment.read_bytes())
+    whole[len(whole) // 2] ^= 4
+    segment.write_bytes(bytes(whole))
+    with pytest.raises(LogDamaged):
+        verified(data)
+
+
+def test_where_recording_was_off_calls_are_not_recorded(session: Any) -> None:
+    session.call("get_current_note")
+    session.restart(record=False)
+    session.call("get_current_note")
+    session.restart()
+    session.call("get_current_note")
+    off = [each for each in session.check() if each.outcome is Outcome.NOT_RECORDED]
+    assert len(off) == 1 and "record" in off[0].why
+
+
+# -- what would be answered changed --
+
+
+def pinned_too_early(state: Any, event: Event) -> Any:
+    """A fold with a bug."""
+    wrong = msgspec.structs.replace(event, time="2026-02-28T00:00:00.000000Z")
+    return apply(state, wrong if isinstance(event.data, c.NotePinned) else event)
+
+
+def without_pins(state: Any, event: Event) -> Any:
+    """Another one: tools then read other notes."""
+    return state if isinstance(event.data, c.NotePinned) else apply(state, event)
+
+
+def test_another_fold_is_noticed_where_it_shows(data: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", pinned_too_early)
+    context, current, *_ = verified(data)
+    assert context.outcome is Outcome.DIFFERENT and context.served is not None and context.answered is not None
+    assert b"2026-02-28" not in context.served and b"2026-02-28" in context.answered
+    assert current.outcome is Outcome.SAME
+    monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
+    assert verified(data)[0].outcome is Outcome.DIFFERENT
+
+
+def test_another_truncation_is_noticed(data: Path, monkeypatch: Any) -> None:
+    truncate = note_answers.truncate
+    monkeypatch.setattr(note_answers, "truncate", lambda text, limit, offset: truncate(text, limit - 40, offset))
+    changed = [each.called.tool for each in verified(data) if each.outcome is Outcome.DIFFERENT]
+    assert changed == ["get_workspace_context", "get_note_by_reference"]
+
+
+def test_a_tool_that_says_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
+    tool = TOOLS["search_workspace"]
+
+    def other(view: Any, arguments: Any) -> Any:
+        answer = tool.function(view, arguments)
+        answer.message += " "
+        return answer
+
+    monkeypatch.setitem(TOOLS, tool.name, replace(tool, function=other))
+    assert [each.called.tool for each in verified(data) if each.outcome is Outcome.DIFFERENT] == [tool.name]
+
+
+def test_a_tool_that_reads_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
+    tool = TOOLS["search_workspace"]
+
+    def other(view: Any, arguments: Any) -> Any:
+        view.vault.ask(Read([NoteId("c.md")]))
+        return tool.function(view, arguments)
+
+    monkeypatch.setitem(TOOLS, tool.name, replace(tool, function=other))
+    [changed] = [each for each in verified(data) if each.outcome is Outcome.DIFFERENT]
+    assert changed.called.tool == tool.name and b"NOT_RECORDED" in (changed.answered or b"")
+
+
+def test_a_tool_that_is_gone_makes_its_calls_not_recorded(data: Path, monkeypatch: Any) -> None:
+    rest = {name: tool for name, tool in TOOLS.items() if name != "search_workspace"}
+    monkeypatch.setattr(call_replay, "TOOLS", rest)
+    [changed] = [each for each in verified(data) if each.outcome is not Outcome.SAME]
+    assert changed.outcome is Outcome.NOT_RECORDED and "search_workspace" in changed.why
+
+
+# -- moments --
+
+
+def states_pass(session: Any, batches: int, size: int) -> None:
+    """So many changes of state, some of them renames."""
+    for batch in range(batches):
+        actions = [{"type": "active_note_set", "data": {"note": "ab"[at % 2] + ".md"}} for at in range(size - 1)]
+        rename = {"type": "note_renamed", "data": {"from": f"r{batch}.md", "to": f"r{batch + 1}.md"}}
+        assert session.publish(*actions, rename) is None
+
+
+@pytest.mark.parametrize(("kept", "batches", "size"), [(3, 2, 10), (None, 6, 1_000)], ids=["few", "5,000"])
+def test_calls_recorded_long_after_their_moment_are_made_again_at_last(
+    session: Any, monkeypatch: Any, kept: int | None, batches: int, size: int
+) -> None:
+    if kept is not None:
+        monkeypatch.setattr("workspaced_tools.replay.verify._STATES_KEPT", kept)
+    with session.service.call_recorder._writing:  # the call_recorder gets to nothing
+        session.call("get_workspace_context")
+        session.call("get_navigation_history")
+        states_pass(session, batches, size)
+    session.call("get_workspace_context")
+    found = session.check()
+    assert [each.outcome for each in found] == [Outcome.SAME] * 3
+    in_log = sorted(found, key=lambda each: each.seq)
+    assert found == [in_log[2], in_log[0], in_log[1]]
+
+
+def test_a_call_whose_moment_is_not_in_the_log_is_not_recorded(session: Any, monkeypatch: Any) -> None:
+    session.call("get_navigation_history")
+    session.close()
+    with DirectorySource(session.data) as source:
+        events: list[Event] = []
+        source.feed(events.extend)
+        [call] = [event for event in events if isinstance(event.data, c.ToolCalled)]
+        forged = msgspec.structs.replace(call.data, tail_seq=10**6)
+        renames = [made(call.seq + at, c.NoteRenamed(NoteId("a.md"), NoteId("b.md"))) for at in (1, 2)]
+        events = [event for event in events if event.seq < call.seq]
+        events += [msgspec.structs.replace(call, data=forged), *renames]
+
+        class Forged(DirectorySource):
+            def feed(self, sink: Callable[[list[Event]], None], progress: Any = None) -> list[str]:
+                sink(events)
+                return []
+
+        monkeypatch.setattr("workspaced_tools.replay.verify._STATES_KEPT", 1)
+        monkeypatch.setattr("workspaced_tools.replay.verify.Moments.visits_at", too_long_ago)
+        found: list[Verified] = []
+        verify(Forged(session.data), found.append)
+    [each] = found
+    assert each.outcome is Outcome.NOT_RECORDED and "moment" in each.why
+
+
+def too_long_ago(*_args: Any) -> Any:
+    from workspaced_tools.replay.verify import StateNotRetained
+
+    raise StateNotRetained
+
+
+def made(seq: int, data: c.Data, vault: str = "one") -> Event:
+    time = f"2026-03-01T{seq // 60 % 24:02}:{seq % 60:02}:00.000000Z"
+    event: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "ui", VaultId(vault), data)
+    return event
+
+
+def test_two_vaults_and_a_restart_between(session: Any) -> None:
+    for vault in ("one", "two", "one"):
+        assert session.publish({"type": "vault_switched", "data": {"vaultId": vault}}) is None
+        session.look_at("b.md")
+        session.call("get_navigation_history")
+        session.call("get_related_notes")
+        session.restart(vaults=(vault,))
+        session.look_at("a.md")
+        session.call("get_navigation_history")
+    assert {each.outcome for each in session.check()} == {Outcome.SAME}
+
+
+def test_a_visit_that_ended_with_the_daemon(session: Any) -> None:
+    """Stopping changes no state, but what the history tells."""
+    for _ in range(2):
+        session.look_at("a.md")
+        session.advance(60.0)
+        session.call("get_navigation_history")
+        session.restart()
+        session.advance(60.0)
+        answer = json.loads(session.call("get_navigation_history").payload)
+        assert answer["data"]["visits"][0]["dwellSeconds"] == 60.0
+    session.check()
+
+
+def test_a_call_of_the_same_microsecond_as_a_change(session: Any) -> None:
+    for note in ("a.md", "b.md", "a.md"):
+        session.look_at(note)
+        for tool in ("get_navigation_history", "get_workspace_context", "get_navigation_history"):
+            session.call(tool)
+    assert {each.called.now for each in session.check()} == {session.clock()}
+
+
+@pytest.mark.parametrize("seconds", [sessions.DAY_S - 1e-6, sessions.DAY_S, sessions.DAY_S + 1e-6])
+def test_a_tab_at_the_end_of_its_day(session: Any, seconds: float) -> None:
+    session.advance(1)  # else the tab is a microsecond later than the event before it
+    session.publish({"type": "temporary_tab_opened", "data": {"note": "a.md", "source": "search"}})
+    session.advance(seconds)
+    shown = json.loads(session.call("get_workspace_context").payload)["data"]["temporaryTabs"]
+    assert len(shown) == (seconds < sessions.DAY_S)
+    session.call("get_navigation_history")
+    session.check()
+
+
+def test_a_note_saved_again_with_the_same_bytes(session: Any) -> None:
+    """What was worked out of its former version tells the time of that one."""
+    modified = set()
+    for _ in range(3):
+        sessions.write(session.vaults["one"], "a.md", sessions.TEXTS[1])
+        file = session.vaults["one"] / "a.md"
+        os.utime(file, (0, 1_700_000_000 + len(modified)))
+        answer = json.loads(session.call("get_current_note").payload)
+        modified.add(answer["data"]["metadata"]["lastModified"])
+        session.service.call_recorder.flush()
+    assert len(modified) == 3
+    session.check()
+
+
+def test_a_clock_that_goes_back(session: Any) -> None:
+    for seconds in (0.1, -7_200.0, 30.0):
+        session.advance(seconds)
+        session.call("get_navigation_history")
+        session.look_at("b.md" if seconds < 0 else "a.md")
+    session.check()
+
+
+# -- visits, while a log streams by --
+
+_data = st.one_of(
+    st.builds(c.ActiveNoteSet, st.sampled_from([NoteId("a.md"), NoteId("b.md"), NoteId("c.md")])),
+    st.builds(c.ActiveNoteCleared),
+    st.builds(c.NoteDeleted, st.just(NoteId("b.md"))),
+    st.builds(c.NoteRenamed, st.just(NoteId("c.md")), st.just(NoteId("a.md"))),
+    st.builds(c.VaultSwitched, st.sampled_from([VaultId("one"), VaultId("two")])),
+    st.builds(c.DaemonStopped, st.just("x")),
+    st.builds(c.NoteArchived, st.just(NoteId("a.md"))),
+)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(
+    st.lists(st.tuples(_data, st.sampled_from(("one", "two"))), max_size=60),
+    st.builds(Bounds, events=st.integers(1, 20), visits=st.integers(1, 5), slack=st.integers(1, 5)),
+)
+def test_visits_of_a_stream_are_those_of_its_last_events(data: list[tuple[c.Data, str]], bounds: Bounds) -> None:
+    events = [made(seq, each, vault) for seq, (each, vault) in enumerate(data, start=1)]
+    stream = VisitStream(bounds)
+    for event in events:
+        stream.feed((event,))
+        window = events[max(0, event.seq - bounds.events) : event.seq]
+        for vault in (VaultId("one"), VaultId("two")):
+            assert stream.visits(vault, event.seq) == visits_of(window, vault, bounds)

@@ -1,0 +1,150 @@
+"""get_note_by_reference over real vaults."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.ports.view import View
+from workspaced_tools.vault.vault import Vault
+
+TOOL = "get_note_by_reference"
+MakeVault = Callable[..., Vault]
+MakeState = Callable[..., VaultState]
+MakeView = Callable[..., View]
+Call = Callable[..., dict[str, Any]]
+
+FILES = {
+    "work/plan.md": (
+        "---\ntitle: The Plan\nid: p-1\naliases: [MP]\n---\nIntro.\n\n## Goals & Risks\n\nA goal. ^g1\n\n"
+        "```\n## Code\n```\nSetext\n---\n"
+    ),
+    "a/log.md": "# Log\n",
+    "b/log.md": "# Log\n",
+}
+
+
+@pytest.fixture
+def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Call:
+    """ask(reference, files, state, **arguments) -> the result."""
+
+    def make(
+        reference: str, files: dict[str, str] = FILES, state: VaultState = EMPTY_VAULT, **arguments: Any
+    ) -> dict[str, Any]:
+        return call(TOOL, make_view(make_vault(files), state), reference=reference, **arguments)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("reference", "resolved_by"),
+    [
+        ("work/plan.md", "path"),
+        ("work/plan", "path"),
+        ("p-1", "id"),
+        ("The Plan", "title"),
+        ("MP", "alias"),
+        ("the plan", "foldedTitle"),
+        ("plan", "filename"),
+        ("Work/plan", "pathSuffix"),
+        ("the-plan", "slug"),
+        ("[[The Plan|x]]", "title"),
+    ],
+)
+def test_a_note_is_found_by_any_of_its_names(ask: Call, reference: str, resolved_by: str) -> None:
+    result = ask(reference)
+    assert result["success"] is True
+    assert (result["data"]["id"], result["data"]["resolvedBy"]) == ("work/plan.md", resolved_by)
+    assert "metadata" not in result["data"]
+    assert result["data"]["content"].startswith("Intro.")
+    assert len(result["data"]["sha256"]) == 64
+
+
+def test_a_renamed_note_is_found_by_its_former_path(ask: Call, make_state: MakeState) -> None:
+    result = ask("old place/plan", state=make_state(former={"old place/plan.md": "work/plan.md"}))
+    assert result["data"]["resolvedBy"] in ("formerPath", "filename")
+    result = ask("old", state=make_state(former={"old.md": "work/plan.md"}))
+    assert (result["data"]["id"], result["data"]["resolvedBy"]) == ("work/plan.md", "formerPath")
+
+
+def test_content_and_metadata_come_as_asked(ask: Call) -> None:
+    result = ask("MP", includeContent=False, includeMetadata=True)
+    assert "content" not in result["data"]
+    assert "truncation" not in result
+    assert result["data"]["metadata"]["noteType"] == {"name": "note"}
+
+
+def test_long_text_comes_in_pages(ask: Call) -> None:
+    files = {"n.md": "A sentence of words. " * 400}
+    first = ask("n", files)
+    assert len(first["data"]["content"]) <= 3000
+    assert first["truncation"]["truncated"] is True
+    second = ask("n", files, offset=first["truncation"]["nextOffset"], maxContentLength=10_000)
+    assert second["truncation"]["nextOffset"] is None
+    assert first["truncation"]["returnedLength"] + second["truncation"]["returnedLength"] == 400 * 21
+
+
+def test_an_ambiguous_name_gives_candidates_with_workspace_members_first(ask: Call, make_state: MakeState) -> None:
+    result = ask("Log", state=make_state(pins=("b/log.md",)))
+    assert (result["success"], result["code"]) == (False, "AMBIGUOUS_REFERENCE")
+    assert result["data"] == {
+        "candidates": [
+            {"id": "b/log.md", "title": "Log", "path": "b/log.md"},
+            {"id": "a/log.md", "title": "Log", "path": "a/log.md"},
+        ],
+        "near": [],
+    }
+    assert "path" in result["message"]
+
+
+def test_archived_notes_give_way(ask: Call, make_state: MakeState) -> None:
+    data = ask("Log", state=make_state(archived=("a/log.md",)))["data"]
+    assert (data["id"], data["archived"]) == ("b/log.md", False)
+    assert ask("a/log", state=make_state(archived=("a/log.md",)))["data"]["archived"] is True
+
+
+def test_an_unknown_name_gives_near_titles(ask: Call) -> None:
+    result = ask("The Pan")
+    assert (result["success"], result["code"]) == (False, "NOTE_NOT_FOUND")
+    assert [near["title"] for near in result["data"]["near"]] == ["The Plan"]
+    assert "'The Pan'" in result["error"]
+
+
+@pytest.mark.parametrize("reference", ["../x", "/etc/passwd", "a/../../b", "x\0y", "link", "link.md", "[[link]]"])
+def test_what_leads_out_of_the_vault_is_refused(
+    make_vault: MakeVault, make_view: MakeView, call: Call, reference: str
+) -> None:
+    vault = make_vault(FILES)
+    (vault.root.path / "link.md").symlink_to("/etc/passwd")
+    result = call(TOOL, make_view(vault, EMPTY_VAULT), reference=reference)
+    assert (result["success"], result["code"]) == (False, "OUTSIDE_VAULT")
+    assert result["message"]
+
+
+@pytest.mark.parametrize("reference", [" ", "[[]]", "\ud800"])
+def test_what_names_nothing_is_an_invalid_argument(ask: Call, reference: str) -> None:
+    assert ask(reference)["code"] == "INVALID_ARGUMENT"
+
+
+def test_a_file_that_cannot_be_read_says_so(make_vault: MakeVault, make_view: MakeView, call: Call) -> None:
+    vault = make_vault(FILES)
+    (vault.root.path / "dir.md").mkdir()
+    assert call(TOOL, make_view(vault, EMPTY_VAULT), reference="dir.md")["code"] == "READ_ERROR"
+
+
+def test_while_the_index_is_built_a_path_is_sure_and_a_miss_says_so(
+    make_vault: MakeVault, make_view: MakeView, call: Call
+) -> None:
+    view = make_view(make_vault(FILES, indexed=False, index_wait_s=0.01), EMPTY_VAULT)
+    sure = call(TOOL, view, reference="work/plan")
+    assert sure["data"]["resolvedBy"] == "path"
+    assert "warnings" not in sure
+    miss = call(TOOL, view, reference="The Plan")
+    assert (miss["code"], miss["data"]["indexState"]) == ("NOTE_NOT_FOUND", "building")
+    assert "indexed" in miss["message"]
+
+
+def test_the_reference_is_echoed_in_at_most_200_characters(ask: Call) -> None:
+    result = ask("x" * 2000)
+    assert len(result["error"]) < 240

@@ -1,0 +1,460 @@
+"""get_related_notes over a vault and a history made up for the test, and over real ones."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.notes.name_only import NAMES_ONLY
+from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.ports.questions import Question
+from workspaced_tools.ports.vault import (
+    IncomingLink,
+    IncomingLinks,
+    LinkName,
+    LinkTarget,
+    NoteRef,
+    Resolution,
+    SimilarNote,
+    TaggedNote,
+)
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.get_related_notes import visited_together
+
+TOOL = "get_related_notes"
+Call = Callable[..., dict[str, Any]]
+MakeState = Callable[..., VaultState]
+MakeVault = Callable[..., Any]
+MakeView = Callable[..., View]
+STAT = StatKey(1, 1, 1, 1, 1)
+
+
+def ref(path: str) -> NoteRef:
+    return NoteRef(NoteId(path), f"Title of {path}", path)
+
+
+class FakeVault:
+    """Any path but `gone*` is a note; `note.md` has the text given here. A link leads to `<target>.md`."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        incoming: Sequence[str] = (),
+        incoming_total: int | None = None,
+        tagged: Sequence[tuple[str, float]] = (),
+        similar: Sequence[tuple[str, float, Sequence[str]]] = (),
+        resolution: Resolution | None = None,
+        failure: str | None = None,
+        state: str = "ready",
+    ) -> None:
+        self._text = text
+        self._incoming = tuple(IncomingLink(ref(path), "context", 1) for path in incoming)
+        self._total = len(incoming) if incoming_total is None else incoming_total
+        self._tagged = [TaggedNote(ref(path), ("rare", "common"), weight) for path, weight in tagged]
+        self._similar = [SimilarNote(ref(path), score, tuple(words)) for path, score, words in similar]
+        self._resolution = resolution
+        self._failure = failure
+        self._state = state
+
+    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+        return getattr(self, question.name)(*msgspec.structs.astuple(question))
+
+    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+        if self._failure is not None:
+            return [NoteFailure(note, self._failure, "It is broken.") for note in notes]
+        return [Note(note, STAT, None, "0" * 64, self._text.encode()) for note in notes]
+
+    def resolve(self, reference: str) -> Resolution:
+        return self._resolution or Resolution(ref(reference), "path")
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
+        return [
+            LinkTarget(None, ambiguous=link.target == "twin")
+            if link.target in ("gone", "twin")
+            else LinkTarget(ref(f"{link.target}.md"))
+            for link in links
+        ]
+
+    def incoming(self, note: NoteId, limit: int) -> IncomingLinks:
+        return IncomingLinks(self._incoming[:limit], self._total)
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        assert len(set(notes)) == len(notes)
+        return [None if note.startswith("gone") else ref(note) for note in notes]
+
+    def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
+        return self._tagged[:limit]
+
+    def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
+        return self._similar[:limit]
+
+    def index_state(self) -> str:
+        return self._state
+
+
+class Visited:
+    """Implements `HistoryPort`."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
+
+
+def at(minute: int) -> str:
+    return f"2026-03-01T{8 + minute // 60:02}:{minute % 60:02}:00.000000Z"
+
+
+def visit(note: str, begin: int, end: int | None) -> Visit:
+    return Visit(NoteId(note), begin, at(begin), at(end) if end is not None else None)
+
+
+def row(*notes: str) -> list[Visit]:
+    """Visits of a minute each, one after the other."""
+    return [visit(f"{note}.md", n, n + 1) for n, note in enumerate(notes)]
+
+
+@pytest.fixture
+def ask(make_view: MakeView, make_state: MakeState, call: Call) -> Call:
+    """ask(vault, visits, active, archived, **arguments) -> the result; `note.md` is active."""
+
+    def make(
+        vault: Any,
+        visits: Sequence[Visit] = (),
+        *,
+        active: str | None = "note.md",
+        archived: tuple[str, ...] = (),
+        sharing: str = "all",
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        view = make_view(vault, make_state(active, archived=archived), visits)
+        return call(TOOL, msgspec.structs.replace(view, sharing=sharing), **arguments)
+
+    return make
+
+
+def paths(result: dict[str, Any]) -> list[str]:
+    return [each["path"] for each in result["data"]["related"]]
+
+
+def scores(result: dict[str, Any]) -> dict[str, float]:
+    return {each["path"]: each["score"] for each in result["data"]["related"]}
+
+
+EVERY_SIGNAL = FakeVault(
+    "[[a]] [[a]] [[b]]",
+    incoming=["a.md", "c.md", "c.md"],
+    tagged=[("a.md", 3.0), ("d.md", 3.0)],
+    similar=[("e.md", 8.0, ("quokka", "zebra", "yak")), ("a.md", 4.0, ("quokka",))],
+)
+VISITS = row("a", "note", "f", "x", "y", "z", "note", "a")
+
+
+def test_every_kind_of_tie_is_found_with_its_reason(ask: Call) -> None:
+    result = ask(EVERY_SIGNAL, VISITS)
+    assert result["data"]["note"] == {"id": "note.md", "title": "note", "path": "note.md"}
+    reasons = {each["path"]: each["reasons"] for each in result["data"]["related"]}
+    assert reasons == {
+        "a.md": [
+            {"kind": "linksTo", "count": 2},
+            {"kind": "linkedFrom", "count": 1},
+            {"kind": "sharedTags", "tags": ["rare", "common"]},
+            {"kind": "visitedTogether", "count": 2},
+            {"kind": "similarText", "words": ["quokka"]},
+        ],
+        "b.md": [{"kind": "linksTo", "count": 1}],
+        "c.md": [{"kind": "linkedFrom", "count": 2}],
+        "d.md": [{"kind": "sharedTags", "tags": ["rare", "common"]}],
+        "e.md": [{"kind": "similarText", "words": ["quokka", "zebra", "yak"]}],
+        "f.md": [{"kind": "visitedTogether", "count": 1}],
+        "x.md": [{"kind": "visitedTogether", "count": 2}],
+        "y.md": [{"kind": "visitedTogether", "count": 2}],
+        "z.md": [{"kind": "visitedTogether", "count": 1}],
+    }
+    assert result["data"]["total"] == 9
+    assert result["message"] == "9 of 9 related notes, the most related first."
+    assert "warnings" not in result
+
+
+def test_scores_are_those_of_the_table_in_the_module(ask: Call) -> None:
+    found = scores(ask(EVERY_SIGNAL, VISITS))
+    assert found["b.md"] == round(0.5 / 4.25, 3)
+    assert found["c.md"] == round(2 / 3 / 4.25, 3)
+    assert found["d.md"] == found["e.md"] == round(0.375 / 4.25, 3)
+    assert found["x.md"] == round(0.375 / 4.25, 3)
+    assert found["a.md"] == round((2 / 3 + 0.5 + 0.375 + 0.375 + 0.75 / 8) / 4.25, 3)
+    assert list(found) == sorted(found, key=lambda path: (-found[path], path))
+
+
+def test_the_strongest_reason_comes_first(ask: Call) -> None:
+    vault = FakeVault("[[a]]", tagged=[("a.md", 1000.0)])
+    [a] = ask(vault)["data"]["related"]
+    assert [reason["kind"] for reason in a["reasons"]] == ["sharedTags", "linksTo"]
+
+
+# What all three have in common, so that one more tie decides.
+BASE: dict[str, Any] = {
+    "tagged": [("a.md", 1.0), ("b.md", 1.0), ("c.md", 1.0)],
+    "similar": [("z.md", 9.0, ("word",))],
+}
+
+
+@pytest.mark.parametrize(
+    ("vault", "visits"),
+    [
+        (FakeVault("[[c]]", **BASE), []),
+        (FakeVault(**BASE, incoming=["c.md"]), []),
+        (FakeVault(tagged=[("a.md", 1.0), ("b.md", 1.0), ("c.md", 1.1)]), []),
+        (FakeVault(**BASE), row("note", "c")),
+        (FakeVault(tagged=BASE["tagged"], similar=[("z.md", 9.0, ("word",)), ("c.md", 0.5, ("word",))]), []),
+    ],
+    ids=["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "similarText"],
+)
+def test_each_signal_alone_moves_a_note_up(ask: Call, vault: FakeVault, visits: list[Visit]) -> None:
+    plain = [path for path in paths(ask(FakeVault(**BASE))) if path != "z.md"]
+    moved = [path for path in paths(ask(vault, visits)) if path != "z.md"]
+    assert plain == ["a.md", "b.md", "c.md"]
+    assert moved == ["c.md", "a.md", "b.md"]
+
+
+def test_no_signal_drowns_the_others(ask: Call) -> None:
+    vault = FakeVault(
+        "[[many]] " * 1000 + "[[both]]",
+        incoming=["both.md"],
+        tagged=[("tags.md", 1e9), ("both.md", 2.0)],
+        similar=[("text.md", 1e9, ["w"] * 10)],
+    )
+    result = ask(vault, row("note", "visits") * 1000)
+    assert paths(result)[0] == "both.md"
+    assert all(score < 0.25 for path, score in scores(result).items() if path != "both.md")
+
+
+def test_the_scale_of_likeness_does_not_matter(ask: Call) -> None:
+    answers = [
+        ask(FakeVault(similar=[("a.md", 4 * scale, ("x", "y")), ("b.md", scale, ("x",))]))["data"]
+        for scale in (1e-6, 1.0, 1e6)
+    ]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_equal_notes_go_by_path_and_every_call_gives_the_same(ask: Call) -> None:
+    vault = FakeVault("[[b]] [[c]] [[a]]", incoming=["e.md", "d.md"])
+    first = ask(vault)
+    assert paths(first) == ["a.md", "b.md", "c.md", "d.md", "e.md"]
+    assert all(ask(vault) == first for _ in range(3))
+
+
+def test_only_the_best_are_given_and_the_rest_is_counted(ask: Call) -> None:
+    vault = FakeVault(" ".join(f"[[n{n:02}]]" for n in range(30)))
+    assert (len(paths(ask(vault))), ask(vault)["data"]["total"]) == (10, 30)
+    assert paths(ask(vault, limit=1)) == ["n00.md"]
+
+
+def test_a_note_is_not_related_to_itself_nor_to_what_is_not_there(ask: Call) -> None:
+    vault = FakeVault("[[note]] [[gone]] [[twin]] [up](#place)")
+    result = ask(vault, row("note", "gone", "note"))
+    assert result["data"]["related"] == []
+    assert result["success"] is True
+    assert "search_workspace" in result["message"]
+
+
+def test_tags_of_every_note_and_texts_without_score_tell_nothing(ask: Call) -> None:
+    vault = FakeVault(tagged=[("a.md", 0.0)], similar=[("b.md", 0.0, ())])
+    assert ask(vault)["data"]["total"] == 0
+
+
+def test_archived_notes_come_last_and_say_so(ask: Call) -> None:
+    vault = FakeVault("[[a]] [[a]] [[b]]", incoming=["a.md"])
+    result = ask(vault, archived=("a.md",))
+    assert paths(result) == ["b.md", "a.md"]
+    assert [each.get("archived") for each in result["data"]["related"]] == [None, True]
+
+
+# -- visits --
+
+
+def test_three_visits_before_and_after_are_close() -> None:
+    visits = row("a", "b", "c", "d", "note", "e", "f", "g", "h")
+    assert visited_together(visits, NoteId("note.md")) == dict.fromkeys(
+        ("b.md", "c.md", "d.md", "e.md", "f.md", "g.md"), 1
+    )
+
+
+def test_a_note_counts_once_for_each_visit_it_is_close_to() -> None:
+    visits = row("a", "note", "a", "note", "b")
+    assert visited_together(visits, NoteId("note.md")) == {"a.md": 2, "b.md": 2}
+
+
+def test_close_means_at_most_half_an_hour_between_end_and_beginning() -> None:
+    visits = [visit("a.md", 0, 10), visit("note.md", 40, 100), visit("b.md", 130, 131), visit("c.md", 131, 140)]
+    assert visited_together(visits, NoteId("note.md")) == {"a.md": 1, "b.md": 1}
+    assert visited_together([visit("a.md", 0, 9), visits[1]], NoteId("note.md")) == {}
+
+
+def test_a_visit_that_goes_on_is_close_to_those_before_it() -> None:
+    visits = [visit("a.md", 0, 5), visit("note.md", 5, None)]
+    assert visited_together(visits, NoteId("note.md")) == {"a.md": 1}
+    assert visited_together(visits, NoteId("a.md")) == {"note.md": 1}
+    assert visited_together(visits, NoteId("other.md")) == {}
+    assert visited_together([], NoteId("a.md")) == {}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))
+def test_any_visits_are_counted_within_bounds(drawn: list[tuple[str, int, int | None]]) -> None:
+    visits = [visit(note, begin, end) for note, begin, end in drawn]
+    counts = visited_together(visits, NoteId("a"))
+    own = sum(each.note == "a" for each in visits)
+    assert all(0 < count <= own for count in counts.values())
+    assert "a" not in counts
+
+
+# -- which note --
+
+
+def test_a_reference_names_another_note(ask: Call) -> None:
+    result = ask(FakeVault("[[a]]"), active=None, reference="w/plan.md")
+    assert result["data"]["note"]["path"] == "w/plan.md"
+    assert paths(result) == ["a.md"]
+
+
+def test_without_a_vault_or_a_note_it_says_so(ask: Call, make_view: MakeView, call: Call) -> None:
+    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
+    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
+    result = ask(FakeVault(), active=None)
+    assert (result["code"], result["error"]) == ("NO_ACTIVE_NOTE", "No shared note is open")
+    assert "reference" in result["message"]
+
+
+def test_an_ambiguous_reference_gives_candidates_an_unknown_one_near_titles(ask: Call) -> None:
+    twins = Resolution(candidates=(ref("a/x.md"), ref("b/x.md")), resolved_by="title")
+    result = ask(FakeVault(resolution=twins), reference="x")
+    assert result["code"] == "AMBIGUOUS_REFERENCE"
+    assert [each["path"] for each in result["data"]["candidates"]] == ["a/x.md", "b/x.md"]
+    result = ask(FakeVault(resolution=Resolution(near=(ref("xy.md"),))), reference="x")
+    assert result["code"] == "NOTE_NOT_FOUND"
+    assert [each["path"] for each in result["data"]["near"]] == ["xy.md"]
+    result = ask(FakeVault(resolution=Resolution(), state="building"), reference="x")
+    assert "still being indexed" in result["message"]
+
+
+@pytest.mark.parametrize("code", ["NOTE_NOT_FOUND", "READ_ERROR", "OUTSIDE_VAULT"])
+def test_a_note_that_cannot_be_read_is_an_error(ask: Call, code: str) -> None:
+    for arguments in ({}, {"reference": "w/plan.md"}):
+        result = ask(FakeVault(failure=code), **arguments)
+        assert result["code"] == code
+        assert result["message"]
+    if code == "NOTE_NOT_FOUND":
+        assert ask(FakeVault(failure=code))["error"] == "Active note not found"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"reference": ""}, "reference"),
+        ({"reference": "x" * 2049}, "reference"),
+        ({"reference": None}, "reference"),
+        ({"reference": "\ud800"}, "reference"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 51}, "limit"),
+        ({"limit": "10"}, "limit"),
+        ({"limit": True}, "limit"),
+    ],
+)
+def test_what_the_schema_does_not_allow_is_named(ask: Call, arguments: dict[str, Any], name: str) -> None:
+    result = ask(FakeVault(), **arguments)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert f"'{name}'" in result["error"]
+
+
+# -- what is left out --
+
+
+def test_an_index_still_being_built_is_told_of(ask: Call) -> None:
+    result = ask(FakeVault("[[a]]", state="building"))
+    assert paths(result) == ["a.md"]
+    assert "still being built" in result["warnings"][0]
+
+
+def test_links_that_are_not_counted_are_told_of(ask: Call) -> None:
+    result = ask(FakeVault(incoming=["a.md"] * 600, incoming_total=600))
+    assert result["data"]["related"][0]["reasons"] == [{"kind": "linkedFrom", "count": 500}]
+    assert result["warnings"] == ["Of 600 links to the note 500 were counted."]
+
+
+def test_reasons_name_at_most_five_words(ask: Call) -> None:
+    words = [f"w{n}" for n in range(9)]
+    [note] = ask(FakeVault(similar=[("a.md", 1.0, words)]))["data"]["related"]
+    assert note["reasons"] == [{"kind": "similarText", "words": words[:5]}]
+
+
+def test_a_client_that_is_shown_names_gets_no_reasons(ask: Call) -> None:
+    result = ask(FakeVault("[[a]]"), row("note", "b"), sharing="names")
+    for entry in (result["data"]["note"], *result["data"]["related"]):
+        assert set(entry) == {"id", "title", "path"}
+    assert result["warnings"] == [NAMES_ONLY]
+
+
+def test_the_answer_is_bounded(ask: Call) -> None:
+    links = " ".join(f"[[{'x' * 900}{n}]]" for n in range(60))
+    result = ask(FakeVault(links), limit=50, reference=f"{'y' * 1020}.md")
+    shown = len(result["data"]["related"])
+    assert 5 < shown < 50
+    assert len(msgspec.json.encode(result)) < 50_000
+    assert result["warnings"] == [f"The answer is full: {50 - shown} notes are left out."]
+    twins = Resolution(candidates=tuple(ref(f"{'x' * 1000}{n}.md") for n in range(20)))
+    result = ask(FakeVault(resolution=twins), reference="x" * 2048)
+    assert len(msgspec.json.encode(result)) < 50_000
+
+
+# -- over a real vault --
+
+FILES = {
+    "plan.md": "---\ntags: [rare]\n---\n# Plan\nSee [[Budget]]. Quokkas meet the zebra protocol.\n",
+    "budget.md": "# Budget\nMoney.\n",
+    "log.md": "# Log\nToday: [the plan](plan.md).\n",
+    "tagged.md": "# Tagged\nOther things, #rare ones.\n",
+    "likeness.md": "# Likeness\nAnother zebra protocol for quokkas.\n",
+    "secret.md": "---\nworkspaced: private\ntags: [rare]\n---\n[[Plan]] quokkas zebra protocol.\n",
+    **{f"other{n}.md": f"# Other {n}\nNothing of the sort, number {n}.\n" for n in range(20)},
+}
+
+
+@pytest.fixture
+def real(make_vault: MakeVault, make_view: MakeView, make_state: MakeState) -> tuple[Any, View]:
+    vault = make_vault(FILES)
+    vault.wait_until_searchable(5)
+    view = make_view(vault, make_state("plan.md"), row("plan", "other7"))
+    return vault, view
+
+
+def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> None:
+    _, view = real
+    result = call(TOOL, view)
+    assert {each["path"]: each["reasons"][0]["kind"] for each in result["data"]["related"]} == {
+        "budget.md": "linksTo",
+        "log.md": "linkedFrom",
+        "tagged.md": "sharedTags",
+        "likeness.md": "similarText",
+        "other7.md": "visitedTogether",
+    }
+    assert call(TOOL, view, reference="the pln")["code"] == "NOTE_NOT_FOUND"
+    assert call(TOOL, view, reference="/etc/passwd")["code"] == "OUTSIDE_VAULT"
+    assert call(TOOL, view, reference="[[]]")["code"] == "INVALID_ARGUMENT"
+    assert call(TOOL, view, reference="secret.md")["code"] == "NOTE_NOT_FOUND"
+
+
+def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, View], call: Call) -> None:
+    vault, whole = real
+    visits = Visited(row("plan", "other7"))
+    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
+    result = call(TOOL, view)
+    assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "path": "other7.md"}]

@@ -1,0 +1,330 @@
+"""get_workspace_context over real vaults."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
+from workspaced_tools.notes.truncation import MARKER
+from workspaced_tools.ports.questions import Question, Read
+from workspaced_tools.ports.view import View
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
+from workspaced_tools.vault.vault import Vault
+
+TOOL = "get_workspace_context"
+MakeVault = Callable[..., Vault]
+MakeState = Callable[..., VaultState]
+MakeView = Callable[..., View]
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Callable[..., dict[str, Any]]:
+    """ask(files, state, **arguments) -> the result."""
+
+    def make(files: dict[str, str], state: VaultState, **arguments: Any) -> dict[str, Any]:
+        return call(TOOL, make_view(make_vault(files), state), **arguments)
+
+    return make
+
+
+FILES = {
+    "work/plan.md": "---\ntitle: The Plan\ntags: [a, '#b']\nstatus: draft\n---\nBody of the plan. #inline\n",
+    "b.md": "# Beta\n\nText of beta.\n",
+    "c.md": "Text of gamma.\n",
+}
+
+
+def test_an_empty_workspace_is_an_answer(ask: Call) -> None:
+    result = ask(FILES, EMPTY_VAULT)
+    data = result["data"]
+    assert result["success"] is True
+    assert result["asOfSeq"] == 7
+    assert (data["activeNote"], data["pinnedNotes"], data["temporaryTabs"], data["recentNotes"]) == (
+        None,
+        [],
+        [],
+        [],
+    )
+    assert data["summary"]["totalNotes"] == 0
+    assert data["vaultInfo"] == {
+        "id": "brain",
+        "name": "Brain",
+        "path": "/home/someone/brain",
+        "noteCount": 3,
+        "indexState": "ready",
+    }
+    assert "warnings" not in result
+
+
+def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="work/plan.md", pins=("b.md",), tabs=("c.md",), recents=("c.md", "work/plan.md"))
+    data = ask(FILES, state)["data"]
+    active = data["activeNote"]
+    assert (active["id"], active["path"], active["title"]) == ("work/plan.md", "work/plan.md", "The Plan")
+    assert (active["type"], active["exists"], active["archived"]) == ("note", True, False)
+    assert active["since"].endswith("Z")
+    assert [(note["title"], note["pinnedAt"]) for note in data["pinnedNotes"]] == [
+        ("Beta", state.pins["b.md"].pinned_at)
+    ]
+    assert [(tab["title"], tab["id"], tab["source"]) for tab in data["temporaryTabs"]] == [
+        ("c", "tab-1", "search")
+    ]
+    assert [note["id"] for note in data["recentNotes"]] == ["work/plan.md", "c.md"]
+    assert data["summary"] == {
+        "totalNotes": 3,
+        "pinnedCount": 1,
+        "temporaryTabsCount": 1,
+        "contentLength": 0,
+        "lastActivity": state.last_updated,
+    }
+    assert data["activeTabId"] is None
+    assert "lastUpdated" not in data
+
+
+def test_metadata_is_told_or_left_out(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="work/plan.md", pins=("work/plan.md",))
+    metadata = ask(FILES, state)["data"]["activeNote"]["metadata"]
+    assert metadata == {
+        "tags": ["a", "b", "inline"],
+        "customFields": {"status": "draft"},
+        "created": metadata["created"],
+        "lastModified": "2023-11-14T22:13:20Z",
+        "wordCount": 5,
+        "characterCount": 26,
+        "noteType": {"name": "note"},
+    }
+    data = ask(FILES, state, includeMetadata=False)["data"]
+    assert "metadata" not in data["activeNote"]
+    assert "metadata" not in data["pinnedNotes"][0]
+
+
+def test_content_comes_only_when_asked_for_and_without_front_matter(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="work/plan.md", pins=("b.md",))
+    assert "content" not in msgspec.json.encode(ask(FILES, state)["data"]["activeNote"]).decode()
+    data = ask(FILES, state, includeContent=True)["data"]
+    assert data["activeNote"]["content"] == "Body of the plan. #inline\n"
+    assert len(data["activeNote"]["sha256"]) == 64
+    assert data["activeNote"]["truncation"] == {
+        "truncated": False,
+        "originalLength": 26,
+        "returnedLength": 26,
+        "nextOffset": None,
+    }
+    assert data["summary"]["contentLength"] == 26 + len(data["pinnedNotes"][0]["content"])
+
+
+def test_content_stands_once_and_is_referred_to_elsewhere(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="b.md", pins=("b.md", "c.md"), tabs=("c.md",))
+    data = ask(FILES, state, includeContent=True)["data"]
+    assert data["activeNote"]["content"] == FILES["b.md"]
+    assert data["pinnedNotes"][0]["contentRef"] == "activeNote"
+    assert "content" not in data["pinnedNotes"][0]
+    assert data["pinnedNotes"][1]["content"] == FILES["c.md"]
+    assert data["temporaryTabs"][0]["contentRef"] == "pinnedNotes"
+    assert data["summary"]["totalNotes"] == 2
+
+
+class CountingVault:
+    """Passes everything on and notes what was read."""
+
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
+        self.reads: list[list[NoteId]] = []
+
+    def ask(self, question: Question[Any], state: VaultState) -> Any:
+        if isinstance(question, Read):
+            self.reads.append(list(question.notes))
+        return self.vault.ask(question, state)
+
+
+def test_each_distinct_note_is_read_once_a_call(
+    make_vault: MakeVault, make_state: MakeState, make_view: MakeView, call: Call
+) -> None:
+    counting = CountingVault(make_vault(FILES))
+    state = make_state(active="b.md", pins=("b.md", "c.md"), tabs=("work/plan.md",), recents=("c.md", "b.md"))
+    call(TOOL, make_view(counting, state), includeContent=True)
+    assert counting.reads == [["b.md", "c.md", "work/plan.md"]]
+
+
+def test_a_note_is_cut_at_its_limit_and_says_so(ask: Call, make_state: MakeState) -> None:
+    files = {"long.md": "A sentence here. " * 100}
+    note = ask(files, make_state(active="long.md"), includeContent=True, maxContentLength=300)["data"][
+        "activeNote"
+    ]
+    assert len(note["content"]) <= 300
+    assert note["content"].endswith(MARKER)
+    assert note["truncation"]["truncated"] is True
+    assert note["truncation"]["originalLength"] == 1700
+    assert note["truncation"]["nextOffset"] == note["truncation"]["returnedLength"]
+
+
+def test_the_total_bounds_all_content_and_what_is_left_out_is_listed(ask: Call, make_state: MakeState) -> None:
+    files = {f"{n}.md": f"{n} " + "words and words. " * 60 for n in range(6)} | {"tiny.md": "tiny"}
+    state = make_state(active="0.md", pins=tuple(f"{n}.md" for n in range(1, 6)), tabs=("tiny.md",))
+    data = ask(files, state, includeContent=True, maxContentLength=1000, maxTotalLength=2500)["data"]
+    shown = [data["activeNote"], *data["pinnedNotes"], *data["temporaryTabs"]]
+    total = sum(len(note.get("content", "")) for note in shown)
+    assert data["summary"]["contentLength"] == total <= 2500
+    assert [len(note.get("content", "")) > 0 for note in shown] == [True, True, True, False, False, False, True]
+    assert [(gone["id"], gone["part"]) for gone in data["omitted"]] == [(f"{n}.md", "content") for n in (3, 4, 5)]
+    assert data["omittedTotal"] == 3
+    assert all(gone["reason"] for gone in data["omitted"])
+
+
+def test_a_note_that_is_gone_stays_listed_and_the_call_succeeds(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="gone/away.md", pins=("b.md",), recents=("gone/away.md",))
+    result = ask(FILES, state, includeContent=True)
+    active = result["data"]["activeNote"]
+    assert result["success"] is True
+    assert (active["exists"], active["title"]) == (False, "away")
+    assert "metadata" not in active
+    assert result["data"]["recentNotes"][0]["exists"] is False
+    assert any("gone/away.md" in warning for warning in result["warnings"])
+    assert result["data"]["pinnedNotes"][0]["content"] == FILES["b.md"]
+
+
+def test_a_note_that_cannot_be_read_says_why(
+    make_vault: MakeVault, make_state: MakeState, make_view: MakeView, call: Call
+) -> None:
+    vault = make_vault({"real.md": "x"})
+    (vault.root.path / "link.md").symlink_to("real.md")
+    (vault.root.path / "dir.md").mkdir()
+    result = call(TOOL, make_view(vault, make_state(pins=("link.md", "dir.md"))), includeContent=True)
+    link, directory = result["data"]["pinnedNotes"]
+    assert "symlink" in link["error"]
+    assert "regular" in directory["error"]
+    assert len(result["warnings"]) == 2
+
+
+def test_broken_front_matter_never_fails_a_note(ask: Call, make_state: MakeState) -> None:
+    files = {"n.md": "---\ntitle: [unclosed\n---\n# Heading\n#tag\n"}
+    result = ask(files, make_state(active="n.md"), includeContent=True)
+    note = result["data"]["activeNote"]
+    assert note["title"] == "Heading"
+    assert note["content"] == "# Heading\n#tag\n"
+    assert note["metadata"]["customFields"] == {}
+    assert note["metadata"]["tags"] == ["tag"]
+    assert any("n.md" in warning for warning in result["warnings"])
+
+
+def test_tabs_not_accessed_for_a_day_are_hidden(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:00.000000Z")
+    data = ask(FILES, state)["data"]
+    assert (data["temporaryTabs"], data["activeTabId"], data["summary"]["totalNotes"]) == ([], None, 1)
+    state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:01.000000Z")
+    data = ask(FILES, state)["data"]
+    assert (len(data["temporaryTabs"]), data["activeTabId"]) == (2, "tab-2")
+
+
+def test_archived_notes_are_flagged(ask: Call, make_state: MakeState) -> None:
+    data = ask(FILES, make_state(active="b.md", pins=("c.md",), archived=("b.md",)))["data"]
+    assert (data["activeNote"]["archived"], data["pinnedNotes"][0]["archived"]) == (True, False)
+
+
+def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
+    selection = Selection(NoteId("b.md"), 1, 3, "2026-03-01T11:30:00.000000Z", text="Text of")
+    data = ask(FILES, make_state(active="b.md", selection=selection))["data"]
+    assert data["selection"] == {
+        "note": "b.md",
+        "startLine": 1,
+        "endLine": 3,
+        "at": "2026-03-01T11:30:00.000000Z",
+        "text": "Text of",
+    }
+
+
+def test_a_vault_that_is_not_served_is_an_error_that_says_what_to_do(
+    make_state: MakeState, make_view: MakeView, call: Call
+) -> None:
+    result = call(TOOL, make_view(None, make_state(active="b.md")))
+    assert (result["code"], "data" in result) == ("NO_ACTIVE_VAULT", False)
+    assert "workspaced serve --vault DIR" in result["message"]
+
+
+def test_ten_recents_at_most_newest_first(ask: Call, make_state: MakeState) -> None:
+    files = {f"{n}.md": "x" for n in range(30)}
+    data = ask(files, make_state(recents=tuple(files)))["data"]
+    assert [note["id"] for note in data["recentNotes"]] == [f"{n}.md" for n in range(29, 19, -1)]
+
+
+def test_equal_questions_give_equal_bytes(
+    make_vault: MakeVault, make_state: MakeState, make_view: MakeView
+) -> None:
+    view = make_view(make_vault(FILES), make_state(active="b.md", pins=("work/plan.md",), tabs=("c.md",)))
+    arguments = {"includeContent": True}
+    first = msgspec.json.encode(run(TOOLS[TOOL], view, arguments))
+    assert msgspec.json.encode(run(TOOLS[TOOL], view, arguments)) == first
+
+
+@pytest.mark.thorough
+def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, make_state: MakeState) -> None:
+    wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(500)) + "---\n" + "#tag" + "x" * 150 + "\n"
+    many = " ".join(f"#tag{n}{'y' * 50}" for n in range(1_500))
+    files = {f"{'long name ' * 15}/{n}.md": wide + f"# {'Title ' * 60}\n{many}" for n in range(120)}
+    state = make_state(active=next(iter(files)), pins=tuple(files), recents=tuple(files))
+    for content in (False, True):
+        result = ask(files, state, includeContent=content)
+        assert len(msgspec.json.encode(result).decode()) < 50_000
+        data = result["data"]
+        assert data["summary"]["totalNotes"] == 120
+        assert data["omittedTotal"] >= len(data["omitted"]) > 0
+        assert any("left out" in warning for warning in result["warnings"])
+
+
+ids = st.sampled_from(["b.md", "c.md", "work/plan.md", "gone.md"])
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.none() | ids,
+    st.lists(ids, unique=True),
+    st.lists(ids, unique=True),
+    st.lists(ids, unique=True),
+    st.booleans(),
+    st.booleans(),
+    st.integers(100, 400),
+)
+def test_every_state_gives_a_result_that_fits_its_schema(
+    make_vault: MakeVault,
+    make_state: MakeState,
+    make_view: MakeView,
+    call: Call,
+    active: str | None,
+    pins: list[str],
+    tabs: list[str],
+    recents: list[str],
+    content: bool,
+    metadata: bool,
+    total: int,
+) -> None:
+    state = make_state(active=active, pins=pins, tabs=tabs, recents=recents)
+    view = make_view(_shared(make_vault), state)
+    result = call(TOOL, view, includeContent=content, includeMetadata=metadata, maxTotalLength=total)
+    data = result["data"]
+    assert result["success"] is True
+    entries = [*([data["activeNote"]] if active else []), *data["pinnedNotes"], *data["temporaryTabs"]]
+    assert sum(len(note.get("content", "")) for note in entries) <= total
+    readable = [note for note in entries if note["exists"]]
+    omitted = {gone["id"] for gone in data["omitted"]}
+    if content:
+        for note in readable:
+            told = ("content" in note) + ("contentRef" in note) + (note["id"] in omitted)
+            assert told == 1
+
+
+_made: dict[int, Vault] = {}
+
+
+def _shared(make_vault: MakeVault) -> Vault:
+    """One vault for all examples of a test."""
+    if id(make_vault) not in _made:
+        _made[id(make_vault)] = make_vault(FILES)
+    return _made[id(make_vault)]

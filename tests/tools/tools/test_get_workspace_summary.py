@@ -1,0 +1,287 @@
+"""get_workspace_summary over a vault made up for the test."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.visits import Visit
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
+from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.ports.questions import Question
+from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
+from workspaced_tools.ports.view import View
+
+TOOL = "get_workspace_summary"
+Call = Callable[..., dict[str, Any]]
+MakeState = Callable[..., VaultState]
+MakeView = Callable[..., View]
+STAT = StatKey(1, 1, 1, 1, 1)
+CONTROL = "\x01"
+MTIME_NS = 1_700_000_000_123_456_789
+TODAY, LAST_YEAR = "2026-03-01T10:00:00.000000Z", "2025-03-01T10:00:00.000000Z"
+
+
+class FakeVault:
+    """Notes by path. A link leads to `<target>.md`; `twin` means two notes."""
+
+    def __init__(self, files: dict[str, str], *, state: str = "ready", mtime_ns: int = MTIME_NS) -> None:
+        self._notes = {
+            path: Note(NoteId(path), STAT, None, "0" * 64, text.encode()) for path, text in files.items()
+        }
+        self._state = state
+        self._mtime_ns = mtime_ns
+
+    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+        return getattr(self, question.name)(*msgspec.structs.astuple(question))
+
+    def _ref(self, path: str) -> NoteRef:
+        return NoteRef(NoteId(path), self._notes[path].title, path)
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        assert len(set(notes)) == len(notes)
+        return [self._ref(note) if note in self._notes else None for note in notes]
+
+    def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+        return [
+            NoteFailure(note, "READ_ERROR", "It cannot be read.") if "unreadable" in note else self._notes[note]
+            for note in notes
+        ]
+
+    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
+        assert self._state == "ready"
+        return [
+            LinkTarget(self._ref(f"{link.target}.md"))
+            if f"{link.target}.md" in self._notes
+            else LinkTarget(None, ambiguous=link.target == "twin")
+            for link in links
+        ]
+
+    def overview(self, limit: int) -> VaultOverview:
+        tags = tuple((f"tag{n}", 100 - n) for n in range(limit))
+        changed = tuple((self._ref(path), self._mtime_ns) for path in list(self._notes)[:limit])
+        return VaultOverview(len(self._notes), 17, tags, changed)
+
+    def index_state(self) -> str:
+        return self._state
+
+
+def visit(note: str, at: str, until: str | None) -> Visit:
+    return Visit(NoteId(note), 1, at, until)
+
+
+@pytest.fixture
+def ask(make_view: MakeView, call: Call) -> Call:
+    """ask(files or vault, state, visits, sharing) -> the result."""
+
+    def make(
+        files: Any, state: VaultState = EMPTY_VAULT, visits: Sequence[Visit] = (), sharing: str = "all"
+    ) -> dict[str, Any]:
+        vault = FakeVault(files) if isinstance(files, dict) else files
+        view = make_view(vault, state, visits)
+        return call(TOOL, msgspec.structs.replace(view, sharing=sharing))
+
+    return make
+
+
+def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
+    result = ask({})
+    assert result["data"] == {
+        "counts": {
+            "inVault": {"notes": 0, "links": 17},
+            "inWorkspace": {
+                "pinnedCount": 0,
+                "temporaryTabsCount": 0,
+                "recentNotes": 0,
+                "missingNotes": 0,
+                "untouchedPins": 0,
+            },
+            "inPinsAndActiveNote": {"brokenLinks": 0, "ambiguousLinks": 0},
+            "inHistory": {"visits": 0, "visitedNotes": 0},
+        },
+        "indexState": "ready",
+        "activity": {"recentlyVisited": [], "recentlyChanged": [], "mostVisited": []},
+        "topTags": {f"tag{n}": 100 - n for n in range(10)},
+        "openQuestions": {"brokenLinks": [], "ambiguousLinks": [], "missingNotes": [], "untouchedPins": []},
+    }
+    assert result["message"] == "Notes in the vault: 0; pinned: 0; open questions: 0."
+
+
+def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
+    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
+    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
+
+
+def test_counts_are_of_what_is_listed(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="a.md", pins=("a.md", "b.md"), tabs=("c.md",), recents=("a.md", "b.md", "c.md"))
+    visits = [visit("a.md", TODAY, TODAY), visit("b.md", TODAY, TODAY), visit("a.md", TODAY, None)]
+    counts = ask({"a.md": "", "b.md": "", "c.md": ""}, state, visits)["data"]["counts"]
+    assert counts["inVault"] == {"notes": 3, "links": 17}
+    assert counts["inHistory"] == {"visits": 3, "visitedNotes": 2}
+    lists = ("pinnedCount", "temporaryTabsCount", "recentNotes")
+    assert [counts["inWorkspace"][name] for name in lists] == [2, 1, 3]
+    expired = make_state(tabs=("c.md",), tab_accessed=LAST_YEAR)
+    assert ask({}, expired)["data"]["counts"]["inWorkspace"]["temporaryTabsCount"] == 0
+
+
+def test_the_last_visited_notes_are_distinct_and_newest_first(ask: Call) -> None:
+    visits = [
+        visit("a.md", LAST_YEAR, LAST_YEAR),
+        visit("gone.md", "2026-03-01T09:00:00.000000Z", TODAY),
+        visit("a.md", TODAY, None),
+    ]
+    assert ask({"a.md": "# Alpha"}, visits=visits)["data"]["activity"]["recentlyVisited"] == [
+        {"id": "a.md", "title": "Alpha", "exists": True, "at": TODAY},
+        {"id": "gone.md", "title": "gone", "exists": False, "at": "2026-03-01T09:00:00.000000Z"},
+    ]
+
+
+def test_the_most_visited_are_counted_over_the_last_30_days(ask: Call) -> None:
+    visits = [
+        *[visit("old.md", LAST_YEAR, LAST_YEAR)] * 5,
+        visit("a.md", "2026-02-01T10:00:00.000000Z", "2026-02-01T10:00:10.000000Z"),
+        visit("a.md", TODAY, "2026-03-01T10:00:30.500000Z"),
+        visit("b.md", TODAY, "2026-03-01T10:00:01.000000Z"),
+        visit("c.md", "2026-03-01T11:00:00.000000Z", None),
+    ]
+    most = ask({"a.md": "", "b.md": "", "c.md": ""}, visits=visits)["data"]["activity"]["mostVisited"]
+    assert [(each["id"], each["visits"], each["dwellSeconds"]) for each in most] == [
+        ("a.md", 2, 40.5),
+        ("c.md", 1, 3600.0),
+        ("b.md", 1, 1.0),
+    ]
+
+
+def test_notes_changed_last_come_with_their_time(ask: Call) -> None:
+    [changed] = ask({"a.md": "# Alpha"})["data"]["activity"]["recentlyChanged"]
+    assert changed == {"id": "a.md", "title": "Alpha", "exists": True, "at": "2023-11-14T22:13:20.123456Z"}
+
+
+@pytest.mark.parametrize("ns", [10**30, -(10**30), 10**18 * 300])
+def test_a_file_of_an_impossible_time_is_listed_without(ask: Call, ns: int) -> None:
+    [changed] = ask(FakeVault({"a.md": ""}, mtime_ns=ns))["data"]["activity"]["recentlyChanged"]
+    assert "at" not in changed
+
+
+def test_broken_and_ambiguous_links_of_pins_and_the_active_note_are_open_questions(
+    ask: Call, make_state: MakeState
+) -> None:
+    files = {
+        "a.md": "---\nx: 1\n---\n# Alpha\n[[b]] [[nowhere]] [[twin]]\n\n[[Nowhere|again]] [md](missing.md)\n",
+        "b.md": "[[nowhere]] `[[code]]` [web](https://example.org) [[#own]]",
+        "tab.md": "[[not looked at]]",
+    }
+    data = ask(files, make_state(active="b.md", pins=("a.md", "b.md"), tabs=("tab.md",)))["data"]
+    assert data["openQuestions"]["brokenLinks"] == [
+        {"note": "b.md", "title": "b", "target": "nowhere", "line": 1},
+        {"note": "a.md", "title": "Alpha", "target": "nowhere", "line": 5},
+        {"note": "a.md", "title": "Alpha", "target": "missing.md", "line": 7},
+    ]
+    assert data["openQuestions"]["ambiguousLinks"] == [
+        {"note": "a.md", "title": "Alpha", "target": "twin", "line": 5}
+    ]
+    assert (
+        data["counts"]["inPinsAndActiveNote"]["brokenLinks"],
+        data["counts"]["inPinsAndActiveNote"]["ambiguousLinks"],
+    ) == (3, 1)
+
+
+def test_notes_that_are_listed_and_gone_are_open_questions(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="w/gone.md", pins=("w/gone.md", "a.md"), tabs=("lost.md",), recents=("old.md",))
+    result = ask({"a.md": ""}, state)
+    assert result["data"]["openQuestions"]["missingNotes"] == [
+        {"note": "w/gone.md", "title": "gone", "listedIn": ["activeNote", "pinnedNotes"]},
+        {"note": "lost.md", "title": "lost", "listedIn": ["temporaryTabs"]},
+    ]
+    assert result["message"] == "Notes in the vault: 1; pinned: 2; open questions: 2."
+
+
+def test_a_pin_not_looked_at_for_30_days_is_an_open_question(ask: Call, make_state: MakeState) -> None:
+    names = ["never", "visited", "recent", "new", "active", "gone"]
+    pins = {
+        NoteId(f"{name}.md"): Pin(NoteId(f"{name}.md"), TODAY if name == "new" else LAST_YEAR, "ui")
+        for name in names
+    }
+    state = msgspec.structs.replace(
+        make_state(active="active.md"), pins=pins, recents={NoteId("recent.md"): TODAY}
+    )
+    visits = [visit("visited.md", LAST_YEAR, TODAY), visit("never.md", LAST_YEAR, "2025-04-01T00:00:00.000000Z")]
+    data = ask({f"{name}.md": "" for name in names[:-1]}, state, visits)["data"]
+    assert data["openQuestions"]["untouchedPins"] == [
+        {"note": "never.md", "title": "never", "at": "2025-04-01T00:00:00.000000Z"}
+    ]
+    assert (
+        ask({"never.md": ""}, state, [visit("never.md", LAST_YEAR, None)])["data"]["counts"]["inWorkspace"][
+            "untouchedPins"
+        ]
+        == 0
+    )
+
+
+def test_a_note_that_cannot_be_read_is_passed_over(ask: Call, make_state: MakeState) -> None:
+    state = make_state(pins=("unreadable.md", "a.md"))
+    data = ask({"unreadable.md": "", "a.md": "[[nowhere]]"}, state)["data"]
+    assert data["counts"]["inPinsAndActiveNote"]["brokenLinks"] == 1
+
+
+def test_while_the_index_is_built_no_link_is_called_broken(ask: Call, make_state: MakeState) -> None:
+    result = ask(FakeVault({"a.md": "[[nowhere]]"}, state="building"), make_state(pins=("a.md",)))
+    assert result["data"]["indexState"] == "building"
+    assert "brokenLinks" not in result["data"]["openQuestions"]
+    assert "inPinsAndActiveNote" not in result["data"]["counts"]
+    assert any("still being built" in warning for warning in result["warnings"])
+
+
+def test_a_client_that_is_shown_names_only_gets_nothing_that_stands_in_a_note(
+    ask: Call, make_state: MakeState
+) -> None:
+    state = make_state(active="a.md", pins=("a.md", "gone.md"))
+    result = ask({"a.md": "# Alpha\n[[nowhere]] [[twin]] #tag"}, state, [visit("a.md", TODAY, None)], "names")
+    data = result["data"]
+    assert set(data) == {"counts", "indexState", "activity", "openQuestions"}
+    assert set(data["openQuestions"]) == {"missingNotes", "untouchedPins"}
+    assert "inPinsAndActiveNote" not in data["counts"] and list(data["counts"]["inVault"]) == ["notes"]
+    assert data["activity"]["recentlyChanged"] == [{"id": "a.md", "title": "Alpha", "exists": True}]
+    text = msgspec.json.encode(result).decode()
+    assert not any(word in text for word in ("nowhere", "twin", "tag0"))
+
+
+def test_lists_are_cut_and_counts_are_whole(ask: Call, make_state: MakeState) -> None:
+    pins = tuple(f"p{n}.md" for n in range(60))
+    files = dict.fromkeys(pins, "[[x]] [[y]]")
+    visits = [visit(pin, TODAY, TODAY) for pin in pins]
+    result = ask(files, make_state(pins=pins), visits)
+    data = result["data"]
+    assert all(len(notes) == 10 for notes in data["activity"].values())
+    assert len(data["openQuestions"]["brokenLinks"]) == 20
+    assert (data["counts"]["inPinsAndActiveNote"]["brokenLinks"], data["counts"]["inHistory"]["visitedNotes"]) == (
+        100,
+        60,
+    )
+    assert result["warnings"] == ["Links were looked at in 50 of 60 notes."]
+    gone = ask({}, make_state(pins=pins))["data"]
+    assert (len(gone["openQuestions"]["missingNotes"]), gone["counts"]["inWorkspace"]["missingNotes"]) == (20, 60)
+
+
+def test_of_a_note_full_of_links_the_first_are_looked_at(ask: Call, make_state: MakeState) -> None:
+    text = "".join(f"[[link {n}]]\n" for n in range(2_100))
+    result = ask({"a.md": text}, make_state(pins=("a.md",)))
+    assert result["data"]["counts"]["inPinsAndActiveNote"]["brokenLinks"] == 2_000
+    assert any("2000 of 2100 links" in warning for warning in result["warnings"])
+
+
+def test_the_answer_is_bounded_whatever_the_names_are(ask: Call, make_state: MakeState) -> None:
+    pins = tuple(CONTROL * 900 + f"{n}.md" for n in range(40))
+    files = {pin: "".join(f"[[{'t' * 1000}{n}]]\n" for n in range(40)) for pin in pins}
+    result = ask(files, make_state(pins=pins), [visit(pin, TODAY, TODAY) for pin in pins])
+    assert len(msgspec.json.encode(result)) < 50_000
+    assert result["data"]["counts"]["inPinsAndActiveNote"]["brokenLinks"] == 1_600
+
+
+def test_the_same_view_gives_the_same_bytes(ask: Call, make_state: MakeState) -> None:
+    state = make_state(active="a.md", pins=("a.md", "gone.md"))
+    visits = [visit("b.md", TODAY, TODAY), visit("a.md", TODAY, None)]
+    files = {"a.md": "[[x]]", "b.md": ""}
+    assert msgspec.json.encode(ask(files, state, visits)) == msgspec.json.encode(ask(files, state, visits))

@@ -1,0 +1,138 @@
+"""While the index is being built a reference gives the later answer, or says that the index is building."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.ports.view import View
+from workspaced_tools.vault.vault import Vault
+
+TOOL = "get_note_by_reference"
+FILES = {
+    "km/x.md": "---\naliases: [Tags, Editing/Tags]\n---\n# Khmer\n",
+    "en/Editing/Tags.md": "# Tags\n\n## Nested\n\nText.\n",
+    "Home.md": "See [[Tags#Nested]] and [[Khmer]].\n\n## Part\n\nx\n",
+    "two/Twin.md": "# Twin",
+    "one/Twin.md": "# Twin",
+    "C.md": "## notes\n",
+    "y.md": "# C#notes\n",
+}
+REFERENCES: list[dict[str, Any]] = [
+    {"reference": "Tags"},
+    {"reference": "[[Editing/Tags]]"},
+    {"reference": "[[Tags#Nested]]", "from": "Home.md"},
+    {"reference": "Khmer"},
+    {"reference": "Khmer", "from": "Home.md"},
+    {"reference": "Twin"},
+    {"reference": "Twin", "from": "Home.md"},
+    {"reference": "Home"},
+    {"reference": "Home", "from": "km/x.md"},
+    {"reference": "en/Editing/Tags.md"},
+    {"reference": "./Editing/Tags", "from": "en/x.md"},
+    {"reference": "Home#Part"},
+    {"reference": "C#notes"},
+    {"reference": "Nothing"},
+]
+
+
+class HeldClock:
+    """A vault's clock that stops the thread that builds the index at the first file, until `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self) -> int:
+        if threading.current_thread().name == "vault-index":
+            self.reached.set()
+            assert self.go_on.wait(5)
+        return time.time_ns() + 10_000_000_000
+
+
+class Building(NamedTuple):
+    """A vault, and the clock that holds its index up."""
+
+    vault: Vault
+    clock: HeldClock
+
+    def finish(self) -> None:
+        self.clock.go_on.set()
+        assert self.vault.wait_until_ready(5)
+
+
+@pytest.fixture
+def building(make_vault: Callable[..., Vault], tmp_path: Path) -> Iterator[Building]:
+    """A vault whose index holds two notes of a former life, and does not know the others yet."""
+    known = ("km/x.md", "two/Twin.md")
+    former = make_vault({path: FILES[path] for path in known}, cache_dir=tmp_path / "cache")
+    former.close()
+    for path, text in FILES.items():
+        if path not in known:
+            (former.root.path / path).parent.mkdir(parents=True, exist_ok=True)
+            (former.root.path / path).write_text(text)
+    clock = HeldClock()
+    vault = Vault(former.root.path, cache_dir=tmp_path / "cache", clock_ns=clock, index_wait_s=0.01)
+    vault.start()
+    assert clock.reached.wait(5)
+    assert vault.index_state() == "building"
+    yield Building(vault, clock)
+    clock.go_on.set()
+    vault.close()
+
+
+@pytest.mark.parametrize("arguments", REFERENCES, ids=str)
+def test_the_answer_is_the_later_one_or_says_that_the_index_is_building(
+    building: Building,
+    make_view: Callable[..., View],
+    call: Callable[..., dict[str, Any]],
+    arguments: dict[str, Any],
+) -> None:
+    view = make_view(building.vault, EMPTY_VAULT)
+    early = call(TOOL, view, **arguments)
+    building.finish()
+    later = call(TOOL, view, **arguments)
+    assert "indexState" not in later.get("data", {})
+    if early != later:
+        assert early["data"]["indexState"] == "building"
+        assert "index" in early.get("error", "") + early["message"] + str(early.get("warnings"))
+        assert not early["success"] or early["data"]["resolvedBy"] == "path"
+
+
+def test_a_note_found_too_early_is_offered_with_its_path_and_never_given(
+    building: Building, make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
+) -> None:
+    view = make_view(building.vault, EMPTY_VAULT)
+    early = call(TOOL, view, reference="Tags")  # the only note so far: by its alias
+    assert (early["success"], early["code"]) == (False, "INDEX_BUILDING")
+    assert [each["id"] for each in early["data"]["candidates"]] == ["km/x.md"]
+    assert call(TOOL, view, reference="km/x.md")["success"] is True
+    for tool in ("get_related_notes", "get_note_diff"):
+        assert call(tool, view, reference="Tags")["code"] == "INDEX_BUILDING"
+    building.finish()
+    assert call(TOOL, view, reference="Tags")["data"]["id"] == "en/Editing/Tags.md"
+
+
+def test_links_say_that_the_index_is_building(
+    building: Building, make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
+) -> None:
+    view = make_view(building.vault, EMPTY_VAULT)
+    early = call(TOOL, view, reference="Home.md", includeLinks=True)
+    assert early["data"]["indexState"] == "building"
+    assert "links may be missing" in early["warnings"][0]
+    building.finish()
+    later = call(TOOL, view, reference="Home.md", includeLinks=True)
+    assert "indexState" not in later["data"] and "warnings" not in later
+    assert [each.get("id") for each in later["data"]["links"]["outgoing"]] == ["en/Editing/Tags.md", "km/x.md"]
+
+
+def test_a_reference_waits_for_an_index_that_is_nearly_built(
+    make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
+) -> None:
+    vault = make_vault(FILES, indexed=False)
+    vault.start()
+    assert call(TOOL, make_view(vault, EMPTY_VAULT), reference="Tags")["data"]["id"] == "en/Editing/Tags.md"

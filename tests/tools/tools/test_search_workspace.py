@@ -1,0 +1,385 @@
+"""search_workspace over a vault made up for the test, and over a real one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
+from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.notes.name_only import NAMES_ONLY
+from workspaced_tools.ports.questions import Search
+from workspaced_tools.ports.vault import Found, NoteRef, SearchHit, SearchQuery
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
+
+TOOL = "search_workspace"
+Call = Callable[..., dict[str, Any]]
+MakeState = Callable[..., VaultState]
+MakeVault = Callable[..., Any]
+MakeView = Callable[..., View]
+LAST_YEAR = "2025-03-01T10:00:00.000000Z"
+
+
+def hit(path: str, score: float = 1.0, *, title: str = "Title", snippet: str = "the line") -> SearchHit:
+    return SearchHit(NoteRef(NoteId(path), title, path), 4, snippet, score)
+
+
+class FakeVault:
+    """Finds what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *hits: SearchHit, total: int | None = None, complete: bool = True) -> None:
+        self._found = Found(hits, len(hits) if total is None else total, complete)
+        self.asked: list[SearchQuery] = []
+
+    def ask(self, question: Search, _state: VaultState) -> Found:
+        self.asked.append(question.query)
+        return self._found
+
+
+@pytest.fixture
+def ask(make_view: MakeView, call: Call) -> Call:
+    """ask(vault, state, sharing, **arguments) -> the result."""
+
+    def make(
+        vault: Any, state: VaultState = EMPTY_VAULT, sharing: str = "all", **arguments: Any
+    ) -> dict[str, Any]:
+        view = msgspec.structs.replace(make_view(vault, state), sharing=sharing)
+        return call(TOOL, view, **{"query": "plan", **arguments})
+
+    return make
+
+
+def asked_of(ask: Call, *args: Any, **arguments: Any) -> SearchQuery:
+    """What the vault is asked in such a call."""
+    vault = FakeVault(hit("a.md"))
+    assert ask(vault, *args, **arguments)["success"]
+    [search] = vault.asked
+    return search
+
+
+def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> None:
+    result = ask(FakeVault(hit("w/a.md", 2.34567, title="A"), hit("b.md", 1, snippet=""), total=17))
+    assert result["data"] == {
+        "results": [
+            {"id": "w/a.md", "title": "A", "path": "w/a.md", "line": 4, "snippet": "the line", "score": 2.346},
+            {"id": "b.md", "title": "Title", "path": "b.md", "line": 4, "snippet": "", "score": 1},
+        ],
+        "total": 17,
+        "complete": True,
+        "indexState": "ready",
+    }
+    assert result["message"] == "2 of 17 notes, best first."
+    assert "warnings" not in result
+
+
+def test_the_vault_is_asked_for_ten_notes_anywhere_unless_told_otherwise(ask: Call) -> None:
+    assert asked_of(ask) == SearchQuery(words="plan", limit=10)
+    assert asked_of(ask, limit=50).limit == 50
+
+
+def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
+    assert call(TOOL, make_view(None, EMPTY_VAULT), query="x")["code"] == "NO_ACTIVE_VAULT"
+    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False), query="x")["code"] == "NO_ACTIVE_VAULT"
+
+
+# -- scope --
+
+
+def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call, make_state: MakeState) -> None:
+    state = make_state("a.md", pins=("p.md", "a.md"), tabs=("t.md",), recents=("r.md", "p.md"))
+    assert asked_of(ask, state, scope="workspace").among == ("a.md", "p.md", "t.md", "r.md")
+    assert asked_of(ask, state, scope="vault").among is None
+
+
+def test_tabs_that_expired_are_not_of_the_workspace(ask: Call, make_state: MakeState) -> None:
+    state = make_state(pins=("p.md",), tabs=("t.md",), tab_accessed=LAST_YEAR)
+    assert asked_of(ask, state, scope="workspace").among == ("p.md",)
+
+
+def test_an_empty_workspace_holds_nothing(ask: Call) -> None:
+    vault = FakeVault()
+    result = ask(vault, scope="workspace")
+    assert vault.asked[0].among == ()
+    assert result["data"]["results"] == []
+    assert "without scope" in result["message"]
+
+
+# -- tags and folder --
+
+
+def test_tags_lose_their_hash_and_repetitions(ask: Call) -> None:
+    search = asked_of(ask, tags=["#design/type", "design/type", " Work ", "#🚀", "open/"])
+    assert search.tags == ("design/type", "Work", "🚀", "open")
+    assert asked_of(ask, tags=[]).tags == ()
+
+
+@pytest.mark.parametrize("tag", ["#", " ", "/"])
+def test_a_tag_without_a_name_is_refused(ask: Call, tag: str) -> None:
+    result = ask(FakeVault(), tags=[tag])
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert "'tags'" in result["error"]
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ("work", "work"),
+        ("work/", "work"),
+        ("/work/", "work"),
+        ("//work//plans//", "work/plans"),
+        ("./work", "work"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("v1..2", "v1..2"),
+        ("", None),
+        ("/", None),
+        (".", None),
+    ],
+)
+def test_slashes_around_a_folder_are_tolerated(ask: Call, given: str, folder: str | None) -> None:
+    assert asked_of(ask, folder=given).folder == folder
+
+
+@pytest.mark.parametrize("folder", ["..", "../x", "work/../../x", "/..", "work\0", "/x\0/.."])
+def test_a_folder_that_leads_out_is_not_looked_for(ask: Call, folder: str) -> None:
+    vault = FakeVault(hit("a.md"))
+    result = ask(vault, folder=folder)
+    assert result["code"] == "OUTSIDE_VAULT"
+    assert "data" not in result
+    assert vault.asked == []
+
+
+def test_an_absolute_folder_that_is_none_of_the_vault_is_outside(ask: Call) -> None:
+    result = ask(FakeVault(), folder="/etc/ssh")
+    assert result["code"] == "OUTSIDE_VAULT"
+    assert "'/etc/ssh'" in result["error"]
+    assert "'etc/ssh'" in result["message"]
+    assert ask(FakeVault(), folder="/")["success"]
+
+
+# -- what is no query --
+
+
+@pytest.mark.parametrize("query", [" ", '""', "*", "( - )", "\0", "\u0301", "-", "& ?"])
+def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
+    vault = FakeVault()
+    result = ask(vault, query=query)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert "'query'" in result["error"]
+    assert len(result["error"]) < 320
+    assert vault.asked == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"query": ""}, "query"),
+        ({"query": "x" * 501}, "query"),
+        ({"query": 7}, "query"),
+        ({"query": None}, "query"),
+        ({"query": "\ud800"}, "query"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 51}, "limit"),
+        ({"limit": True}, "limit"),
+        ({"limit": "10"}, "limit"),
+        ({"scope": "pins"}, "scope"),
+        ({"tags": "design"}, "tags"),
+        ({"tags": ["x"] * 11}, "tags"),
+        ({"tags": [""]}, "tags"),
+        ({"tags": ["x" * 201]}, "tags"),
+        ({"tags": [7]}, "tags"),
+        ({"folder": 7}, "folder"),
+        ({"folder": None}, "folder"),
+        ({"folder": "x" * 1025}, "folder"),
+    ],
+)
+def test_what_the_schema_does_not_allow_is_named(ask: Call, arguments: dict[str, Any], name: str) -> None:
+    result = ask(FakeVault(), **arguments)
+    assert result["code"] == "INVALID_ARGUMENT"
+    assert f"'{name}'" in result["error"]
+
+
+def test_the_query_is_required_and_unknown_arguments_are_named() -> None:
+    with pytest.raises(ArgumentInvalid, match="Missing argument 'query'"):
+        TOOLS[TOOL].check({})
+    with pytest.raises(ArgumentInvalid, match='"regex"'):
+        TOOLS[TOOL].check({"query": "x", "regex": True})
+    with pytest.raises(ArgumentInvalid, match="an array of at most 10, each a string of 1 to 200 characters"):
+        TOOLS[TOOL].check({"query": "x", "tags": ["x"] * 11})
+
+
+def test_words_beyond_the_first_32_are_told_of(ask: Call) -> None:
+    words = [f"w{n}" for n in range(40)]
+    assert ask(FakeVault(hit("a.md")), query=" ".join([*words, *words]))["warnings"] == [
+        "The first 32 of 40 words were looked for."
+    ]
+    assert "warnings" not in ask(FakeVault(hit("a.md")), query=" ".join(words[:32] * 2))
+
+
+# -- nothing found, not all known --
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ({"query": "one"}, "another form"),
+        ({"query": "one two"}, "fewer"),
+        ({"tags": ["x"]}, "without tags"),
+        ({"tags": ["x"], "folder": "work", "scope": "workspace"}, "without scope and tags and folder"),
+    ],
+)
+def test_where_nothing_is_found_the_message_says_what_to_try(
+    ask: Call, arguments: dict[str, Any], advice: str
+) -> None:
+    result = ask(FakeVault(), **arguments)
+    assert result["success"] is True
+    assert result["data"] == {"results": [], "total": 0, "complete": True, "indexState": "ready"}
+    assert advice in result["message"]
+
+
+def test_an_index_still_being_built_is_told_of(ask: Call) -> None:
+    for vault in (FakeVault(hit("a.md"), complete=False), FakeVault(complete=False)):
+        result = ask(vault)
+        assert result["success"] is True
+        assert result["data"]["indexState"] == "building"
+        assert "still being built" in result["warnings"][0]
+
+
+# -- bounds --
+
+
+def test_the_answer_is_bounded(ask: Call) -> None:
+    hits = [hit(f"{'x' * 1000}{n}.md", title="\x01" * 512, snippet="\x01" * 240) for n in range(50)]
+    result = ask(FakeVault(*hits, complete=False), query=" ".join(f"w{n}" for n in range(50)), limit=50)
+    shown = len(result["data"]["results"])
+    assert 5 < shown < 50
+    assert len(msgspec.json.encode(result)) < 50_000
+    assert f"The answer is full: {50 - shown} results are left out." in result["warnings"]
+    assert result["data"]["total"] == 50
+
+
+def test_fifty_ordinary_results_fit(ask: Call) -> None:
+    hits = [hit(f"{'folder/' * 8}note {n}.md", title="t" * 60, snippet="x" * 240) for n in range(50)]
+    assert len(ask(FakeVault(*hits), limit=50)["data"]["results"]) == 50
+
+
+# -- names only --
+
+
+def test_a_client_that_is_shown_names_searches_names(ask: Call) -> None:
+    vault = FakeVault(hit("a.md"))
+    result = ask(vault, sharing="names")
+    assert vault.asked[0].names_only
+    assert result["data"]["results"][0]["snippet"] == ""
+    assert result["warnings"] == [NAMES_ONLY]
+
+
+def test_tags_are_not_shared_with_it(ask: Call) -> None:
+    vault = FakeVault(hit("a.md"))
+    result = ask(vault, sharing="names", tags=["x"])
+    assert result["code"] == "SHARING_OFF"
+    assert vault.asked == []
+    assert ask(vault, sharing="names", tags=[])["success"]
+
+
+# -- over a real vault --
+
+FILES = {
+    "work/plan.md": "---\ntags: [design/type]\n---\n# Plan\n\nThe quokka plan.\n",
+    "work/budget.md": '# Budget\nMoney for the quokka, "quoted" AND NEAR(plan) #design\n',
+    "home/日記.md": "# 日記\n日本語のテキスト and 🙂 smile\n",
+    "home/cafe.md": "# Café\nCol:on -minus ^caret star* plan+\n",
+    "secret.md": "---\nworkspaced: private\n---\nThe quokka is secret.\n",
+}
+
+
+@pytest.fixture
+def find(make_vault: MakeVault, make_view: MakeView, call: Call) -> Callable[..., Sequence[str]]:
+    """find(query, **arguments) -> the paths found."""
+    vault = make_vault(FILES)
+
+    def make(query: str, **arguments: Any) -> Sequence[str]:
+        vault.wait_until_searchable(5)
+        result = call(TOOL, make_view(vault, EMPTY_VAULT), query=query, **arguments)
+        assert result["success"], result
+        return sorted(each["path"] for each in result["data"]["results"])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("quokka", ["work/budget.md", "work/plan.md"]),
+        ("QUOKKA plan", ["work/budget.md", "work/plan.md"]),
+        ("quokka -plan", []),
+        ("quokka -pasta", ["work/budget.md", "work/plan.md"]),
+        ("quokka OR smile", []),
+        ("quokka NOT plan", []),
+        ("NEAR(plan)", ["work/budget.md"]),
+        ('"quoted" AND', ["work/budget.md"]),
+        ('"quokka', ["work/budget.md", "work/plan.md"]),
+        ("quo*", ["work/budget.md", "work/plan.md"]),
+        ("star*", ["home/cafe.md"]),
+        ("text:quokka", []),
+        ("col:on", ["home/cafe.md"]),
+        ("^caret", ["home/cafe.md"]),
+        ("cafe", ["home/cafe.md"]),
+        ("日本", ["home/日記.md"]),
+        ("🙂 smile", ["home/日記.md"]),
+        ("smile\0smile", ["home/日記.md"]),
+        ("'; DROP TABLE notes; --", []),
+        ("{ ( [ quokka ] ) }", ["work/budget.md", "work/plan.md"]),
+        ("quokka " * 71, ["work/budget.md", "work/plan.md"]),
+        ("secret", []),
+    ],
+)
+def test_a_query_is_words_and_never_operators(
+    find: Callable[..., Sequence[str]], query: str, paths: list[str]
+) -> None:
+    assert find(query) == paths
+
+
+def test_tags_and_folder_narrow_a_real_search(find: Callable[..., Sequence[str]]) -> None:
+    assert find("quokka", tags=["#Design"]) == ["work/budget.md", "work/plan.md"]
+    assert find("quokka", tags=["design/type"]) == ["work/plan.md"]
+    assert find("plan", folder="/home/") == ["home/cafe.md"]
+    assert find("quokka", scope="workspace") == []
+
+
+def test_a_result_shows_the_line_that_holds_the_words(
+    make_vault: MakeVault, make_view: MakeView, call: Call
+) -> None:
+    vault = make_vault(FILES)
+    vault.wait_until_searchable(5)
+    view = make_view(vault, EMPTY_VAULT)
+    [first] = call(TOOL, view, query="quokka", folder="work", tags=["design/type"])["data"]["results"]
+    assert (first["line"], first["snippet"], first["title"]) == (6, "The quokka plan.", "Plan")
+
+
+def test_text_is_not_searched_for_a_client_that_is_shown_names(
+    make_vault: MakeVault, make_view: MakeView, call: Call
+) -> None:
+    vault = make_vault(FILES)
+    vault.wait_until_searchable(5)
+    whole = make_view(vault, EMPTY_VAULT)
+    view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.is_withheld)
+    assert call(TOOL, view, query="quokka")["data"]["total"] == 0
+    [plan] = call(TOOL, view, query="plan")["data"]["results"]
+    assert (plan["path"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")
+
+
+@settings(deadline=None)
+@given(st.text(max_size=500), st.text(max_size=30))
+def test_any_text_is_a_query_or_refused(query: str, folder: str) -> None:
+    state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
+    vault: Any = FakeVault(hit("a.md"))
+    view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level="all", withheld=lambda _note: False)
+    result = run(TOOLS[TOOL], view, {"query": query, "folder": folder})
+    assert result["success"] or result["code"] in ("INVALID_ARGUMENT", "OUTSIDE_VAULT")

@@ -1,0 +1,250 @@
+"""The published schemas, and the gate they are."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from support.profiles import examples
+
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.limits import WARNINGS_MAX
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool, run
+
+NOWHERE = shared_view(EMPTY, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
+REQUIRED = {
+    "get_note_by_reference": {"reference": "x"},
+    "get_note_diff": {"reference": "x"},
+    "search_workspace": {"query": "x"},
+}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "get_workspace_context": {
+        "includeContent": False,
+        "maxContentLength": 2000,
+        "includeMetadata": True,
+        "maxTotalLength": 20_000,
+    },
+    "get_current_note": {"includeMetadata": True, "includeLinks": False, "includeOutline": False, "offset": 0},
+    "get_note_by_reference": {
+        "whole": False,
+        "includeContent": True,
+        "includeMetadata": False,
+        "includeLinks": False,
+        "includeOutline": False,
+        "maxContentLength": 3000,
+        "offset": 0,
+    },
+    "get_note_diff": {"maxContentLength": 10_000, "offset": 0},
+    "search_workspace": {"limit": 10, "scope": "vault"},
+    "get_related_notes": {"limit": 10},
+    "get_workspace_summary": {},
+    "get_navigation_history": {"limit": 20},
+    "get_context_manifest": {},
+}
+RANGES = {
+    ("get_workspace_context", "maxContentLength"): (100, 10_000),
+    ("get_workspace_context", "maxTotalLength"): (100, 50_000),
+    ("get_current_note", "maxContentLength"): (100, 50_000),
+    ("get_note_by_reference", "maxContentLength"): (100, 10_000),
+    ("get_note_diff", "maxContentLength"): (100, 50_000),
+    ("search_workspace", "limit"): (1, 50),
+    ("get_related_notes", "limit"): (1, 50),
+    ("get_navigation_history", "limit"): (1, 200),
+}
+FLAGS = [
+    (name, key)
+    for name, tool in TOOLS.items()
+    for key, value in tool.input_schema["properties"].items()
+    if value["type"] == "boolean"
+]
+every_tool = pytest.mark.parametrize("name", TOOLS)
+
+
+def test_tools_come_in_a_fixed_order() -> None:
+    assert list(TOOLS)[:8] == [
+        "get_workspace_context",
+        "get_current_note",
+        "get_note_by_reference",
+        "get_note_diff",
+        "search_workspace",
+        "get_related_notes",
+        "get_workspace_summary",
+        "get_navigation_history",
+    ]
+
+
+def test_the_list_of_tools_is_small() -> None:
+    listed = [tool.definition for tool in TOOLS.values()]
+    assert len(msgspec.json.encode(listed)) < 12 * 1024
+
+
+@every_tool
+def test_schemas_are_valid_and_tidy(name: str) -> None:
+    tool = TOOLS[name]
+    for schema in (
+        tool.input_schema,
+        tool.output_schema,
+        *map(tool.definition.get, ("inputSchema", "outputSchema")),
+    ):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False
+    assert tool.output_schema["required"] == ["success", "message", "asOfSeq"]
+    for part in _objects(tool.definition):
+        assert not isinstance(part.get("title"), str)
+        for field in part.get("properties", ()):
+            assert field.isalnum()
+            assert field[0].islower()
+    own = [schema for key, schema in tool.input_schema["properties"].items() if key not in ("at", "minSeq")]
+    assert all(schema.get("description") for schema in own)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        return [value, *(found for each in value.values() for found in _objects(each))]
+    return [found for each in value for found in _objects(each)] if isinstance(value, list) else []
+
+
+@every_tool
+def test_defaults_are_those_of_the_design(name: str) -> None:
+    properties = TOOLS[name].input_schema["properties"]
+    assert {key: value["default"] for key, value in properties.items() if "default" in value} == DEFAULTS[name]
+    made = TOOLS[name].check(REQUIRED.get(name, {})).model_dump(by_alias=True)
+    assert made == {**made, **DEFAULTS[name]}
+
+
+@pytest.mark.parametrize(("name", "argument"), RANGES)
+def test_integers_are_taken_within_their_range_only(name: str, argument: str) -> None:
+    low, high = RANGES[name, argument]
+    base = REQUIRED.get(name, {})
+    for value in (low, high):
+        assert TOOLS[name].check({**base, argument: value}).model_dump(by_alias=True)[argument] == value
+    for value in (low - 1, high + 1, "200", 100.5, True, None, [200], {}, float("nan"), float("inf"), 10**400):
+        with pytest.raises(ArgumentInvalid) as caught:
+            TOOLS[name].check({**base, argument: value})
+        assert argument in caught.value.message
+        assert f"from {low} to {high}" in caught.value.message
+
+
+@every_tool
+def test_a_moment_is_taken_everywhere_by_sequence_or_time(name: str) -> None:
+    base = REQUIRED.get(name, {})
+    for at in (0, 9, "2026-03-01T12:00:00Z"):
+        assert TOOLS[name].check({**base, "at": at}).at == at
+    for at in (True, 1.5, None, [1]):
+        with pytest.raises(ArgumentInvalid, match="'at': expected a sequence or an ISO 8601 time"):
+            TOOLS[name].check({**base, "at": at})
+
+
+@every_tool
+def test_min_seq_is_taken_everywhere(name: str) -> None:
+    base = REQUIRED.get(name, {})
+    assert TOOLS[name].check({**base, "minSeq": 9}).min_seq == 9
+    with pytest.raises(ArgumentInvalid, match="minSeq"):
+        TOOLS[name].check({**base, "minSeq": -1})
+
+
+@pytest.mark.parametrize(("name", "flag"), FLAGS)
+def test_flags_are_booleans_only(name: str, flag: str) -> None:
+    with pytest.raises(ArgumentInvalid, match=rf"{flag}.*true or false.*1"):
+        TOOLS[name].check({**REQUIRED.get(name, {}), flag: 1})
+
+
+@every_tool
+def test_unknown_arguments_are_named_with_what_there_is(name: str) -> None:
+    with pytest.raises(ArgumentInvalid) as caught:
+        TOOLS[name].check({**REQUIRED.get(name, {}), "minseq": 200})
+    assert "minseq" in caught.value.message
+    assert "minSeq" in caught.value.hint
+
+
+def test_a_missing_argument_is_named() -> None:
+    with pytest.raises(ArgumentInvalid, match="Missing argument 'reference'"):
+        TOOLS["get_note_by_reference"].check({})
+    for bad in ("", 7, None, "x" * 3000):
+        with pytest.raises(ArgumentInvalid, match="'reference'"):
+            TOOLS["get_note_by_reference"].check({"reference": bad})
+
+
+def test_input_is_echoed_in_at_most_200_characters(call: Callable[..., dict[str, Any]]) -> None:
+    for arguments in ({"maxContentLength": "x" * 5000}, {"y" * 5000: 1}, {"maxContentLength": 10**5000}):
+        result = run(TOOLS["get_workspace_context"], NOWHERE, arguments)
+        assert result["code"] == "INVALID_ARGUMENT"
+        assert len(result["error"]) < 320
+        msgspec.json.encode(result)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.sampled_from(list(TOOLS)), st.data())
+def test_the_gate_lets_through_exactly_what_the_schema_does(name: str, data: st.DataObject) -> None:
+    tool = TOOLS[name]
+    known = st.sampled_from([*tool.input_schema["properties"], "other"])
+    arguments = data.draw(st.dictionaries(known, json_values | st.integers(50, 60_000), max_size=4) | json_values)
+    valid = Draft202012Validator(tool.input_schema).is_valid(arguments)
+    try:
+        tool.check(arguments)
+    except ArgumentInvalid as error:
+        assert not valid
+        assert error.hint
+        assert str(error).isprintable()
+    else:
+        assert valid
+
+
+def test_any_arguments_at_all_give_a_result_that_can_be_sent(check_result: Callable[..., None]) -> None:
+    for name, tool in TOOLS.items():
+        for arguments in ({}, {"reference": "\ud800"}, {"x": [[]]}, [], None, "text", {"minSeq": 2**70}):
+            result = run(tool, NOWHERE, arguments)  # type: ignore[arg-type]
+            check_result(name, result)
+            assert result["success"] is False
+            assert result["asOfSeq"] == 0
+            assert result["message"]
+
+
+def test_without_a_vault_every_tool_that_needs_one_says_so(check_result: Callable[..., None]) -> None:
+    for name, tool in TOOLS.items():
+        result = run(tool, NOWHERE, REQUIRED.get(name, {}))
+        check_result(name, result)
+        assert result["code"] == ("NOT_RECORDED" if name == "get_context_manifest" else "NO_ACTIVE_VAULT")
+
+
+class Nothing(Model):
+    pass
+
+
+def test_an_unexpected_failure_is_logged_and_tells_nothing_of_the_host(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(view: View, arguments: Arguments) -> Answer:
+        raise RuntimeError("/home/someone/secret")
+
+    tool = Tool("broken", "Breaks.", Arguments, Nothing, broken)
+    with caplog.at_level(logging.ERROR):
+        result = run(tool, NOWHERE, {})
+    assert result["code"] == "INTERNAL"
+    assert "secret" not in json.dumps(result)
+    assert "secret" in caplog.text
+
+
+def test_warnings_are_distinct_and_bounded() -> None:
+    def wordy(view: View, arguments: Arguments) -> Answer:
+        return Answer({}, "Done.", ["same", "same", *(f"w{n}" for n in range(100))])
+
+    result = run(Tool("wordy", "Warns.", Arguments, Nothing, wordy), NOWHERE, {})
+    assert len(result["warnings"]) == WARNINGS_MAX + 1
+    assert result["warnings"][:2] == ["same", "w0"]
+    assert "81 more" in result["warnings"][-1]

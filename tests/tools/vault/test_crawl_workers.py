@@ -1,0 +1,414 @@
+"""Surveys by worker processes: the same result as in process, whatever becomes of the workers."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.errors import ReadFailed
+from workspaced_tools.ports.vault import SearchQuery
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.index import crawl, indexer
+from workspaced_tools.vault.index.crawl import Batch, Bounds
+from workspaced_tools.vault.index.crawl_workers import CrawlWorkers
+from workspaced_tools.vault.index.index import Index
+from workspaced_tools.vault.vault import Vault
+
+ALWAYS = Bounds(notes=0, stale=0)
+NEVER = Bounds(notes=1_000_000, stale=1_000_000)
+CLOSE_S = 5.0
+LATER_NS = 10_000_000_000
+FILES = {
+    **{f"d{n % 7}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n" for n in range(150)},
+    "private.md": "---\nworkspaced: private\n---\nsecret",
+    "denied/x.md": "# Denied",
+    "setting/x.md": "# Denied by the setting",
+    "head.md": "---\nid: h-1\naliases: [Kopf, H]\ntags: [one, two/three]\n---\n# Head\n\n## Part\n",
+    "空.md": "# 東京\n\n東京都に住む\n",
+    "empty.md": "",
+    "bytes.md": b"# By\xfftes",
+    IGNORE_FILE: "denied/\n",
+}
+
+MakeVault = Callable[..., Vault]
+
+
+def later_ns() -> int:
+    """A wall clock by which files that were just written are old."""
+    return time.time_ns() + LATER_NS
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """No test leaves a process behind, or a file beside the index, or a word of a worker's."""
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    for file in (tmp_path / "cache").glob("*"):
+        assert file.suffix in (".sqlite", ".seal"), file
+    assert "Traceback" not in capfd.readouterr().err
+
+
+class Watched(CrawlWorkers):
+    """CrawlWorkers that tell what comes from them."""
+
+    started = 0
+    meet: Callable[["Watched", Batch], object] = staticmethod(lambda *_: None)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        Watched.started += 1
+
+    @property
+    def pids(self) -> list[int]:
+        return [worker.pid for worker in self._workers]
+
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        for number, batch in super().batches():
+            type(self).meet(self, batch)
+            yield number, batch
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
+    monkeypatch.setattr(Watched, "started", 0)
+    monkeypatch.setattr(indexer, "CrawlWorkers", Watched)
+    return Watched
+
+
+def held(vault: Vault) -> dict[str, Any]:
+    """What the index holds, by path instead of row."""
+    read = vault.index.file.read
+    path = dict(read("SELECT note, path FROM notes"))
+    columns = "path, title, front_matter_id, aliases, stat, sha256, withheld, has_text"
+    found: dict[str, Any] = {"notes": sorted(read(f"SELECT {columns} FROM notes"))}
+    for table in ("names", "links", "link_keys", "tags"):
+        rows = read(f"SELECT note, * FROM {table}")
+        noted = [name for _, name, *_ in read(f"PRAGMA table_info({table})")].index("note") + 1
+        rows = [(path[row[0]], *row[1:noted], *row[noted + 1 :]) for row in rows]
+        found[table] = sorted(rows, key=repr)
+    found["texts"] = sorted((path[row[0]], *row[1:]) for row in read("SELECT * FROM texts"))
+    found["tag counts"] = sorted(read("SELECT tag, notes FROM tag_counts WHERE notes"))
+    found["counts"] = (vault.index.count(), vault.index.link_count(), vault.index.withheld_count())
+    return found
+
+
+def scratch(vault: Vault) -> dict[str, Any]:
+    fresh = Vault(vault.root.path, deny=["setting/"], inline=NEVER, clock_ns=later_ns)
+    fresh.reconcile()
+    try:
+        return held(fresh)
+    finally:
+        fresh.close()
+
+
+@pytest.fixture
+def make(make_vault: MakeVault, tmp_path: Path) -> Callable[..., Vault]:
+    """make() -> a Vault over FILES that has all of its surveys done by workers; not indexed yet."""
+
+    def made(**options: Any) -> Vault:
+        options = {"inline": ALWAYS, "cache_dir": tmp_path / "cache", "deny": ["setting/"], **options}
+        return make_vault(FILES, indexed=False, **options)
+
+    return made
+
+
+def test_workers_file_what_a_survey_in_process_files(make: MakeVault, workers: type[Watched]) -> None:
+    vault = make()
+    vault.reconcile()
+    assert workers.started == 1
+    assert held(vault) == scratch(vault)
+    found = vault.search(SearchQuery("東京", 5))
+    assert ([hit.note.id for hit in found.hits], found.complete) == (["空.md"], True)
+    assert vault.search(SearchQuery("secret denied", 5)).total == 0
+    assert vault.statistics().withheld == 3
+
+
+def test_workers_tell_what_became_different_since(
+    make: MakeVault, workers: type[Watched], settle: Callable[[Vault], Any]
+) -> None:
+    vault = make()
+    vault.reconcile()
+    root = vault.root.path
+    (root / "d1/n1.md").write_text("# Edited")
+    (root / "d2/n2.md").unlink()
+    (root / "d3").rename(root / "moved")
+    (root / "new.md").write_text("# New")
+    (root / IGNORE_FILE).write_text("d4/\n")
+    changes = vault.reconcile()
+    assert workers.started == 2
+    assert [each.id for each in changes.changed] == ["d1/n1.md"]
+    assert changes.deleted == ("d2/n2.md",)
+    assert "new.md" in [each.id for each in changes.created]
+    assert len(changes.renamed) == sum(1 for path in FILES if path.startswith("d3/"))
+    settle(vault)  # the former rules count no longer
+    vault.reconcile()
+    assert held(vault) == scratch(vault)
+
+
+def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
+    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def ask(_: Watched, batch: Batch) -> None:
+        found = vault.search(SearchQuery("word1", 50))
+        seen.append((vault.index_state(), found.complete))
+        assert found.complete is (found.total == 30) or not found.complete
+
+    vault = make(index_wait_s=0.0)
+    monkeypatch.setattr(workers, "meet", staticmethod(ask))
+    vault.reconcile()
+    assert ("building", False) in seen and ("ready", False) in seen
+    assert vault.search(SearchQuery("word1", 50)) and vault.search(SearchQuery("word1", 50)).complete
+    # The same where many notes are read anew: they are known by name before their text is.
+    seen.clear()
+    for number in range(150):
+        file = vault.root.path / f"d{number % 7}/n{number}.md"
+        file.write_text(file.read_text() + "\nmore\n")
+    vault.reconcile()
+    assert ("ready", False) in seen
+    assert vault.search(SearchQuery("more", 1)).total == 150
+
+
+def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
+    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def interfere(_: Watched, batch: Batch) -> None:
+        paths = [each.note.entry.id for each in batch.notes][:3] + [each.note for each in batch.texts][-2:]
+        for number, path in enumerate(paths):
+            file = vault.root.path / path
+            if not file.exists():
+                continue
+            if number == 1:
+                file.unlink()
+            else:
+                file.write_text(f"# Newest {len(done)}\n\nnewest\n" + "." * len(done))
+            done.append(path)
+            vault.changed([path, "unknown.md"])
+        (vault.root.path / "came.md").write_text("came" + "." * len(done))
+        vault.changed(["came.md"])
+
+    vault = make()
+    monkeypatch.setattr(workers, "meet", staticmethod(interfere))
+    vault.reconcile()
+    assert len(done) > 5
+    assert held(vault) == scratch(vault)
+    assert vault.search(SearchQuery("came", 1)).total == 1
+
+
+@pytest.mark.parametrize("when", ["at once", "after some notes", "at the report", "among the texts"])
+def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
+    when: str, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[int] = []
+
+    def kill(these: Watched, batch: Batch) -> None:
+        now = {
+            "at once": True,
+            "after some notes": bool(batch.notes),
+            "at the report": batch.report is not None,
+            "among the texts": bool(batch.texts),
+        }
+        if now[when] and not killed:
+            killed.extend(these.pids)
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+            # What they wrote is lost too, as where one dies within a frame.
+            for worker in these._workers:
+                assert worker.stdout is not None
+                worker.wait()
+                while worker.stdout.read(65_536):
+                    pass
+
+    vault = make()
+    monkeypatch.setattr(workers, "meet", staticmethod(kill))
+    vault.reconcile()
+    assert killed
+    assert vault.index.file.generation == 0  # and it was not made anew for that
+    assert held(vault) == scratch(vault)
+    assert vault.search(SearchQuery("word1", 50)).complete
+
+
+def test_where_no_worker_can_be_started_the_survey_goes_on_in_process(
+    make: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    vault = make()
+    vault.reconcile()
+    monkeypatch.undo()
+    assert held(vault) == scratch(vault)
+
+
+def test_an_absent_folder_is_told_and_loses_no_names(make: MakeVault, workers: type[Watched]) -> None:
+    vault = make()
+    vault.reconcile()
+    away = vault.root.path.with_name("away")
+    vault.root.path.rename(away)
+    with pytest.raises(ReadFailed):
+        vault.reconcile()
+    assert workers.started == 1
+    assert vault.index.count() == 154
+    away.rename(vault.root.path)
+    vault.reconcile()
+    assert held(vault) == scratch(vault)
+
+
+def test_a_folder_that_goes_away_under_the_workers_loses_no_names(
+    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(Watched):
+        def __init__(self, *arguments: Any) -> None:
+            vault.root.path.rename(away)
+            super().__init__(*arguments)
+
+    vault = make()
+    vault.reconcile()
+    away = vault.root.path.with_name("away")
+    monkeypatch.setattr(indexer, "CrawlWorkers", Late)
+    with pytest.raises(ReadFailed):
+        vault.reconcile()
+    monkeypatch.setattr(indexer, "CrawlWorkers", Watched)
+    assert vault.index.count() == 154
+    away.rename(vault.root.path)
+    vault.reconcile()
+    assert held(vault) == scratch(vault)
+
+
+@pytest.mark.parametrize("batches", [0, 1, 3])
+def test_closing_ends_the_workers_and_the_next_start_goes_on(
+    batches: int, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+    met: list[Batch] = []
+
+    class Held(Watched):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            if batches == 0:
+                reached.set()
+
+    def hold(_: Watched, batch: Batch) -> None:
+        met.append(batch)
+        if len(met) == batches:
+            reached.set()
+            go_on.wait(CLOSE_S)
+
+    monkeypatch.setattr(indexer, "CrawlWorkers", Held)
+    monkeypatch.setattr(workers, "meet", staticmethod(hold))
+    vault = make()
+    vault.start()
+    assert reached.wait(30)
+    closing = threading.Thread(target=vault.close)
+    begun = time.monotonic()
+    closing.start()
+    go_on.set()
+    closing.join(CLOSE_S)
+    assert not closing.is_alive() and time.monotonic() - begun < CLOSE_S
+    monkeypatch.setattr(workers, "meet", staticmethod(lambda *_: None))
+    options: dict[str, Any] = {"deny": ["setting/"], "inline": ALWAYS, "clock_ns": later_ns}
+    again = Vault(vault.root.path, cache_dir=tmp_path / "cache", **options)
+    again.reconcile()
+    assert held(again) == scratch(again)
+    again.close()
+
+
+def test_file_names_that_are_not_nfc_keep_their_notes(make_vault: MakeVault, workers: type[Watched]) -> None:
+    nfc, nfd = (unicodedata.normalize(form, "Crème brûlée") for form in ("NFC", "NFD"))
+    vault = make_vault(
+        {f"{nfd}.md": "alone", f"{nfd}/{nfd}.md": "below", f"both {nfd}.md": "nfd", f"both {nfc}.md": "nfc"},
+        indexed=False,
+        inline=ALWAYS,
+    )
+    if len(os.listdir(vault.root.path)) < 4:
+        pytest.skip("the file system normalises names")
+    vault.reconcile()
+    assert workers.started == 1
+    assert set(vault.index.ids()) == {f"{nfc}.md", f"{nfc}/{nfc}.md", f"both {nfc}.md", f"both {nfd}.md"}
+    assert [hit.note.id for hit in vault.search(SearchQuery("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
+    found = vault.resolve(f"{nfc}/{nfc}", EMPTY_VAULT)
+    assert found.note is not None and found.note.id == f"{nfc}/{nfc}.md"
+    (vault.root.path / f"both {nfc}.md").unlink()
+    changes = vault.reconcile()
+    assert changes.deleted == (f"both {nfd}.md",)
+    assert held(vault) == scratch(vault)
+
+
+def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = crawl.indexed
+
+    def failing(note: Any, *arguments: Any, **more: Any) -> Any:
+        if note.id == "bad.md":
+            raise RecursionError
+        return whole(note, *arguments, **more)
+
+    monkeypatch.setattr(crawl, "indexed", failing)
+    vault = make_vault({"a.md": "apple", "bad.md": "apple", "c.md": "apple"}, inline=NEVER)
+    assert vault.search(SearchQuery("apple", 5)).total == 2
+    assert vault.changed(["bad.md"]).created == ()
+    monkeypatch.undo()
+    vault.reconcile()
+    assert vault.search(SearchQuery("apple", 5)).total == 3
+
+
+def test_what_lies_in_the_present_folder_is_never_run(
+    make_vault: MakeVault, workers: type[Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon may be started from a vault, and a vault may come from anywhere."""
+    marker = tmp_path / "was-run"
+    script = f"open({os.fspath(marker)!r}, 'w')\nraise SystemExit(3)\n"
+    names = ("msgspec", "selectors", "logging", "subprocess", "ryaml", "workspaced_tools")
+    vault = make_vault({"a.md": "apple", **{f"{name}.py": script for name in names}}, indexed=False, inline=ALWAYS)
+    monkeypatch.chdir(vault.root.path)
+    vault.reconcile()
+    assert workers.started == 1
+    assert not marker.exists()
+    assert vault.names([NoteId("a.md")]) != [None]
+
+
+def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_all(tmp_path: Path) -> None:
+    """Python 3.11's buffered output garbles such a write; `Ctrl-Z` and a debugger do that to a process."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    # Batches of notes far larger than a pipe holds: a worker is nearly always in the middle of a write.
+    links = "\n".join(f"[[target {n}]] and some text around the link" for n in range(2_000))
+    for number in range(12):
+        (folder / f"n{number}.md").write_text(f"# Title {number}\n\n{links}")
+    index = Index()
+    index.open()
+    surveyors = CrawlWorkers(folder, (), index.file.path, 1)
+    done = threading.Event()
+
+    def interrupt() -> None:
+        [worker] = surveyors._workers
+        while not done.is_set():
+            worker.send_signal(signal.SIGSTOP)
+            worker.send_signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=interrupt)
+    try:
+        thread.start()
+        batches = [batch for _, batch in surveyors.batches()]
+    finally:
+        done.set()
+        thread.join()
+        surveyors.close()
+        index.close()
+    assert sorted(each.note.entry.title for batch in batches for each in batch.notes) == sorted(
+        f"Title {number}" for number in range(12)
+    )
+    assert all(len(each.note.links) == 2_000 for batch in batches for each in batch.notes)
+    assert sum(len(batch.texts) for batch in batches) == 12

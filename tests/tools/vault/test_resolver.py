@@ -1,0 +1,396 @@
+"""What references mean, and where links lead."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
+from workspaced_tools.notes.name_keys import fold, key, slug, stem
+from workspaced_tools.notes.note import StatKey
+from workspaced_tools.ports.vault import LinkName, Resolution
+from workspaced_tools.vault.index.entries import IndexedNote, IndexEntry, target_keys
+from workspaced_tools.vault.index.index import Index
+from workspaced_tools.vault.links.link_targets import LinkResolver
+from workspaced_tools.vault.links.resolver import STAGES, IndexLookup, readings, resolve
+
+STAT = StatKey(1, 2, 3, 4, 5)
+HASH = "0" * 64
+INDEX = Index()
+MakeState = Callable[..., VaultState]
+
+
+def note(path: str, title: str | None = None, *aliases: str, id: str | None = None) -> IndexEntry:  # noqa: A002
+    name = stem(path) if title is None else title
+    return IndexEntry(NoteId(path), name, id, aliases, stat=STAT, sha256=HASH)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opened() -> Iterator[None]:
+    """One index for all tests, since making its file takes longer than most of them."""
+    INDEX.open()
+    yield
+    INDEX.close()
+
+
+def lookup_of(*notes: IndexEntry) -> IndexLookup:
+    """Over an index that holds just these, until the next call."""
+    INDEX.put([IndexedNote(each, tuple(each.name_keys())) for each in notes], INDEX.ids())
+    return IndexLookup(INDEX)
+
+
+def found(reference: str, *notes: IndexEntry, state: VaultState = EMPTY_VAULT) -> tuple[str, str] | None:
+    resolution = resolve(reference, lookup_of(*notes), state)
+    if resolution.note is None:
+        return None
+    assert resolution.resolved_by in STAGES
+    return resolution.note.id, str(resolution.resolved_by)
+
+
+PLAN = note("work/plan.md", "The Great Plan", "masterplan", "MP", id="p-1")
+CAFE = note("food/cafes.md", "Café Crème")
+
+
+@pytest.mark.parametrize(
+    ("reference", "stage"),
+    [
+        ("work/plan.md", "path"),
+        ("work/plan", "path"),
+        ("./work/plan.md", "path"),
+        ("p-1", "id"),
+        ("The Great Plan", "title"),
+        ("MP", "alias"),
+        ("the great PLAN", "foldedTitle"),
+        ("plan", "filename"),
+        ("PLAN.md", "filename"),
+        ("Work/Plan", "pathSuffix"),
+        ("the-great-plan", "slug"),
+        ("mp", "slug"),
+        ("master-plan", None),
+        ("planning", None),
+    ],
+)
+def test_each_stage_finds_what_it_is_named_after(reference: str, stage: str | None) -> None:
+    assert found(reference, PLAN, CAFE) == (("work/plan.md", stage) if stage else None)
+
+
+def test_a_title_is_compared_without_case_in_nfc_and_a_slug_without_accents() -> None:
+    assert found("CAFE\u0301 CRE\u0300ME", PLAN, CAFE) == ("food/cafes.md", "foldedTitle")
+    assert found("cafe-creme", PLAN, CAFE) == ("food/cafes.md", "slug")
+
+
+def test_marks_of_other_scripts_tell_slugs_apart() -> None:
+    assert found("कि-x", note("a.md", "का x")) is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (note("x.md"), note("a.md", id="x")),
+        (note("b.md", id="x"), note("a/x.md", "other")),
+        (note("b/sub/x.md", "other"), note("a.md", "x")),
+        (note("b.md", "x"), note("a/X.md", "other")),
+        (note("b/X.md", "other"), note("a.md", "A", "x")),
+        (note("b.md", "B", "x"), note("a.md", "X")),
+        (note("b.md", "X"), note("a.md", "X!")),
+    ],
+)
+def test_an_earlier_stage_wins(earlier: IndexEntry, later: IndexEntry) -> None:
+    resolution = resolve("x", lookup_of(later, earlier), EMPTY_VAULT)
+    assert resolution.note is not None
+    assert resolution.note.id == earlier.id
+
+
+def test_a_path_suffix_matches_whole_components_only() -> None:
+    deep = note("a/work/plan.md")
+    assert found("work/plan", deep, note("a/homework/plan.md")) == ("a/work/plan.md", "pathSuffix")
+    assert found("ork/plan", deep) is None
+
+
+def test_two_hits_in_one_stage_are_ambiguous_with_workspace_members_first(make_state: MakeState) -> None:
+    notes = [note(f"{folder}/Log.md") for folder in "abcdefg"]
+    state = make_state(active="e/Log.md", pins=("g/Log.md",), tabs=("c/Log.md",), recents=("b/Log.md", "d/Log.md"))
+    resolution = resolve("Log", lookup_of(*notes), state)
+    assert resolution.note is None
+    assert resolution.resolved_by == "filename"
+    assert [ref.id[0] for ref in resolution.candidates] == ["e", "g", "c", "d", "b", "a", "f"]
+
+
+def test_notes_that_are_not_archived_win_over_archived_ones(make_state: MakeState) -> None:
+    notes = [note("a/log.md", "Log"), note("b/log.md", "Log"), note("c/log.md", "Log")]
+    assert found("Log", *notes, state=make_state(archived=("a/log.md", "c/log.md"))) == ("b/log.md", "title")
+    assert found("log.md", *notes, state=make_state(archived=("a/log.md", "c/log.md"))) == ("b/log.md", "filename")
+    assert found("Log", notes[0], state=make_state(archived=("a/log.md",))) == ("a/log.md", "title")
+    everything = make_state(archived=("a/log.md", "b/log.md", "c/log.md"))
+    assert len(resolve("Log", lookup_of(*notes), everything).candidates) == 3
+
+
+def test_a_former_path_means_the_note_that_was_there(make_state: MakeState) -> None:
+    state = make_state(former={"old.md": "new.md", "gone.md": "nowhere.md"})
+    assert found("old.md", note("new.md", "New"), state=state) == ("new.md", "formerPath")
+    assert found("old", note("new.md", "New"), state=state) == ("new.md", "formerPath")
+    assert found("gone", note("new.md", "New"), state=state) is None
+
+
+def test_near_titles_are_offered_where_nothing_is_found() -> None:
+    notes = [note(f"{n}.md", f"Meeting notes {n}") for n in range(8)]
+    resolution = resolve("meting notes 3", lookup_of(*notes, CAFE), EMPTY_VAULT)
+    assert resolution.note is None
+    assert resolution.candidates == ()
+    assert len(resolution.near) == 5
+    assert resolution.near[0].title == "Meeting notes 3"
+    assert resolve("zzzzzz", lookup_of(*notes), EMPTY_VAULT).near == ()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "  work/plan.md \n",
+        "[[work/plan]]",
+        "![[work/plan]]",
+        "[[work/plan|my plan]]",
+        "[[ work/plan \\|x]]",
+        "[[MP]]",
+    ],
+)
+def test_references_are_trimmed_and_unwrapped(reference: str) -> None:
+    assert found(reference, PLAN) is not None
+
+
+@pytest.mark.parametrize(
+    ("reference", "heading", "block"),
+    [
+        ("MP#Goals", "Goals", None),
+        ("[[MP#Goals|goals of it]]", "Goals", None),
+        ("MP # Goals ", "Goals", None),
+        ("MP#Goals#Next", "Goals#Next", None),
+        ("MP#^b-1", None, "b-1"),
+        ("MP^b-1", None, "b-1"),
+        ("[[MP#^b1|x]]", None, "b1"),
+        ("MP|shown", None, None),
+        ("MP#", None, None),
+    ],
+)
+def test_heading_and_block_are_split_off(reference: str, heading: str | None, block: str | None) -> None:
+    resolution = resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+    assert resolution.note is not None
+    assert (resolution.heading, resolution.block) == (heading, block)
+
+
+def test_the_longest_name_that_exists_is_meant() -> None:
+    notes = [note("c.md", "C"), note("cs.md", "C# notes"), note("x.md", "x^2"), note("pipe.md", "a|b")]
+
+    def names(reference: str) -> tuple[str | None, str | None]:
+        resolution = resolve(reference, lookup_of(*notes), EMPTY_VAULT)
+        return (resolution.note.id if resolution.note else None), resolution.heading
+
+    assert names("C# notes") == ("cs.md", None)
+    assert names("C# notes#Setup") == ("cs.md", "Setup")
+    assert names("C#Setup") == ("c.md", "Setup")
+    assert names("x^2") == ("x.md", None)
+    assert names("a|b") == ("pipe.md", None)
+
+
+@pytest.mark.parametrize(
+    "title", ["v1.2 ... final", "Wait..what", "a/b testing", "..", "etc...", "2024.05.01", "# 1"]
+)
+def test_titles_may_hold_dots_slashes_and_hashes(title: str) -> None:
+    if title == "..":
+        with pytest.raises(ReferenceOutsideVault):
+            found(title, note("n.md", title))
+    else:
+        assert found(title, note("n.md", title)) == ("n.md", "title")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "../x",
+        "a/../../b.md",
+        "..",
+        "/etc/passwd",
+        "/plan.md",
+        "a\0b",
+        "[[../secret]]",
+        "[[/etc/passwd|x]]",
+        "x/..",
+    ],
+)
+def test_what_leads_out_of_the_vault_is_refused(reference: str) -> None:
+    with pytest.raises(ReferenceOutsideVault):
+        resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+
+
+@pytest.mark.parametrize("reference", ["", "   ", "[[]]", "[[|x]]", "\ud800", "a\udfffb"])
+def test_what_names_nothing_is_an_invalid_argument(reference: str) -> None:
+    with pytest.raises(ArgumentInvalid):
+        resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
+
+
+def test_many_separators_cost_a_bounded_number_of_readings() -> None:
+    assert len(readings("#".join("abcdefghijklmnop" * 20))) < 12
+
+
+# -- links --
+
+
+def leads(source: str, target: str, *notes: IndexEntry, wiki: bool = True, state: VaultState = EMPTY_VAULT) -> Any:
+    result = LinkResolver(lookup_of(*notes), state).target(NoteId(source), LinkName(target, wiki))
+    return "ambiguous" if result.ambiguous else (result.note.id if result.note else None)
+
+
+def test_a_wikilink_means_a_file_before_it_means_a_title() -> None:
+    titled, named = note("a.md", "Plan"), note("x/Plan.md", "Something")
+    assert leads("s.md", "Plan", titled, named) == "x/Plan.md"
+    assert leads("s.md", "Something", titled, named) == "x/Plan.md"
+    assert found("Plan", titled, named) == ("x/Plan.md", "filename")
+
+
+def test_of_files_with_one_name_the_root_then_the_own_folder_then_the_shortest_path_is_meant() -> None:
+    notes = [note("log.md"), note("a/log.md"), note("a/b/log.md"), note("z/log.md")]
+    assert leads("a/s.md", "log", *notes) == "log.md"
+    assert leads("a/s.md", "log", *notes[1:]) == "a/log.md"
+    assert leads("a/b/c/s.md", "log", *notes[1:]) == "a/log.md"
+    assert leads("a/b/s.md", "log", *notes[1:]) == "a/b/log.md"
+    assert leads("q/s.md", "log", *notes[1:]) == "a/log.md"
+
+
+folders = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(folders, st.sets(folders, min_size=1, max_size=6))
+def test_notes_below_the_sources_folder_come_first_then_the_shortest_path(here: str, there: set[str]) -> None:
+    def rank(path: str) -> tuple[bool, bool, int, str]:
+        below = not here or path.startswith(f"{here}/")
+        return path != "log.md", not below, len(path), path
+
+    held = [f"{folder}/log.md".lstrip("/") for folder in there]
+    assert leads(f"{here}/s.md".lstrip("/"), "log", *map(note, held)) == min(held, key=rank)
+
+
+def test_links_know_neither_case_nor_archived_notes(make_state: MakeState) -> None:
+    notes = [note("a/Log.md"), note("b/log.md"), note("c/log.md")]
+    assert leads("s.md", "log", *notes) == "a/Log.md"
+    assert leads("b/s.md", "LOG", *notes, state=make_state(archived=("b/log.md",))) == "b/log.md"
+    assert leads("s.md", "B/LOG", *notes) == "b/log.md"
+    assert leads("s.md", "log", note("a/log.md"), note("a/Log.md")) == "a/log.md"
+    assert leads("s.md", "Strasse", note("a/Straße.md"), note("a/Strasse.md")) == "a/Strasse.md"
+
+
+def test_a_wikilink_with_a_path_means_it_from_the_root_else_as_a_suffix() -> None:
+    notes = [note("work/plan.md"), note("a/work/plan.md")]
+    assert leads("a/s.md", "work/plan", *notes) == "work/plan.md"
+    assert leads("a/s.md", "/work/plan", *notes) == "work/plan.md"
+    assert leads("a/s.md", "work/plan.md", notes[1]) == "a/work/plan.md"
+    assert leads("x/s.md", "/work/plan", notes[1]) is None
+    assert leads("a/b/s.md", "../work/plan", *notes) == "a/work/plan.md"
+    assert leads("a/s.md", "../../work/plan", *notes) is None
+
+
+def test_links_follow_the_general_order_where_no_file_has_the_name() -> None:
+    twins = [note("a.md", "Same"), note("b.md", "Same")]
+    assert leads("s.md", "masterplan", PLAN) == "work/plan.md"
+    assert leads("s.md", "Same", *twins) == "ambiguous"
+    assert leads("s.md", "nothing", PLAN) is None
+    assert leads("s.md", "..", PLAN) is None
+
+
+def test_a_markdown_link_follows_the_rule_of_wikilinks() -> None:
+    notes = [note("plan.md"), note("a/plan.md"), note("other.md", "Title of it")]
+    assert leads("a/s.md", "plan.md", *notes, wiki=False) == "plan.md"
+    assert leads("a/s.md", "plan.md", *notes[1:], wiki=False) == "a/plan.md"
+    assert leads("a/s.md", "./plan.md", *notes, wiki=False) == "a/plan.md"
+    assert leads("a/s.md", "../plan.md", *notes, wiki=False) == "plan.md"
+    assert leads("a/s.md", "/plan.md", *notes, wiki=False) == "plan.md"
+    assert leads("a/s.md", "other", *notes, wiki=False) == "other.md"
+    assert leads("a/s.md", "Title of it", *notes, wiki=False) == "other.md"
+
+
+@pytest.mark.parametrize("wiki", [True, False])
+def test_a_target_that_ends_in_md_names_a_file_or_a_former_one(make_state: MakeState, wiki: bool) -> None:
+    notes = [note("a.md", "Guide.md", "guide.md")]
+    assert leads("s.md", "Guide", note("a.md", "Guide"), wiki=wiki) == "a.md"
+    assert leads("s.md", "Guide.md", *notes, wiki=wiki) is None
+    assert leads("s.md", "guide.md", *notes, wiki=wiki, state=make_state(former={"guide.md": "a.md"})) == "a.md"
+
+
+# -- properties --
+
+names = st.text(
+    st.one_of(st.sampled_from("abAB é.-_ #^|/é☃漢0"), st.characters(exclude_categories=["Cs", "Cc"])),
+    min_size=1,
+    max_size=8,
+)
+components = names.filter(lambda text: "/" not in text and text[0] not in "." and text == text.strip())
+paths = st.lists(components, min_size=1, max_size=3).map(lambda parts: "/".join(parts) + ".md")
+vaults = st.dictionaries(
+    paths, st.tuples(names.map(str.strip), st.lists(names, max_size=2), st.none() | names), min_size=1, max_size=6
+)
+
+
+def entries(vault: dict[str, tuple[str, list[str], str | None]]) -> list[IndexEntry]:
+    made = {}
+    for path, (title, aliases, front_matter_id) in vault.items():
+        nfc = unicodedata.normalize("NFC", path)
+        made[nfc] = note(nfc, title or stem(nfc), *aliases, id=front_matter_id)
+    return list(made.values())
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(vaults, st.data())
+def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObject) -> None:
+    notes = entries(vault)
+    wanted = data.draw(st.sampled_from(notes))
+    assert found(wanted.id, *notes) == (wanted.id, "path")
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(vaults, st.text(max_size=12) | names)
+def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str) -> None:
+    notes = entries(vault)
+    known = {each.id for each in notes}
+    try:
+        resolution = resolve(reference, lookup_of(*notes), EMPTY_VAULT)
+    except (ReferenceOutsideVault, ArgumentInvalid):
+        return
+    named = [*resolution.candidates, *resolution.near, *([resolution.note] if resolution.note else [])]
+    assert {ref.id for ref in named} <= known
+    assert [bool(resolution.note), bool(resolution.candidates), bool(resolution.near)].count(True) <= 1
+    assert len(resolution.candidates) != 1
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(vaults, names.map(str.strip))
+def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) -> None:
+    notes = entries(vault)
+    assume(title and not title.startswith(("/", "[[", "![[", "./")) and ".." not in title.split("/"))
+    first = title.split("#")[0].split("|")[0].split("^")[0].strip()
+    assume(not first.startswith("/") and ".." not in first.split("/"))
+    wanted = note("the/wanted one.md", title)
+    plain = unicodedata.normalize("NFC", title)
+    assume(plain == title)
+    assume(all(each.id not in (title, f"{title}.md") for each in notes))
+    assume(all(each.front_matter_id != title and each.title != title for each in notes))
+    assert found(title, wanted, *notes) == (wanted.id, "title")
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(names, names)
+def test_names_that_any_stage_takes_for_equal_have_equal_keys(one: str, other: str) -> None:
+    if fold(one) == fold(other) or (slug(one) and slug(one) == slug(other)):
+        assert key(one) == key(other)
+    assert key(one) == key(one.upper()) or fold(one) != fold(one.upper())
+    assert len(target_keys(one)) in (1, 2)
+
+
+def test_a_resolution_is_a_plain_value() -> None:
+    resolution = resolve("MP#Goals", lookup_of(PLAN), EMPTY_VAULT)
+    assert msgspec.json.decode(msgspec.json.encode(resolution), type=Resolution) == resolution

@@ -1,0 +1,294 @@
+"""Search finds the notes that hold the words, and no other: against a slow scan, in twelve scripts, in every state
+of the index."""
+
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.ports.vault import SearchQuery
+from workspaced_tools.vault.index import search as search_module
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+LATER_NS = 10_000_000_000
+
+WORDS = {
+    "English": ["link", "backlink", "crypt", "encrypted", "file-name", "Note", "C++"],
+    "German": ["Notiz", "Tagesnotizen", "Straße", "Größe"],
+    "French": ["note", "élève", "cœur", "aujourd'hui"],
+    "Russian": ["файл", "файлы", "мой", "Ёлка"],
+    "Greek": ["σημείωση", "ΑΡΧΕΙΟ", "λόγος"],
+    "Korean": ["노트", "노트를", "한국어", "파일"],
+    "Chinese": ["笔记", "文件", "知识库"],
+    "Japanese": ["ノート", "ファイル", "が", "東京都"],
+    "Arabic": ["ملف", "الملفات", "مَلَفّ", "مـلـف"],
+    "Hebrew": ["כספת", "הכספת", "כַּסֶּפֶת"],
+    "Thai": ["โน้ต", "ไฟล์", "ที่"],
+    "Bengali": ["নোট", "নোটগুলি", "ফাইল"],
+    "Hindi": ["नोट", "फ़ाइल", "हिन्दी"],
+}
+ALL_WORDS = [word for words in WORDS.values() for word in words]
+
+
+def slow_fold(text: str) -> str:
+    """The fold that the documents state, character by character."""
+    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    shown = [sign for sign in decomposed if not is_dropped(sign)]
+    return " ".join(unicodedata.normalize("NFC", "".join(shown)).split())
+
+
+def is_dropped(sign: str) -> bool:
+    code = ord(sign)
+    if 0x300 <= code <= 0x36F or 0x64B <= code <= 0x652 or code in (0x640, 0x670):
+        return True
+    if 0x591 <= code <= 0x5C7:
+        return unicodedata.category(sign) == "Mn"
+    return sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0f"
+
+
+def holding(files: dict[str, str], query: str) -> list[str]:
+    """The notes that hold every word of `query`, read one after the other."""
+    words = [slow_fold(word) for word in query.split()]
+    found = []
+    for path, text in files.items():
+        fields = [path.removesuffix(".md"), path.removesuffix(".md").rpartition("/")[2], text]
+        if all(any(word in slow_fold(field) for field in fields) for word in words):
+            found.append(path)
+    return sorted(found)
+
+
+def found(vault: Vault, query: str, **more: Any) -> list[str]:
+    answer = vault.search(SearchQuery(query, 50, **more))
+    assert answer.exact and answer.complete and answer.total == len(answer.hits)
+    return sorted(hit.note.id for hit in answer.hits)
+
+
+def agrees(vault: Vault, files: dict[str, str], queries: list[str]) -> None:
+    for query in queries:
+        assert found(vault, query) == holding(files, query), query
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Words of a few scripts with others around, before and behind them, in several normal forms and cases."""
+    made = []
+    for word in draw(st.lists(st.sampled_from(ALL_WORDS), min_size=1, max_size=6)):
+        before, behind = (
+            draw(st.sampled_from(["", "", "x", "ال", "un"])),
+            draw(st.sampled_from(["", "", "s", "를", "の"])),
+        )
+        form = draw(st.sampled_from(["NFC", "NFD", "NFKD"]))
+        cased = draw(st.sampled_from([str, str.upper, str.title]))(word)
+        made.append(unicodedata.normalize(form, f"{before}{cased}{behind}"))
+        made.append(draw(st.sampled_from([" ", " ", "\n", ", ", "\u200b", "-"])))
+    return "".join(made).rstrip(" ,") + "\n"
+
+
+NAMES = st.sampled_from(["a.md", "b.md", "노트.md", "work/ملف.md", "Notiz.md"])
+VAULTS = st.dictionaries(NAMES, texts(), min_size=1, max_size=5)
+
+
+@st.composite
+def queries(draw: st.DrawFn, files: dict[str, str]) -> list[str]:
+    """Words of the list, and pieces of two or more characters of what the notes hold."""
+    chosen = draw(st.lists(st.sampled_from(ALL_WORDS), max_size=4))
+    pieces = []
+    for text in files.values():
+        words = [word.strip(",.-") for word in text.split()]
+        word = draw(st.sampled_from([word for word in words if len(slow_fold(word)) > 1] or ["none"]))
+        start = draw(st.integers(0, len(word) - 1))
+        pieces.append(word[start : start + draw(st.integers(2, 6))].strip(",.-"))
+    wanted = [piece for piece in pieces if len(slow_fold(piece)) > 1]
+    return [*chosen, *wanted, " ".join(chosen[:2] or ["note"])]
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.data())
+def test_search_agrees_with_a_scan_after_building_edits_renames_and_a_crash(data: st.DataObject) -> None:
+    files = data.draw(VAULTS)
+    with TemporaryDirectory() as place, TemporaryDirectory() as cache:
+        root = Path(place)
+        write(root, files)
+        later = lambda: time.time_ns() + LATER_NS  # noqa: E731
+        vault = Vault(root, cache_dir=Path(cache), clock_ns=later)
+        try:
+            vault.reconcile()
+            agrees(vault, files, data.draw(queries(files)))
+            edits = data.draw(VAULTS)
+            write(root, edits)
+            files |= edits
+            agrees_after = data.draw(queries(files))
+            vault.changed(list(edits))
+            agrees(vault, files, agrees_after)
+            moved = sorted(files)[0]
+            (root / moved).rename(root / "moved.md")
+            files["moved.md"] = files.pop(moved)
+            vault.changed([moved, "moved.md"])
+            agrees(vault, files, data.draw(queries(files)))
+        finally:
+            if data.draw(st.booleans()):
+                vault.index.file.drop()  # as a crash leaves it: without its seal
+            vault.close()
+        again = Vault(root, cache_dir=Path(cache), clock_ns=later)
+        try:
+            again.reconcile()
+            agrees(again, files, data.draw(queries(files)))
+        finally:
+            again.close()
+
+
+@pytest.mark.parametrize("script", WORDS)
+def test_every_word_of_a_script_is_found_wherever_it_stands(script: str, make_vault: MakeVault) -> None:
+    files = {}
+    for number, word in enumerate(ALL_WORDS):
+        files[f"{number}.md"] = f"before{word}behind\n"
+        files[f"alone{number}.md"] = f"{word}\n"
+        files[f"nfd{number}.md"] = unicodedata.normalize("NFD", f"x {word.upper()} y\n")
+    vault = make_vault(files)
+    for word in WORDS[script]:
+        for query in {word, word[:2], word[-2:], word.lower(), unicodedata.normalize("NFD", word)}:
+            if len(slow_fold(query)) > 1:
+                agrees(vault, files, [query])
+
+
+def test_points_and_harakat_make_no_difference_vowel_signs_do(make_vault: MakeVault) -> None:
+    words = {
+        "a.md": "مَلَفّ",
+        "b.md": "مـلـف",
+        "c.md": "כַּסֶּפֶת",
+        "d.md": "নোট",
+        "e.md": "নট",
+        "f.md": "เก็บ",
+        "g.md": "แก้",
+    }
+    vault = make_vault(words)
+    assert found(vault, "ملف") == ["a.md", "b.md"]
+    assert found(vault, "כספת") == ["c.md"]
+    assert found(vault, "নোট") == ["d.md"]
+    assert found(vault, "নট") == ["e.md"]
+    assert found(vault, "เก็บ") == ["f.md"]
+
+
+def test_one_character_is_a_word_in_ascii_and_any_part_elsewhere(make_vault: MakeVault) -> None:
+    vault = make_vault({"x.md": "plan b", "y.md": "about", "京都.md": "東京", "z.md": "京, b."})
+    assert found(vault, "b") == ["x.md", "z.md"]
+    assert found(vault, "京") == ["z.md", "京都.md"]
+    assert found(vault, "京 b") == ["z.md"]
+    assert found(vault, "京 b", names_only=True) == []
+    assert found(vault, "京", names_only=True) == ["京都.md"]
+
+
+def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "work/plan.md": "---\ntags: [project/web]\n---\nred apple pie\n",
+            "home/list.md": "apple red\npie #project\n",
+            "home/cli.md": "use --no-watch, or tag:none and path:here\n",
+        }
+    )
+    assert found(vault, '"red apple"') == ["work/plan.md"]
+    assert found(vault, '"red pie"') == ["home/list.md"], "white space is one blank, also at a line's end"
+    assert found(vault, "apple -list") == ["work/plan.md"]
+    assert found(vault, 'red -"red apple"') == ["home/list.md"]
+    assert found(vault, "tag:project") == ["home/list.md", "work/plan.md"]
+    assert found(vault, "red tag:#project/web") == ["work/plan.md"]
+    assert found(vault, "red -tag:project/web") == ["home/list.md"]
+    assert found(vault, "path:home red") == found(vault, 'red path:"HOME/l"') == ["home/list.md"]
+    assert found(vault, "red -path:home") == ["work/plan.md"]
+    for text in ("--no-watch", "tag:none", "use path:here", "tag:none path:here"):
+        answer = vault.search(SearchQuery(text, 5))
+        assert [hit.note.id for hit in answer.hits] == ["home/cli.md"], text
+        assert answer.as_text is not text.startswith("--"), "what is no operator at all is not tried twice"
+    assert not vault.search(SearchQuery("red -apple", 5)).hits
+
+
+def test_names_come_before_headings_before_text_and_whole_words_before_parts(make_vault: MakeVault) -> None:
+    filler = "word " * 20
+    vault = make_vault(
+        {
+            "crypt.md": filler,
+            "crypts.md": filler,
+            "encrypt.md": filler,
+            "1.md": f"# One\n## crypt\n{filler}",
+            "2.md": f"# Two\n## crypts\n{filler}",
+            "3.md": f"# Three\n## encrypt\n{filler}",
+            "4.md": f"crypt {filler}",
+            "5.md": f"crypts {filler}",
+            "6.md": f"encrypt {filler}",
+            "7.md": f"{filler}\nencrypt encrypt encrypt\n",
+        }
+    )
+    order = [hit.note.id for hit in vault.search(SearchQuery("crypt", 20)).hits]
+    names, headings = ["crypt.md", "crypts.md", "encrypt.md"], ["1.md", "2.md", "3.md"]
+    assert order == [*names, *headings, "4.md", "5.md", "7.md", "6.md"]
+
+
+def test_a_note_that_is_called_like_the_query_comes_first(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "handling.md": "# Cookie handling\ncookie cookie cookie jar\n",
+            "z.md": "# Cookie\n" + "word " * 900,
+            "y.md": "---\naliases: [cookie jar]\n---\n",
+        }
+    )
+    assert [hit.note.id for hit in vault.search(SearchQuery("cookie", 9)).hits] == ["z.md", "handling.md", "y.md"]
+    assert vault.search(SearchQuery("Cookie JAR", 9)).hits[0].note.id == "y.md"
+
+
+def test_of_equals_the_one_visited_last_comes_first(make_vault: MakeVault) -> None:
+    vault = make_vault({f"{name}.md": "apple" for name in "abc"})
+    query = SearchQuery("apple", 5)
+    assert [hit.note.id for hit in vault.search(query).hits] == ["a.md", "b.md", "c.md"]
+    visited = {NoteId("b.md"): "2026-03-01T11:00:00Z", NoteId("c.md"): "2026-03-01T12:00:00Z"}
+    assert [hit.note.id for hit in vault.search(query, visited).hits] == ["c.md", "b.md", "a.md"]
+
+
+def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come_first(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "CANDIDATES_VERIFIED_MAX", 10)
+    vault = make_vault({"0 apple.md": "first", **{f"{number:02}.md": "apple" for number in range(30)}})
+    answer = vault.search(SearchQuery("apple", 5))
+    assert not answer.exact
+    assert 10 <= answer.total <= 31
+    assert answer.hits[0].note.id == "0 apple.md"
+    assert vault.search(SearchQuery("first", 5)).exact
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        '"unclosed phrase',
+        "(a+)+$",
+        "[a-z]*(",
+        "\\",
+        "a\\b",
+        "''",
+        "tag:",
+        "path:",
+        "-",
+        "--",
+        "-tag:",
+        ".*" * 200,
+    ],
+)
+def test_a_query_of_signs_is_text_and_no_crash(query: str, make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": 'apple (a+)+$ [a-z]*( \\ a\\b "unclosed phrase tag: path: -- '})
+    answer = vault.search(SearchQuery(query, 5))
+    assert answer.total == len(answer.hits) <= 1

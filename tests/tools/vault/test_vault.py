@@ -1,0 +1,425 @@
+"""A vault over real folders: building, following changes, answering while behind."""
+
+import os
+import shutil
+import threading
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
+from workspaced_tools.limits import SETTLE_S
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.asking import VaultSource
+from workspaced_tools.ports.questions import IndexState
+from workspaced_tools.ports.vault import LinkName
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.crawl import Bounds
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+MakeState = Callable[..., VaultState]
+HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
+
+
+def later_ns() -> int:
+    """A wall clock by which files that were just written are old."""
+    return time.time_ns() + 10_000_000_000
+
+
+def meant(vault: Vault, reference: str, state: VaultState = EMPTY_VAULT) -> str | None:
+    note = vault.resolve(reference, state).note
+    return note.id if note else None
+
+
+def write(vault: Vault, path: str, text: str) -> None:
+    file = vault.root.path / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPTY_VAULT) -> tuple[list[Any], int]:
+    found = vault.incoming(NoteId(note), limit, state)
+    return [(link.source.id, link.line) for link in found.links], found.total
+
+
+# -- building --
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inline: Bounds) -> None:
+    files: dict[str, str | bytes] = {f"n{number}.md": f"# Title {number}\n" for number in range(50)}
+    vault = make_vault(files, indexed=False, inline=inline)
+    port: VaultSource = vault
+    assert port.ask(IndexState(), EMPTY_VAULT) == "building"
+    vault.start()
+    assert vault.wait_until_ready(5)
+    assert port.index_state() == "ready"
+    assert port.note_count() == 50
+    assert meant(vault, "Title 31") == "n31.md"
+
+
+class HeldClock:
+    """A vault's clock that holds up who builds the index, at the first note, until it is let go."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self) -> int:
+        if threading.current_thread().name == "vault-index":
+            self.reached.set()
+            assert self.go_on.wait(5)
+        return time.time_ns() + 10_000_000_000
+
+
+def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_there(make_vault: MakeVault) -> None:
+    clock = HeldClock()
+    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"}, indexed=False, clock_ns=clock, index_wait_s=0.01)
+    vault.start()
+    assert clock.reached.wait(5)
+    assert meant(vault, "a.md") == "a.md"
+    assert meant(vault, "a") == "a.md"
+    assert meant(vault, "Alpha") is None
+    assert vault.index_state() == "building"
+    assert vault.note_count() == 2
+    assert vault.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
+    clock.go_on.set()
+    assert vault.wait_until_ready(5)
+    assert meant(vault, "Alpha") == "a.md"
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({f"{n}.md": "x" for n in range(200)}, indexed=False, inline=inline)
+    vault.start()
+    vault.close()
+    vault.close()
+    [found] = vault.read([NoteId("1.md")])
+    assert isinstance(found, NoteFailure)
+    assert found.code == "READ_ERROR"
+
+
+def test_an_absent_folder_is_an_error_to_the_scan_and_a_warning_in_the_statistics(tmp_path: Path) -> None:
+    vault = Vault(tmp_path / "nowhere", clock_ns=later_ns)
+    vault.start()
+    assert vault.wait_until_ready(5)
+    assert vault.note_count() == 0
+    assert any("folder" in warning for warning in vault.statistics().warnings)
+    with pytest.raises(ReadFailed):
+        vault.reconcile()
+    (tmp_path / "nowhere").mkdir()
+    (tmp_path / "nowhere/n.md").write_text("# There")
+    assert [version.id for version in vault.reconcile().created] == ["n.md"]
+    assert vault.statistics().warnings == ()
+    vault.close()
+
+
+def test_a_folder_that_is_unmounted_for_a_while_loses_no_names(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha"})
+    away = vault.root.path.with_name("away")
+    vault.root.path.rename(away)
+    with pytest.raises(ReadFailed):
+        vault.reconcile()
+    assert vault.changed(["a.md"]).deleted == ()
+    assert vault.note_count() == 1
+    away.rename(vault.root.path)
+    assert vault.reconcile() == Changes()
+    assert meant(vault, "Alpha") == "a.md"
+
+
+def test_a_folder_made_anew_leaves_no_ghosts(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"})
+    shutil.rmtree(vault.root.path)
+    write(vault, "c.md", "# Gamma")
+    changes = vault.reconcile()
+    assert [version.id for version in changes.created] == ["c.md"]
+    assert sorted(changes.deleted) == ["a.md", "b.md"]
+    assert meant(vault, "Alpha") is None
+    assert meant(vault, "Gamma") == "c.md"
+
+
+# -- following changes --
+
+
+def test_the_first_filling_is_no_change_and_a_note_that_comes_afterwards_is(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha"}, indexed=False)
+    assert vault.reconcile() == Changes()
+    write(vault, "b.md", "# Beta")
+    assert [version.id for version in vault.reconcile().created] == ["b.md"]
+    assert vault.reconcile() == Changes()
+
+
+def test_what_changed_between_two_runs_is_reported_by_the_second(make_vault: MakeVault, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"same.md": "s", "edited.md": "# Old", "gone.md": "g", "old.md": "# Moved"}
+    first = make_vault(files, cache_dir=tmp_path / "cache")
+    first.close()
+    write(first, "edited.md", "# New")
+    write(first, "new.md", "n")
+    (first.root.path / "gone.md").unlink()
+    (first.root.path / "old.md").rename(first.root.path / "moved.md")
+    second = Vault(first.root.path, cache_dir=tmp_path / "cache", clock_ns=later_ns)
+    changes = second.reconcile()
+    assert [version.id for version in changes.created] == ["new.md"]
+    assert [version.id for version in changes.changed] == ["edited.md"]
+    assert (changes.deleted, changes.renamed) == (("gone.md",), (("old.md", "moved.md"),))
+    assert (meant(second, "New"), meant(second, "Old"), meant(second, "Moved")) == ("edited.md", None, "moved.md")
+    second.close()
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_reconcile_reports_what_became_different(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({"same.md": "s", "edited.md": "# Old", "gone.md": "g"}, inline=inline)
+    write(vault, "edited.md", "# New")
+    write(vault, "new/one.md", "n")
+    (vault.root.path / "gone.md").unlink()
+    changes = vault.reconcile()
+    assert [version.id for version in changes.created] == ["new/one.md"]
+    assert [version.id for version in changes.changed] == ["edited.md"]
+    assert changes.changed[0].stat.size == 5
+    assert len(changes.changed[0].sha256) == 64
+    assert changes.deleted == ("gone.md",)
+    assert (meant(vault, "New"), meant(vault, "Old")) == ("edited.md", None)
+    assert vault.note_count() == 3
+
+
+def test_a_watchers_hint_is_checked_against_the_disk(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"})
+    write(vault, "a.md", "# Omega")
+    (vault.root.path / "b.md").unlink()
+    write(vault, "c.md", "# Gamma")
+    root = vault.root.path
+    changes = vault.changed(
+        [f"{root}/a.md", "b.md", "c.md", "never.md", ".obsidian/x.md", "pic.png", "bad\udcff.md"]
+    )
+    assert [version.id for version in changes.changed] == ["a.md"]
+    assert [version.id for version in changes.created] == ["c.md"]
+    assert changes.deleted == ("b.md",)
+    assert vault.changed(["a.md", "c.md"]).changed == ()
+
+
+def test_a_hint_about_a_folder_reconciles(make_vault: MakeVault) -> None:
+    vault = make_vault({"v1.2/a.md": "# Alpha"})
+    (vault.root.path / "v1.2").rename(vault.root.path / "moved")
+    changes = vault.changed([str(vault.root.path / "v1.2"), str(vault.root.path / "moved")])
+    assert changes == Changes(renamed=((NoteId("v1.2/a.md"), NoteId("moved/a.md")),))
+    shutil.rmtree(vault.root.path / "moved")
+    assert vault.changed(["moved"]).deleted == ("moved/a.md",)
+
+
+def test_a_version_read_right_after_its_change_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "n.md").write_text("# One")
+    ahead_s = [0.0]
+    # The real clock: the file is younger than two seconds.
+    vault = Vault(tmp_path, clock_s=lambda: time.monotonic() + ahead_s[0])
+    vault.reconcile()
+    ahead_s[0] = SETTLE_S
+    vault.reconcile()
+    assert meant(vault, "One") == "n.md"
+    stat = (tmp_path / "n.md").stat()
+    (tmp_path / "n.md").write_text("# Two")
+    os.utime(tmp_path / "n.md", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    vault.reconcile()
+    assert meant(vault, "Two") == "n.md"
+    vault.close()
+
+
+def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha", "b.md": "# Twin", "c.md": "# Twin"})
+    write(vault, "a.md", "# Omega")
+    assert meant(vault, "Alpha") is None
+    assert meant(vault, "Omega") == "a.md"
+    assert len(vault.resolve("Twin", EMPTY_VAULT).candidates) == 2
+    (vault.root.path / "c.md").unlink()
+    assert meant(vault, "Twin") == "b.md"
+    (vault.root.path / "b.md").unlink()
+    assert vault.resolve("Twin", EMPTY_VAULT).note is None
+    assert vault.note_count() == 1
+
+
+def test_reading_gives_each_note_as_it_is_now_in_the_order_asked(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "one", "b.md": "two"})
+    a, b, gone = NoteId("a.md"), NoteId("b.md"), NoteId("gone.md")
+    found = vault.read([b, a, gone, b])
+    assert [each.text for each in found if isinstance(each, Note)] == ["two", "one", "two"]
+    assert isinstance(found[2], NoteFailure)
+    write(vault, "a.md", "changed")
+    [fresh] = vault.read([a])
+    assert isinstance(fresh, Note)
+    assert fresh.text == "changed"
+
+
+# -- paths --
+
+
+def test_symlinks_are_outside_whatever_they_point_to(make_vault: MakeVault, tmp_path: Path) -> None:
+    vault = make_vault({"real.md": "# Real"})
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/s.md").write_text("# Secret")
+    (vault.root.path / "file.md").symlink_to(tmp_path / "secret/s.md")
+    (vault.root.path / "inner.md").symlink_to("real.md")
+    (vault.root.path / "folder").symlink_to(tmp_path / "secret")
+    (vault.root.path / "dangling.md").symlink_to("nothing.md")
+    vault.reconcile()
+    for reference in ("file.md", "file", "inner.md", "folder/s.md", "folder/s", "dangling.md", "[[folder/s]]"):
+        with pytest.raises(ReferenceOutsideVault):
+            vault.resolve(reference, EMPTY_VAULT)
+    assert meant(vault, "Secret") is None
+    assert vault.note_count() == 1
+
+
+def test_a_file_that_cannot_be_read_is_still_what_its_path_means(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "x"})
+    os.mkfifo(vault.root.path / "pipe.md")
+    vault.reconcile()
+    assert meant(vault, "pipe.md") == "pipe.md"
+    [found] = vault.read([NoteId("pipe.md")])
+    assert isinstance(found, NoteFailure)
+    assert found.code == "READ_ERROR"
+    assert any("regular" in warning for warning in vault.statistics().warnings)
+
+
+def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
+    nfd = unicodedata.normalize("NFD", "Café.md")
+    vault = make_vault({nfd: "# Menu"})
+    nfc = unicodedata.normalize("NFC", nfd)
+    assert meant(vault, "Menu") == nfc
+    assert meant(vault, nfd) == nfc
+    write(vault, nfd, "# Changed")
+    assert [version.id for version in vault.changed([nfd]).changed] == [nfc]
+    assert vault.note_count() == 1
+    write(vault, nfc, "# Other")
+    vault.reconcile()
+    assert vault.note_count() == 2
+    assert [meant(vault, each) for each in (nfc, nfd, "Other", "Changed")] == [nfc, nfd, nfc, nfd]
+    write(vault, nfd, "# Again")
+    assert [version.id for version in vault.changed([nfd]).changed] == [nfd]
+    assert any("normalisation" in warning for warning in vault.statistics().warnings)
+
+
+def test_of_two_spellings_the_one_that_is_left_is_one_note(make_vault: MakeVault) -> None:
+    nfc, nfd = (unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD"))
+    vault = make_vault({nfc: "# Composed", nfd: "# Decomposed"})
+    (vault.root.path / nfc).unlink()
+    assert vault.reconcile().deleted == (nfd,)
+    assert vault.note_count() == 1
+    assert (meant(vault, "Decomposed"), meant(vault, "Composed")) == (nfc, None)
+
+
+def test_names_that_are_not_utf8_are_reported_and_stop_nothing(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# Alpha"})
+    with open(os.fsencode(vault.root.path) + b"/bad\xff.md", "wb") as file:
+        file.write(b"x")
+    vault.reconcile()
+    assert vault.note_count() == 1
+    assert any("UTF-8" in warning for warning in vault.statistics().warnings)
+    assert str(vault.root.path) not in " ".join(vault.statistics().warnings)
+
+
+# -- links --
+
+
+def test_links_lead_where_the_files_are_now(make_vault: MakeVault) -> None:
+    vault = make_vault({"s.md": "x", "t.md": "# Target", "work/p.md": "# Plan"})
+    links = [LinkName("t", True), LinkName("Plan", True), LinkName("none", True), LinkName("t", True)]
+    targets = vault.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
+    assert [each.note.id if each.note else None for each in targets] == ["t.md", "work/p.md", None, "t.md"]
+    (vault.root.path / "t.md").unlink()
+    targets = vault.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
+    assert [each.note.id if each.note else None for each in targets] == [None, "work/p.md", None, None]
+
+
+def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "t.md": "---\naliases: [tee]\nid: T-1\n---\n# Target\n[[t]] [[Target]]\n",
+            "b.md": "see [[t]] twice: [[Target|x]]\n\nand [[tee#Part]]\n",
+            "a/a.md": "---\nx: 1\n---\n[md](../t.md)\n![[T]]\n`[[t]]`\n",
+            "c.md": "[[T-1]] [[other]]\n",
+        }
+    )
+    assert incoming(vault, "t.md") == (
+        [("a/a.md", 4), ("a/a.md", 5), ("b.md", 1), ("b.md", 1), ("b.md", 3), ("c.md", 1)],
+        6,
+    )
+    first = vault.incoming(NoteId("t.md"), 3, EMPTY_VAULT)
+    assert (len(first.links), first.total) == (3, 6)
+    assert first.links[2].context == "see [[t]] twice: [[Target|x]]"
+    assert first.links[2].source.title == "b"
+    assert incoming(vault, "none.md") == ([], 0)
+
+
+def test_incoming_links_follow_the_same_rule_as_outgoing_ones(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {"c/log.md": "", "a/log.md": "", "a/s.md": "[[log]]", "c/s.md": "[[log]]", "b/s.md": "[[a/log]]"}
+    )
+    assert incoming(vault, "a/log.md") == ([("a/s.md", 1), ("b/s.md", 1)], 2)
+    assert incoming(vault, "c/log.md") == ([("c/s.md", 1)], 1)
+
+
+def test_links_to_a_former_path_are_links_to_the_note(make_vault: MakeVault, make_state: MakeState) -> None:
+    vault = make_vault({"new.md": "# New", "s.md": "[[old]] and [[old place/older]]"})
+    state = make_state(former={"old.md": "new.md", "old place/older.md": "new.md"})
+    assert incoming(vault, "new.md", state=state) == ([("s.md", 1), ("s.md", 1)], 2)
+    assert incoming(vault, "new.md") == ([], 0)
+
+
+def test_incoming_links_are_read_from_the_files_as_they_are_now(make_vault: MakeVault) -> None:
+    vault = make_vault({"t.md": "# Target", "a.md": "[[t]]", "b.md": "[[t]]"})
+    write(vault, "a.md", "first\n\n[[t]] and [[t]]")
+    (vault.root.path / "b.md").unlink()
+    assert incoming(vault, "t.md") == ([("a.md", 3), ("a.md", 3)], 2)
+    assert vault.note_count() == 2
+    write(vault, "young.md", "# Young")
+    assert incoming(vault, "young.md") == ([], 0)
+
+
+def test_statistics_count_the_cache_and_the_index(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "x", "b.md": "y"})
+    vault.read([NoteId("a.md")])
+    vault.read([NoteId("a.md")])
+    statistics = vault.statistics()
+    assert (statistics.cache.misses, statistics.cache.hits) == (1, 1)
+    assert (statistics.index.state, statistics.index.notes_found, statistics.index.notes_indexed) == (
+        "ready",
+        2,
+        2,
+    )
+    assert statistics.warnings == ()
+
+
+def test_readers_are_served_while_the_vault_changes(make_vault: MakeVault) -> None:
+    vault = make_vault({f"{number}.md": f"# Title {number}\n[[1]]" for number in range(20)})
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            while not stop.is_set():
+                vault.resolve("Title 3", EMPTY_VAULT)
+                vault.incoming(NoteId("1.md"), 100, EMPTY_VAULT)
+        except BaseException as failure:
+            failures.append(failure)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(60):
+        path = vault.root.path / f"{number % 20}.md"
+        if number % 3:
+            path.write_text(f"# Title {number % 20} again\n[[1]] [[2]]")
+        else:
+            path.unlink(missing_ok=True)
+        vault.changed([path.name])
+    vault.reconcile()
+    stop.set()
+    for reader in readers:
+        reader.join(5)
+    assert failures == []
+    assert vault.note_count() == len(list(vault.root.path.glob("*.md")))

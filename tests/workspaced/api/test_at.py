@@ -1,0 +1,386 @@
+"""Any moment, from outside: `at` on state, tools and resources, on every kind of connection, and `--at`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced_events.replay.source import DirectorySource
+from workspaced_tools.replay.verify import Verified, verify
+
+Json = dict[str, Any]
+NOTES = {
+    "a.md": "# Alpha\n\nThe first note, see [[b]]. zebra\n",
+    "b.md": "---\ntags: [two]\n---\n# Beta\n\nThe second note.\n",
+    "odd?at=1.md": "# Odd\n\nWith a question in its name.\n",
+}
+ASKED: dict[str, Json] = {
+    "get_workspace_context": {"includeContent": True},
+    "get_current_note": {"includeLinks": True, "includeOutline": True},
+    "get_note_by_reference": {"reference": "a.md", "includeMetadata": True},
+    "get_note_diff": {"reference": "a.md"},
+    "search_workspace": {"query": "zebra"},
+    "get_related_notes": {"reference": "a.md"},
+    "get_workspace_summary": {},
+    "get_navigation_history": {},
+    "get_context_manifest": {},
+}
+CANARY = "xyzzy"
+LAYOUT = (
+    "---\ntitle: Canary xyzzy\ntags: [xyzzy, two]\naliases: [xyzzy]\n---\n# xyzzy\n\nzebra xyzzy [[b]] [[xyzzy]]\n"
+)
+
+
+class Session:
+    """A daemon that answered every tool, and whose notes are others by now."""
+
+    def __init__(self, running: Any) -> None:
+        self.running = running
+        self.answers: dict[str, Json] = {}
+        with running.connect("agent") as client:
+            client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+            [self.pinned] = client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+            for tool, arguments in ASKED.items():
+                if tool == "get_note_diff":
+                    edit(running, client, "a.md", NOTES["a.md"] + "More.\n")
+                self.answers[tool] = client.tool(tool, arguments)
+            calls = client.call("workspaced/calls")["calls"]
+            self.calls: dict[str, int] = {call["tool"]: call["seq"] for call in calls}
+            self.state = client.state()
+            self.time = client.call("workspaced/log", {"from": calls[-1]["seq"]})["events"][0]["time"]
+            edit(running, client, "a.md", "# Changed\n")
+            client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+            client.publish([{"type": "note_unpinned", "data": {"note": "b.md"}}])
+
+
+def edit(running: Any, client: Any, note: str, text: str) -> None:
+    """Saves a note, and lets the daemon notice."""
+    (running.vault / note).write_text(text)
+    client.call("workspaced/reconcile")
+
+
+@pytest.fixture(scope="module")
+def shared(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES)
+
+
+@pytest.fixture(scope="module")
+def session(shared: Any) -> Session:
+    return Session(shared)
+
+
+# -- tools --
+
+
+@pytest.mark.parametrize("tool", ASKED)
+def test_at_its_sequence_a_call_is_answered_as_it_was_in_both_eras_of_mcp(
+    session: Session, peer: Any, tool: str
+) -> None:
+    told = peer.call(tool, **ASKED[tool], at=session.calls[tool])
+    assert told["structuredContent"] == session.answers[tool]
+    assert json.loads(told["content"][0]["text"]) == session.answers[tool]
+
+
+def test_a_moment_may_be_named_by_time(session: Session, client: Any) -> None:
+    told = client.tool("get_current_note", {"at": session.time})
+    assert told["data"]["content"].endswith("More.\n")
+    assert told["asOfSeq"] < client.tool("get_current_note")["asOfSeq"]
+
+
+@pytest.mark.parametrize("tool", ASKED)
+@pytest.mark.parametrize("at", [True, 1.5, -1, 10**9, 10**30, "soon", "2999-01-01", None, [1], {}], ids=repr)
+def test_what_is_no_moment_is_refused(session: Session, client: Any, tool: str, at: Any) -> None:
+    told = client.tool(tool, {**ASKED[tool], "at": at})
+    assert (told["success"], told["code"]) == (False, "INVALID_ARGUMENT")
+    assert "at" in told["error"] and told["message"]
+
+
+def test_what_was_not_recorded_says_what_would_have_to_be_switched_on(session: Session, client: Any) -> None:
+    told = client.tool("get_note_by_reference", {"reference": "b.md", "at": 1})
+    assert told["code"] in ("NOT_RECORDED", "NO_ACTIVE_VAULT")
+    told = client.tool("search_workspace", {"query": "no such word", "at": session.pinned["seq"]})
+    assert told["code"] == "NOT_RECORDED" and "record" in told["message"]
+
+
+# -- resources --
+
+
+def text(result: Json) -> Json:
+    [content] = result["contents"]
+    said: Json = json.loads(content["text"])
+    return said
+
+
+def test_resources_are_read_as_they_were(session: Session, peer: Any) -> None:
+    seq = session.calls["get_current_note"]
+    assert text(peer.result("resources/read", uri=f"workspace://note/current?at={seq}"))["data"]["id"] == "a.md"
+    uri = f"workspace://context?at={session.calls['get_workspace_context']}"
+    assert text(peer.result("resources/read", uri=uri))["data"]["activeNote"]["id"] == "a.md"
+    for time in (session.time, session.time.replace(":", "%3A")):
+        told = text(peer.result("resources/read", uri=f"workspace://note/a.md?at={time}"))
+        assert told["data"]["content"].endswith("More.\n")
+
+
+def test_a_reference_may_hold_what_looks_like_a_moment(session: Session, peer: Any) -> None:
+    told = text(peer.result("resources/read", uri="workspace://note/odd%3Fat=1.md"))
+    assert told["data"]["title"] == "Odd"
+    seq = client_seq(session)
+    assert text(peer.result("resources/read", uri=f"workspace://note/odd%3Fat=1.md?at={seq}"))["data"]["id"]
+
+
+def client_seq(session: Session) -> int:
+    """The last call that was recorded."""
+    with session.running.connect() as client:
+        seq: int = client.call("workspaced/calls", {"limit": 1})["calls"][0]["seq"]
+    return seq
+
+
+@pytest.mark.parametrize("at", ["0x10", "soon", "99999999999", "2999-01-01", "%FF", "1%00", "9" * 40])
+def test_a_resource_of_no_moment_is_refused(session: Session, peer: Any, at: str) -> None:
+    error = peer.error("resources/read", uri=f"workspace://note/a.md?at={at}")
+    assert error["code"] == -32602 and error["data"]["code"] in ("INVALID_ARGUMENT", "UNKNOWN_RESOURCE")
+
+
+def test_what_was_does_not_change_and_nobody_is_told(session: Session, peer: Any) -> None:
+    past = [f"workspace://note/current?at={session.calls['get_current_note']}", "workspace://context?at=soon"]
+    now = "workspace://context"
+    if peer.meta:
+        peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [*past, now]})
+        assert peer.notice()["method"] == "notifications/subscriptions/acknowledged"
+    else:
+        for uri in [*past, now]:
+            peer.result("resources/subscribe", uri=uri)
+    told = []
+    with session.running.connect() as client:
+        for action in ("note_pinned", "note_unpinned"):
+            client.publish([{"type": action, "data": {"note": "a.md"}}])
+            told.append(peer.notice()["params"]["uri"])
+    assert told == [now, now]
+
+
+# -- state --
+
+
+def test_the_state_is_told_as_it_was(session: Session, client: Any) -> None:
+    assert client.state(at=session.pinned["seq"])["pinnedNotes"][0]["id"] == "b.md"
+    assert client.state(at=session.time) == session.state
+    assert client.state(at=str(session.pinned["seq"])) == client.state(at=session.pinned["seq"])
+    assert client.state(at=0)["seq"] == 0
+
+
+@pytest.mark.parametrize("at", [-1, 10**9, "soon", "2999-01-01", ""])
+def test_the_state_of_no_moment_is_refused(session: Session, client: Any, at: Any) -> None:
+    assert refusal(client.state, at=at).code == "INVALID_ARGUMENT"
+
+
+# -- the command line --
+
+
+def test_the_command_line_asks_about_moments(session: Session) -> None:
+    cli = session.running.cli
+    assert json.loads(cli("state", "--json", "--at", session.time).stdout) == session.state
+    told = cli(
+        "call", "get_current_note", "--at", str(session.calls["get_current_note"]), "includeLinks=true", "--json"
+    )
+    assert told.returncode == 0 and json.loads(told.stdout)["data"]["id"] == "a.md"
+    told = cli("call", "search_workspace", "query=nothing", "--at", str(session.pinned["seq"]), "--json")
+    assert told.returncode == 1 and json.loads(told.stdout)["code"] == "NOT_RECORDED"
+
+
+@pytest.mark.parametrize("at", ["soon", "999999999", "2999-01-01", "-1", ""])
+@pytest.mark.parametrize("command", [["state"], ["call", "get_current_note"]])
+def test_a_wrong_moment_on_the_command_line_is_a_usage_error(
+    session: Session, command: list[str], at: str
+) -> None:
+    done = session.running.cli(*command, f"--at={at}")
+    assert done.returncode == 2
+    assert done.stdout == "" or json.loads(done.stdout)["code"] == "INVALID_ARGUMENT"
+
+
+# -- the share policy --
+
+
+class Leak:
+    """A daemon whose note `secret.md` was public when every tool was asked about it."""
+
+    def __init__(self, daemon: Any) -> None:
+        self.running = daemon(notes={**NOTES, "secret.md": LAYOUT})
+        with self.running.connect("agent") as client:
+            client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+            client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+            client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
+            selection = {"note": "secret.md", "startLine": 1, "endLine": 2, "text": CANARY}
+            client.publish([{"type": "selection_changed", "data": selection}])
+            references = ("secret.md", "xyzzy", "b.md")
+            self.asked = [
+                (tool, {**arguments, **({"reference": reference} if "reference" in arguments else {})})
+                for tool, arguments in ASKED.items()
+                for reference in references
+            ]
+            for tool, arguments in self.asked:
+                client.tool(tool, arguments)
+            self.calls: list[int] = [
+                call["seq"] for call in client.call("workspaced/calls", {"limit": 100})["calls"]
+            ]
+
+    def told(self, caller: str = "agent") -> str:
+        """All that is told of the time when the note was public."""
+        said = []
+        wire = self.running.wire()
+        with self.running.connect(caller) as client:
+            for seq in {self.calls[0], self.calls[-1], client.state()["seq"]}:
+                for tool, arguments in self.asked:
+                    said.append(json.dumps(client.tool(tool, {**arguments, "at": seq})))
+        wire.ask("workspaced/hello", {"client": {"name": caller}})
+        for name in ("context", "note/current", "note/secret.md", "note/b.md"):
+            answer = wire.ask("resources/read", {"uri": f"workspace://{name}?at={self.calls[-1]}"})
+            said.append(json.dumps(answer))
+        return "".join(said)
+
+
+@pytest.fixture
+def leak(daemon: Any) -> Leak:
+    made = Leak(daemon)
+    assert made.told().count(CANARY) > 50
+    return made
+
+
+PRIVATE = LAYOUT.replace("title:", "workspaced: private\ntitle:")
+
+
+def edited(told: str) -> int:
+    """How often the canary is told, but where it was asked for: errors repeat the reference."""
+    return told.replace("\\\\'xyzzy\\\\'", "").replace("'xyzzy'", "").count(CANARY)
+
+
+def test_a_note_that_is_private_by_now_is_not_told_as_it_was(leak: Leak) -> None:
+    (leak.running.vault / "secret.md").write_text(PRIVATE)
+    with leak.running.connect() as client:
+        client.call("workspaced/reconcile")
+    assert edited(leak.told()) == 0
+
+
+def test_a_flag_that_nobody_read_since_the_start_counts(leak: Leak) -> None:
+    assert leak.running.stop() == 0
+    (leak.running.vault / "secret.md").write_text(PRIVATE)
+    leak.running.start()
+    assert edited(leak.told()) == 0
+
+
+def test_a_private_note_that_was_renamed_is_not_told_by_its_old_name(leak: Leak) -> None:
+    (leak.running.vault / "deep").mkdir()
+    (leak.running.vault / "secret.md").rename(leak.running.vault / "deep" / "else.md")
+    with leak.running.connect() as client:
+        client.call("workspaced/reconcile")
+        (leak.running.vault / "deep" / "else.md").write_text(PRIVATE)
+        client.call("workspaced/reconcile")
+    assert edited(leak.told()) == 0
+
+
+def test_rules_of_today_hold_for_the_past(leak: Leak) -> None:
+    (leak.running.vault / ".workspacedignore").write_text("secret.md\n")
+    assert edited(leak.told()) == 0
+
+
+def test_a_client_that_is_shown_names_gets_no_text_of_the_past(leak: Leak) -> None:
+    with leak.running.connect() as client:
+        client.call("workspaced/share", {"client": "agent", "level": "names"})
+    told = leak.told()
+    assert "zebra" not in told.replace("'zebra'", "") and "The second note" not in told
+
+
+def test_a_client_that_is_shown_nothing_is_told_nothing_of_the_past(leak: Leak) -> None:
+    with leak.running.connect() as client:
+        client.call("workspaced/share", {"client": "agent", "level": "none"})
+        told = leak.told()
+        assert "SHARING_OFF" in told and edited(told) == 0
+        client.call("workspaced/share", {"client": "agent", "level": "all"})
+    assert leak.told().count(CANARY) > 50
+
+
+def test_of_a_vault_that_is_not_served_any_more_nothing_is_told(leak: Leak) -> None:
+    assert leak.running.stop() == 0
+    other = leak.running.root / "other"
+    other.mkdir()
+    vault, leak.running.vault = leak.running.vault, other
+    leak.running.start()
+    told = leak.told()
+    assert edited(told) == 0 and "NO_ACTIVE_VAULT" in told
+    leak.running.vault = vault
+    leak.running.restart()
+    assert leak.told().count(CANARY) > 50
+
+
+def test_what_was_private_then_was_never_kept(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "secret.md": PRIVATE})
+    with running.connect("agent") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
+        client.publish([{"type": "note_pinned", "data": {"note": "secret.md"}}])
+        for tool, arguments in ASKED.items():
+            client.tool(tool, {**arguments, **({"reference": "secret.md"} if "reference" in arguments else {})})
+        seq = client.call("workspaced/calls", {"limit": 1})["calls"][0]["seq"]
+        edit(running, client, "secret.md", LAYOUT.replace("title:", "colour: red\ntitle:"))
+        for tool, arguments in ASKED.items():
+            told = client.tool(tool, {**arguments, "at": seq})
+            assert CANARY not in json.dumps(told)
+
+
+def test_each_vault_has_its_own_past(daemon: Any) -> None:
+    running = daemon(start=False)
+    other = running.root / "other"
+    other.mkdir()
+    (other / "a.md").write_text("# Elsewhere\n")
+    running.flags = ("--vault", str(other))
+    running.start()
+    with running.connect("agent") as client:
+        seqs = {}
+        vaults = [each["id"] for each in client.server["vaults"]]
+        for vault in vaults:
+            client.publish([{"type": "vault_switched", "data": {"vaultId": vault}}])
+            client.tool("get_note_by_reference", {"reference": "a.md"})
+            seqs[vault] = client.call("workspaced/calls", {"limit": 1})["calls"][0]["seq"]
+        titles = {
+            vault: client.tool("get_note_by_reference", {"reference": "a.md", "at": seq})["data"]["title"]
+            for vault, seq in seqs.items()
+        }
+    assert sorted(titles.values()) == ["Alpha", "Elsewhere"]
+
+
+# -- afterwards --
+
+
+def verified(data: Path) -> list[Verified]:
+    found: list[Verified] = []
+    with DirectorySource(data) as source:
+        verify(source, found.append)
+    return found
+
+
+def test_calls_about_moments_replay_like_any_other_and_say_when_what_they_used_was_swept(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    made = Session(running)
+    with running.connect("agent") as client:
+        for tool, seq in made.calls.items():
+            client.tool(tool, {**ASKED[tool], "at": seq})
+            client.tool(tool, {**ASKED[tool], "at": made.time})
+        client.tool("get_note_by_reference", {"reference": "a.md", "at": "soon"})
+        client.tool("get_workspace_context", {"at": 10**9})
+    running.stop()
+    shutil.rmtree(running.vault)
+    found = verified(running.data)
+    assert len(found) == 3 * len(ASKED) + 2
+    assert {each.outcome for each in found} == {"same"}
+    shutil.rmtree(running.data / "served")
+    (running.data / "served").mkdir()
+    assert {each.outcome for each in verified(running.data)} == {"notRecorded"}
+    (running.vault).mkdir()
+    running.start()
+    with running.connect("agent") as client:
+        for tool, seq in made.calls.items():
+            if tool not in ("get_workspace_context", "get_navigation_history"):
+                assert client.tool(tool, {**ASKED[tool], "at": seq})["code"] == "NOT_RECORDED"
+        told = client.tool("get_workspace_context", {"at": made.calls["get_workspace_context"]})
+        assert "is recorded" in told["data"]["activeNote"]["error"]

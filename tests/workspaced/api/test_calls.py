@@ -1,0 +1,333 @@
+"""`workspaced/calls`, `workspaced/call` and `workspaced calls`: what agents asked, and what they saw, exactly."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced.cli import run
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("get_workspace_context", {"includeContent": True}),
+    ("get_note_by_reference", {"reference": "beta"}),
+    ("get_note_by_reference", {"reference": "nothing"}),
+    ("search_workspace", {"query": "note", "limit": 50}),
+]
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+def command(running: Any, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Done:
+    """Runs `workspaced calls` for this daemon, in this process: starting one takes most of a command's time."""
+    streams = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8", newline="") for given in (stdin, b"", b"")]
+    place = {**running.env, "WORKSPACED_SOCKET": str(running.socket), **(env or {})}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name not in place]:
+            patch.delenv(name)
+        for name, value in place.items():
+            patch.setenv(name, value)
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        try:
+            code = run(["calls", *arguments])
+        finally:
+            for stream in streams[1:]:
+                stream.flush()
+    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
+    return subprocess.CompletedProcess(arguments, code, out, err)
+
+
+class Session:
+    """A daemon that answered the calls of ASKED by `agent`, and what it answered."""
+
+    def __init__(self, running: Any) -> None:
+        self.running = running
+        with running.connect("editor") as client:
+            client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+            client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        self.answers: list[str] = []
+        with running.connect("agent") as client:
+            for tool, arguments in ASKED:
+                result = client.call("tools/call", {"name": tool, "arguments": arguments})
+                self.answers.append(result["content"][0]["text"])
+            self.seqs = [call["seq"] for call in client.call("workspaced/calls")["calls"]]
+
+    def cli(self, *arguments: str, **more: Any) -> Any:
+        return command(self.running, *arguments, **more)
+
+    def lines(self, *arguments: str) -> list[Any]:
+        done = self.cli(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def session(module_daemon: Any) -> Session:
+    return Session(module_daemon())
+
+
+@pytest.fixture
+def asked(session: Session) -> Any:
+    """Asks the daemon one of our methods."""
+
+    def ask(method: str, **params: Any) -> dict[str, Any]:
+        with session.running.connect("onlooker") as client:
+            result: dict[str, Any] = client.call(f"workspaced/{method}", params)
+        return result
+
+    return ask
+
+
+# -- the methods --
+
+
+def test_a_call_is_listed_as_soon_as_it_was_answered(daemon: Any) -> None:
+    running = daemon()
+    with running.connect("agent") as client, running.connect("onlooker") as onlooker:
+        for number in range(1, 21):
+            client.tool("search_workspace", {"query": str(number)})
+            calls = onlooker.call("workspaced/calls", {"limit": 1_000})["calls"]
+            assert [call["arguments"]["query"] for call in calls] == [str(n) for n in range(1, number + 1)]
+            assert onlooker.call("workspaced/call", {"seq": calls[-1]["seq"]})["result"] is not None
+
+
+def test_the_list_tells_of_each_call(session: Session, asked: Any) -> None:
+    calls = asked("calls")["calls"]
+    assert [(call["tool"], call["arguments"]) for call in calls] == ASKED
+    assert {call["caller"] for call in calls} == {"agent"}
+    assert [call["code"] for call in calls] == [None, None, "NOTE_NOT_FOUND", None]
+    assert [call["bytes"] for call in calls] == [len(answer.encode()) for answer in session.answers]
+    assert all(call["kept"] and call["durationUs"] >= 0 and call["tokens"] > 0 for call in calls)
+
+
+def test_pages_go_back_through_the_list(session: Session, asked: Any) -> None:
+    first = asked("calls", limit=3)["calls"]
+    second = asked("calls", limit=3, before=first[0]["seq"])["calls"]
+    assert [call["seq"] for call in second + first] == session.seqs
+    assert asked("calls", before=second[0]["seq"])["calls"] == []
+    assert asked("calls", before=10**15)["calls"] == asked("calls")["calls"]
+
+
+def test_pages_reach_over_a_long_log(daemon: Any) -> None:
+    running = daemon()
+    with running.connect("agent") as client:
+        for number in range(3):
+            client.tool("search_workspace", {"query": f"word{number}"})
+            client.publish([{"type": "note_pinned", "data": {"note": "a.md", "title": "t" * 400}}] * 900)
+            client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}] * 900)
+        calls = client.call("workspaced/calls", {"limit": 2})["calls"]
+        assert [call["arguments"]["query"] for call in calls] == ["word1", "word2"]
+        assert client.call("workspaced/calls", {"tool": "no_such_tool"})["calls"] == []
+
+
+def test_the_list_can_be_of_one_tool_or_client(session: Session, asked: Any) -> None:
+    assert len(asked("calls", tool="get_note_by_reference")["calls"]) == 2
+    assert len(asked("calls", caller="AGENT")["calls"]) == len(ASKED)
+    assert asked("calls", caller="nobody")["calls"] == []
+
+
+def test_a_call_is_given_whole(session: Session, asked: Any) -> None:
+    for seq, answer in zip(session.seqs, session.answers, strict=True):
+        call = asked("call", seq=seq)
+        assert call["event"]["seq"] == seq and call["event"]["type"] == "tool_called"
+        assert call["result"] == answer and call["why"] == ""
+        assert call["recording"]["version"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("calls", {"limit": 0}),
+        ("calls", {"limit": 1_001}),
+        ("calls", {"before": 0}),
+        ("calls", {"colour": "red"}),
+        ("call", {}),
+        ("call", {"seq": 0}),
+        ("call", {"seq": 1}),
+        ("call", {"seq": 10**12}),
+    ],
+)
+def test_what_is_no_call_is_refused(session: Session, method: str, params: dict[str, Any]) -> None:
+    with session.running.connect() as client:
+        assert refusal(client.call, f"workspaced/{method}", params).code == "INVALID_ARGUMENT"
+
+
+def test_agents_cannot_ask_what_others_saw(session: Session, modern: Any, handshake: Any) -> None:
+    for era in (modern, handshake):
+        peer = era(session.running)
+        peer.wire.request("workspaced/calls", {"_meta": peer.meta} if peer.meta else {})
+        assert "error" in peer.wire.line()
+
+
+# -- the command --
+
+
+def test_calls_are_listed_for_people_and_programs(session: Session) -> None:
+    done = session.cli()
+    head, *rows = done.stdout.splitlines()
+    assert done.returncode == 0 and head.split()[:4] == ["SEQ", "TIME", "CLIENT", "TOOL"]
+    assert [int(row.split()[0]) for row in rows] == session.seqs
+    assert "NOTE_NOT_FOUND" in rows[2] and 'reference="nothing"' in rows[2]
+    assert [line["seq"] for line in session.lines()] == session.seqs
+    assert session.cli("list").stdout == done.stdout
+
+
+def test_a_log_without_a_daemon_gives_the_same_list(session: Session, tmp_path: Path) -> None:
+    with_daemon = session.lines()
+    copy = tmp_path / "data"
+    shutil.copytree(session.running.data, copy)
+    assert session.lines(str(copy)) == with_daemon
+    export = session.running.cli("log", "export", "--data-dir", str(copy)).stdout.encode()
+    bare = session.cli("list", "-", "--json", stdin=export).stdout.splitlines()
+    assert [json.loads(line)["kept"] for line in bare] == [False] * len(ASKED)
+
+
+def test_the_list_can_be_narrowed(session: Session, tmp_path: Path) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(session.running.data, copy)
+    for log in ([], [str(copy)]):
+        narrowed = {
+            ("--limit", "2"): session.seqs[-2:],
+            ("--failed",): [session.seqs[2]],
+            ("--failed", "--limit", "1"): [session.seqs[2]],
+            ("--tool", "search_workspace"): [session.seqs[3]],
+            ("--client", "nobody"): [],
+            ("--since", str(session.seqs[1])): session.seqs[1:],
+            ("--since", "2999-01-01"): [],
+        }
+        for options, expected in narrowed.items():
+            assert [line["seq"] for line in session.lines(*log, *options)] == expected, (log, options)
+
+
+def test_without_a_daemon_the_workspaces_own_log_is_read(daemon: Any) -> None:
+    stopped = Session(daemon())
+    stopped.running.stop()
+    found = {"WORKSPACED_DATA_DIR": str(stopped.running.data), "WORKSPACED_SOCKET": ""}
+    done = stopped.cli("--json", env=found)
+    assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == stopped.seqs
+    assert stopped.cli().returncode == 3  # WORKSPACED_SOCKET names a daemon, and that one is gone
+
+
+def test_the_result_is_printed_to_the_byte(session: Session, tmp_path: Path) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(session.running.data, copy)
+    piped = session.running.cli("calls", "show", str(session.seqs[0]), "--result")
+    assert (piped.returncode, piped.stdout) == (0, session.answers[0])
+    for seq, answer in zip(session.seqs, session.answers, strict=True):
+        assert session.cli("show", str(seq), "--result").stdout == answer
+        assert session.cli("show", str(seq), str(copy), "--result").stdout == answer
+        (shown,) = session.lines("show", str(seq))
+        assert shown["result"] == json.loads(answer) and shown["event"]["seq"] == seq
+
+
+def test_a_call_is_shown_with_what_it_was_made_from(session: Session) -> None:
+    said = session.cli("show", str(session.seqs[0])).stdout
+    assert "note a.md, " in said and "note b.md, " in said and session.answers[0] in said
+    text = session.cli("show", str(session.seqs[0]), "--text").stdout
+    assert "--- a.md\n# Alpha\n\nThe first note, see [[b]].\n" in text and '"success"' not in text
+    assert "no note" in session.cli("show", str(session.seqs[2]), "--text").stderr
+
+
+def test_control_characters_are_shown_and_never_obeyed(daemon: Any) -> None:
+    running = daemon(notes={"a.md": "# \x1b[31mAlpha\n\n\x1b]0;owned\x07 text \x9b31m\u202e\n"})
+    with running.connect("ag\x1bent") as client:
+        client.tool("get_note_by_reference", {"reference": "a.md"})
+        (call,) = client.call("workspaced/calls")["calls"]
+    seq = str(call["seq"])
+    for arguments in ([], ["show", seq], ["show", seq, "--text"], ["stats"], ["diff", seq, seq]):
+        said = command(running, *arguments).stdout
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(said), arguments
+
+
+def test_what_is_not_kept_says_what_to_switch_on(daemon: Any) -> None:
+    off = Session(daemon(env={"WORKSPACED_RECORD": "none"}))
+    seq = str(off.seqs[0])
+    for arguments in (["show", seq], ["show", seq, "--result"], ["show", seq, "--json"], ["show", seq, "--text"]):
+        done = off.cli(*arguments)
+        assert done.returncode == 1 and "NOT_RECORDED" in done.stderr and "record = served" in done.stderr
+    assert "get_workspace_context" in off.cli("show", seq).stdout
+    assert off.cli("diff", seq, str(off.seqs[1])).returncode == 1
+    assert "not kept" in off.cli().stdout
+    assert "4 calls" in off.cli("stats").stdout
+
+
+def test_a_difference_says_what_led_to_it(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    with running.connect("agent") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        client.tool("get_current_note")
+        client.tool("get_current_note")
+        (running.vault / "a.md").write_text("# Alpha\n\nThe first note, changed.\n")
+        client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        client.tool("get_current_note")
+        one, same, other = (str(call["seq"]) for call in client.call("workspaced/calls")["calls"])
+    for log in ([], [str(running.data)]):
+        done = command(running, "diff", one, same, *log)
+        assert (done.returncode, done.stdout) == (0, "")
+        done = command(running, "diff", one, other, *log)
+        assert done.returncode == 1
+        for part in ("note a.md was another version", "pinned + b.md", "+The first note, changed."):
+            assert part in done.stdout, part
+        done = command(running, "diff", one, other, *log, "--json")
+        found = json.loads(done.stdout)
+        assert done.returncode == 1 and found["same"] is False and found["call"] == []
+        assert found["inputs"] == ["note a.md was another version"]
+        assert any(change["field"] == "pinnedNotes" for change in found["state"])
+
+
+def test_statistics_say_what_was_served_and_what_was_too_much(daemon: Any) -> None:
+    repeated = Session(daemon())
+    with repeated.running.connect("agent") as client:
+        for _ in range(3):
+            client.tool("get_note_by_reference", {"reference": "beta"})
+    copy = str(repeated.running.data)
+    done = repeated.cli("stats")
+    assert "7 calls in 1 sessions" in done.stdout and "3 of 7 calls repeated" in done.stdout
+    assert "estimate" in done.stdout and "get_workspace_context before held this very text" in done.stdout
+    assert repeated.cli("--stats").stdout == done.stdout == repeated.cli("stats", copy).stdout
+    (usage,) = repeated.lines("stats")
+    assert {each["rule"] for each in usage["advised"]} == {"sameText", "limitInVain"}
+    assert sum(each["calls"] for each in usage["used"]) == 7
+    assert repeated.lines("stats", "--client", "editor")[0]["calls"] == 0
+    assert repeated.lines("stats", "--since", "2999-01-01")[0]["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show",),
+        ("show", "0"),
+        ("show", "x"),
+        ("show", "1"),
+        ("show", "999999"),
+        ("show", "1", "--result", "--json"),
+        ("diff", "1"),
+        ("diff", "1", "2"),
+        ("--limit", "0"),
+        ("--since", "tomorrow"),
+        ("--stats", "--failed"),
+        ("no such directory",),
+    ],
+)
+def test_a_wrong_argument_is_a_usage_error(session: Session, arguments: tuple[str, ...]) -> None:
+    done = session.cli(*arguments)
+    assert done.returncode == 2 and done.stderr
+    assert done.stdout == "" or "--json" in arguments
+
+
+def test_an_empty_log_has_no_calls(daemon: Any, tmp_path: Path) -> None:
+    running = daemon()
+    for arguments in ([], ["stats"]):
+        done = command(running, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "no calls\n")
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    assert command(running, str(tmp_path / "empty.jsonl")).returncode == 2

@@ -1,0 +1,220 @@
+"""`workspaced/publish`: checked whole, appended whole, acknowledged once durable."""
+
+import hashlib
+import threading
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced_events.blobs.durable import DurableBlobStore
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.replay.replay import replay
+
+
+def pin(note: str, **more: Any) -> dict[str, Any]:
+    return {"type": "note_pinned", "data": {"note": note}, **more}
+
+
+def test_a_receipt_names_sequence_and_id_and_the_clock_covers_it(shared: Any) -> None:
+    wire = shared.wire()
+    result = wire.ask("workspaced/publish", {"actions": [pin("a.md", id="mine-1"), pin("b.md")]})["result"]
+    first, second = result["events"]
+    assert first["id"] == "mine-1" and not first["duplicate"]
+    assert second["seq"] == first["seq"] + 1 and len(second["id"]) == 36
+    assert int(result["clock"].rpartition(":")[2]) >= second["seq"]
+    assert result["durability"] == "synced"
+
+
+def test_an_acknowledged_event_is_on_the_disk(shared: Any, client: Any) -> None:
+    (receipt,) = client.publish([pin("c.md")])
+    assert replay(shared.data).last_seq >= receipt["seq"]
+
+
+def test_an_event_carries_what_was_published(client: Any) -> None:
+    (receipt,) = client.publish([pin("work/plan.md", id="e-1")], source="my-editor")
+    (event,) = client.call("workspaced/log", {"from": receipt["seq"], "limit": 1})["events"]
+    assert event["source"] == "my-editor" and event["id"] == "e-1" and event["vault"] == "vault"
+    assert event["type"] == "note_pinned" and event["data"] == {"note": "work/plan.md"}
+    assert event["time"].endswith("Z") and len(event["time"]) == len("2026-01-01T00:00:00.000000Z")
+
+
+def test_without_a_source_the_clients_name_is_taken(shared: Any) -> None:
+    client = shared.connect(name="some-ui")
+    receipt = client.call("workspaced/publish", {"actions": [pin("named.md")]})["events"][0]
+    (event,) = client.call("workspaced/log", {"from": receipt["seq"], "limit": 1})["events"]
+    assert event["source"] == "some-ui"
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        ({"type": "note_exploded", "data": {}}, "UNKNOWN_ACTION"),
+        ({"type": "vault_opened", "data": {"vaultId": "x", "name": "x", "path": "/x"}}, "NOT_ALLOWED"),
+        ({"type": "tool_called", "data": {}}, "NOT_ALLOWED"),
+        ({"type": "daemon_stopped", "data": {"reason": "haha"}}, "NOT_ALLOWED"),
+        (pin("../secret.md"), "OUTSIDE_VAULT"),
+        (pin("/etc/passwd.md"), "OUTSIDE_VAULT"),
+        (pin("a\0b.md"), "OUTSIDE_VAULT"),
+        (pin("a/../../b.md"), "OUTSIDE_VAULT"),
+        (pin("a.txt"), "INVALID_ARGUMENT"),
+        (pin(""), "INVALID_ARGUMENT"),
+        (pin("a//b.md"), "INVALID_ARGUMENT"),
+        (pin(".git/a.md"), "INVALID_ARGUMENT"),
+        (pin("x" * 2_000 + ".md"), "INVALID_ARGUMENT"),
+        (pin("a.md", vault="nowhere"), "INVALID_ARGUMENT"),
+        (pin("a.md", extra=1), "INVALID_ARGUMENT"),
+        (pin("a.md", id=""), "INVALID_ARGUMENT"),
+        (pin("a.md", id="i" * 129), "INVALID_ARGUMENT"),
+        (pin("a.md", id=7), "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": {"note": "a.md", "colour": "red"}}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": {"note": 7}}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": {"note": "a.md", "index": -1}}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": {"note": "a.md", "index": 1e3}}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": {}}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned", "data": None}, "INVALID_ARGUMENT"),
+        ({"type": "note_pinned"}, "INVALID_ARGUMENT"),
+        ({"data": {}}, "INVALID_ARGUMENT"),
+        ({}, "INVALID_ARGUMENT"),
+        (None, "INVALID_ARGUMENT"),
+        ("note_pinned", "INVALID_ARGUMENT"),
+        ([], "INVALID_ARGUMENT"),
+        ({"type": "temporary_tab_opened", "data": {"note": "a.md", "source": "magic"}}, "INVALID_ARGUMENT"),
+        ({"type": "temporary_tab_closed", "data": {}}, "INVALID_ARGUMENT"),
+        ({"type": "pinned_notes_reordered", "data": {"notes": ["never-pinned.md"]}}, "INVALID_ARGUMENT"),
+        ({"type": "temporary_tabs_reordered", "data": {"tabIds": ["tab-0"]}}, "INVALID_ARGUMENT"),
+        (
+            {"type": "selection_changed", "data": {"note": "a.md", "startLine": 2, "endLine": 1}},
+            "INVALID_ARGUMENT",
+        ),
+    ],
+    ids=repr,
+)
+def test_a_wrong_action_is_named_and_nothing_of_its_batch_is_appended(
+    shared: Any, client: Any, action: Any, code: str
+) -> None:
+    before = client.state()
+    batch = [pin("batch-a.md"), pin("batch-b.md"), action, pin("batch-c.md")]
+    error = refusal(client.call, "workspaced/publish", {"actions": batch})
+    assert error.code == code
+    assert error.details["index"] == 2
+    assert client.state() == before
+
+
+def test_an_empty_batch_is_refused(client: Any) -> None:
+    assert refusal(client.call, "workspaced/publish", {"actions": []}).code == "INVALID_ARGUMENT"
+
+
+def test_a_batch_of_a_thousand_is_taken_and_one_more_is_not(client: Any) -> None:
+    batch = [{"type": "active_note_set", "data": {"note": f"n{number}.md"}} for number in range(1_001)]
+    assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
+    receipts = client.publish(batch[:1_000])
+    assert [receipt["seq"] for receipt in receipts] == list(range(receipts[0]["seq"], receipts[0]["seq"] + 1_000))
+
+
+def test_a_batch_of_too_many_bytes_is_refused_whole(client: Any) -> None:
+    title = "t" * 500
+    batch = [
+        {
+            "type": "selection_changed",
+            "data": {"note": f"{'d' * 200}/{'n' * 200}.md", "startLine": 1, "endLine": 1},
+        }
+        | {"data": {"note": "a.md", "startLine": 1, "endLine": 2, "title": title, "text": "x" * 400}}
+        for _ in range(900)
+    ]
+    before = client.state()
+    assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
+    assert client.state() == before
+
+
+def test_the_same_id_twice_is_one_event(client: Any) -> None:
+    (first,) = client.publish([pin("twice.md", id="twice")])
+    (second,) = client.publish([pin("twice.md", id="twice")])
+    assert second == {**first, "duplicate": True}
+
+
+def test_the_same_id_twice_in_one_batch_is_one_event(client: Any) -> None:
+    first, second = client.publish([pin("twin.md", id="twin"), pin("twin.md", id="twin")])
+    assert second == {**first, "duplicate": True}
+
+
+def test_in_a_mixed_batch_duplicates_are_reported_and_the_rest_is_appended(client: Any) -> None:
+    (old,) = client.publish([pin("old.md", id="old")])
+    again, new = client.publish([pin("old.md", id="old"), pin("new.md", id="new")])
+    assert again["duplicate"] and again["seq"] == old["seq"]
+    assert not new["duplicate"] and new["seq"] > old["seq"]
+
+
+@pytest.mark.parametrize("other", [pin("other.md"), {"type": "note_archived", "data": {"note": "same.md"}}])
+def test_the_same_id_with_other_data_is_a_conflict(client: Any, other: dict[str, Any]) -> None:
+    client.publish([pin("same.md", id="same")])
+    error = refusal(client.publish, [{**other, "id": "same"}])
+    assert error.code == "CONFLICT" and error.details["index"] == 0 and error.details["seq"] > 0
+
+
+def test_the_same_id_sent_by_many_at_once_is_one_event(shared: Any) -> None:
+    clients = [shared.connect() for _ in range(8)]
+    barrier = threading.Barrier(len(clients))
+    receipts = []
+
+    def send(client: Any) -> None:
+        barrier.wait()
+        receipts.extend(client.publish([pin("race.md", id="race")]))
+
+    threads = [threading.Thread(target=send, args=(each,)) for each in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({receipt["seq"] for receipt in receipts}) == 1
+    assert sum(not receipt["duplicate"] for receipt in receipts) == 1
+
+
+def test_idempotency_holds_across_a_crash(daemon: Any) -> None:
+    running = daemon()
+    (first,) = running.connect().publish([pin("a.md", id="kept")])
+    running.kill()
+    running.start()
+    assert running.connect().publish([pin("a.md", id="kept")]) == [{**first, "duplicate": True}]
+
+
+def test_a_publish_without_an_id_is_recorded_and_not_answered(shared: Any) -> None:
+    wire = shared.wire()
+    wire.send(
+        b'{"jsonrpc":"2.0","method":"workspaced/publish","params":{"actions":'
+        b'[{"type":"active_note_set","data":{"note":"silent.md"}}]}}\n'
+        b'{"jsonrpc":"2.0","method":"workspaced/publish","params":{"actions":[{"type":"wrong"}]}}\n'
+    )
+    # Requests of one connection are taken in their order, so this one's receipt comes after the silent event.
+    answer = wire.ask("workspaced/publish", {"actions": [pin("loud.md")]})
+    seq = answer["result"]["events"][0]["seq"]
+    events = wire.ask("workspaced/log", {"from": seq - 1, "limit": 1})["result"]["events"]
+    assert events[0]["data"] == {"note": "silent.md"}
+
+
+def test_a_long_selection_is_kept_as_a_blob(shared: Any, client: Any) -> None:
+    text = "wörter " * 1_000
+    selection = {"note": "a.md", "startLine": 1, "endLine": 9, "text": text}
+    client.publish(
+        [
+            {"type": "active_note_set", "data": {"note": "a.md"}},
+            {"type": "selection_changed", "data": selection},
+        ]
+    )
+    digest = client.state()["selection"]["textSha256"]
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+    assert DurableBlobStore(RealDisk(shared.data)).get(digest) == text.encode()
+
+
+def test_an_event_for_another_vault_changes_only_that_one(daemon: Any) -> None:
+    running = daemon(start=False)
+    second = running.root / "second"
+    second.mkdir()
+    running.flags = ("--vault", str(second))
+    client = running.start().connect()
+    client.publish([pin("a.md"), pin("b.md", vault="second")])
+    assert [each["id"] for each in client.state()["pinnedNotes"]] == ["a.md"]
+    assert [each["id"] for each in client.state(vault="second")["pinnedNotes"]] == ["b.md"]
+    client.publish([{"type": "vault_switched", "data": {"vaultId": "second"}}])
+    assert client.state()["currentVaultId"] == "second"
+    assert [each["id"] for each in client.state()["pinnedNotes"]] == ["b.md"]

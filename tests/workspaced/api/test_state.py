@@ -1,0 +1,110 @@
+"""`workspaced/state`: the fold of everything acknowledged, now or at an earlier sequence."""
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from support.daemon import refusal
+
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.replay import replay
+
+
+def test_an_empty_log_has_nothing_active(daemon: Any) -> None:
+    client = daemon().connect()
+    assert client.state(at=0) == {
+        "seq": 0,
+        "currentVaultId": None,
+        "vaults": [],
+        "activeNote": None,
+        "activeTabId": None,
+        "pinnedNotes": [],
+        "temporaryTabs": [],
+        "recentNotes": [],
+        "selection": None,
+        "archived": [],
+        "lastUpdated": None,
+    }
+
+
+def test_the_state_is_the_fold_of_the_log_now_and_at_every_sequence(shared: Any, client: Any) -> None:
+    client.publish(
+        [
+            {"type": "active_note_set", "data": {"note": "a.md"}},
+            {"type": "temporary_tab_opened", "data": {"note": "b.md", "source": "wikilink"}},
+            {"type": "note_pinned", "data": {"note": "b.md"}},
+            {"type": "note_renamed", "data": {"from": "b.md", "to": "c.md"}},
+            {"type": "note_archived", "data": {"note": "a.md"}},
+        ]
+    )
+    state = client.state()
+    assert state == folded(shared.data)
+    for seq in range(state["seq"] + 1):
+        assert client.state(at=seq) == folded(shared.data, seq)
+
+
+def folded(data: Any, until: int | None = None) -> Any:
+    return json.loads(msgspec.json.encode(to_json(replay(data, until=until).state)))
+
+
+def test_a_client_reads_what_another_was_acknowledged(shared: Any, client: Any) -> None:
+    other = shared.connect()
+    for number in range(20):
+        (receipt,) = other.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
+        state = client.state()
+        assert state["activeNote"]["id"] == f"n{number}.md" and state["seq"] == receipt["seq"]
+
+
+def test_min_seq_waits_for_the_event(shared: Any, client: Any) -> None:
+    seq = int(client.call("workspaced/status")["seq"])
+    waiting = shared.wire()
+    waiting.request("workspaced/state", {"minSeq": seq + 1})
+    client.publish([{"type": "active_note_set", "data": {"note": "awaited.md"}}])
+    answer = waiting.line()
+    assert answer is not None and answer["result"]["state"]["activeNote"]["id"] == "awaited.md"
+
+
+def test_a_sequence_that_does_not_come_is_a_timeout_after_two_seconds(client: Any) -> None:
+    before = time.monotonic()
+    error = refusal(client.call, "workspaced/state", {"minSeq": 10**9})
+    assert error.code == "TIMEOUT" and error.details["seq"] < 10**9
+    assert 1.9 < time.monotonic() - before < 4
+
+
+def test_a_waiting_read_holds_up_nobody(shared: Any, client: Any) -> None:
+    waiting = shared.wire()
+    for _ in range(8):
+        waiting.request("workspaced/state", {"minSeq": 10**9})
+    before = time.monotonic()
+    client.state()
+    assert time.monotonic() - before < 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"at": 10**9},
+        {"at": -1},
+        {"minSeq": -1},
+        {"at": "soon"},
+        {"vault": "nowhere"},
+        {"vault": 1},
+        {"when": 1},
+        [],
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_asked_is_refused(client: Any, params: Any) -> None:
+    wire_params = params if params != [] else [1]
+    assert refusal(client.call, "workspaced/state", wire_params).code == "INVALID_ARGUMENT"
+
+
+def test_every_answer_carries_a_clock_of_the_same_log(client: Any) -> None:
+    log_ids = set()
+    for method in ("workspaced/hello", "workspaced/state", "workspaced/status", "workspaced/log"):
+        log_id, colon, seq = client.call(method)["clock"].rpartition(":")
+        assert colon and int(seq) > 0
+        log_ids.add(log_id)
+    assert len(log_ids) == 1

@@ -1,0 +1,99 @@
+"""Completion by a real bash, and by the protocol of the other shells; the man page."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+
+NOTES = {"Home.md": "# Home\n", "move/Kitchen budget.md": "# Kitchen\n", ".dot/Hidden.md": "# Hidden\n"}
+
+
+@pytest.fixture(scope="module")
+def served(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES)
+
+
+def completed(served: Any, *words: str, shell: str = "fish") -> list[str]:
+    """The completions of the last word."""
+    env = {**served.env, "WORKSPACED_SOCKET": str(served.socket), "_WORKSPACED_COMPLETE": f"{shell}_complete"}
+    env |= {"COMP_WORDS": shlex.join(["workspaced", *words[:-1]]), "COMP_CWORD": words[-1]}
+    if shell == "zsh":
+        env |= {"COMP_WORDS": shlex.join(["workspaced", *words]), "COMP_CWORD": str(len(words))}
+    done = process.run(env=env, cwd=served.root)
+    assert done.returncode == 0 and done.stderr == b"", done.stderr
+    lines = done.stdout.decode().splitlines()
+    if shell == "zsh":
+        return lines[1::3]
+    return [line.partition(",")[2].partition("\t")[0] for line in lines if line]
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+def test_names_are_completed(served: Any, shell: str) -> None:
+    assert completed(served, "pub", shell=shell) == ["publish"]
+    assert completed(served, "publish", "note_p", shell=shell) == ["note_pinned"]
+    assert completed(served, "publish", "temporary_tab_opened", "so", shell=shell) == ["source="]
+    assert completed(served, "publish", "note_pinned", "note=Kit", shell=shell) == ["note=move/Kitchen budget.md"]
+    assert completed(served, "call", "get_n", shell=shell)[0].startswith("get_n")
+    assert completed(served, "call", "get_note_by_reference", "ref", shell=shell) == ["reference="]
+    assert completed(served, "forget", "move/", shell=shell) == ["move/Kitchen budget.md"]
+    assert completed(served, "state", "--workspace", "d", shell=shell) == ["default"]
+
+
+def test_hidden_files_are_no_notes(served: Any) -> None:
+    assert completed(served, "publish", "note_pinned", "note=") == ["note=Home.md", "note=move/Kitchen budget.md"]
+
+
+def test_completing_records_no_call(served: Any) -> None:
+    completed(served, "call", "get_note_by_reference", "reference=Ki")
+    assert served.cli("calls", "--json").stdout == ""
+
+
+def test_without_a_daemon_tools_and_actions_are_completed(daemon: Any) -> None:
+    stopped = daemon(start=False)
+    assert completed(stopped, "call", "search_w") == ["search_workspace"]
+    assert completed(stopped, "publish", "note_pinned", "note=") == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["publish", "note_p"], ["note_pinned"]),
+        (["publish", "note_pinned", "no"], ["note="]),
+        (["publish", "note_pinned", "note", "=", "Ki"], ["move/Kitchen\\ budget.md"]),
+    ],
+    ids=str,
+)
+def test_bash_completes_as_it_breaks_words(served: Any, words: list[str], expected: list[str]) -> None:
+    script = f"""
+        compopt() {{ :; }}
+        eval "$(workspaced completion bash)"
+        COMP_WORDS=(workspaced {" ".join(words)})
+        COMP_CWORD={len(words)}
+        _workspaced_completion workspaced
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    env = {**served.env, "WORKSPACED_SOCKET": str(served.socket), "PATH": path}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env, timeout=30)
+    assert done.stderr == "" and done.stdout.splitlines() == expected
+
+
+def test_the_man_page_says_what_help_says(served: Any) -> None:
+    page = served.cli("manual").stdout
+    assert page.startswith(".TH WORKSPACED 1")
+    for text in ("workspaced publish [OPTIONS]", "workspaced log verify", "\\-\\-idle\\-exit\\-minutes M"):
+        assert text in page or text.replace("-", "\\-") in page
+    assert "NO_DAEMON" in page.partition(".SH EXIT STATUS")[2]
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
+def test_the_man_page_is_roff_without_a_warning(served: Any) -> None:
+    page = served.cli("manual").stdout
+    done = subprocess.run(["groff", "-man", "-ww"], input=page, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and done.stderr == ""

@@ -1,0 +1,91 @@
+"""An error's hint is the step that repairs it."""
+
+import json
+from typing import Any
+
+import pytest
+
+
+def doctor(running: Any) -> dict[str, dict[str, str]]:
+    """The findings of the running daemon by level."""
+    found = json.loads(running.cli("doctor", "--json").stdout)
+    return {each["level"]: each for each in found if each["about"] == "daemon"}
+
+
+def test_doctor_says_to_correct_the_rules_file(daemon: Any) -> None:
+    running = daemon(notes={"a.md": "# A\n", ".workspacedignore": "ok/\n[z-a]\n"})
+    problem = doctor(running)["problem"]
+    assert ".workspacedignore, line 2" in problem["says"]
+    assert problem["fix"].startswith(f"Correct {running.vault.resolve() / '.workspacedignore'}")
+    running.add({".workspacedignore": "ok/\n"})
+    assert "problem" not in doctor(running)
+
+
+def test_a_verified_export_without_recordings_names_the_bundle(daemon: Any) -> None:
+    running = daemon()
+    assert running.cli("call", "get_workspace_context").returncode == 0
+    assert running.cli("calls").returncode == 0, "waits until the call is recorded"
+    export = running.root / "e.jsonl"
+    assert running.cli("log", "export", "-o", str(export)).returncode == 0
+    done = running.cli("replay", str(export), "--verify")
+    assert done.returncode == 3 and "nothing was verified" in done.stderr
+    assert "`workspaced bundle -o FILE`, then `workspaced replay FILE --verify`" in done.stderr
+    bundle = running.root / "b.wsb"
+    assert running.cli("bundle", "-o", str(bundle)).returncode == 0
+    assert running.cli("replay", str(bundle), "--verify").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["calls"],
+        ["calls", "stats"],
+        ["context"],
+        ["bundle", "-o", "b.wsb"],
+        ["log", "verify"],
+        ["log", "salvage", "--to", "new"],
+        ["sweep"],
+        ["forget", "a.md", "--yes"],
+    ],
+    ids=" ".join,
+)
+def test_before_the_first_start_the_step_is_to_start_the_daemon(daemon: Any, command: list[str]) -> None:
+    never = daemon(start=False)
+    done = never.cli(*command, env={"WORKSPACED_SOCKET": "", "XDG_RUNTIME_DIR": str(never.root)})
+    assert done.returncode == 3 and "[NO_DAEMON]" in done.stderr
+    assert "Workspace default has no log yet" in done.stderr
+    assert "`workspaced serve --vault DIR`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("action", "hint"),
+    [
+        (["note_pin", "note=a.md"], "Did you mean note_pinned"),
+        (["fly"], "Actions: active_note_cleared, active_note_set, "),
+        (["note_created", "note=a.md"], "Actions: active_note_cleared, active_note_set, "),
+        (["note_pinned"], "note_pinned takes note: a note's path; "),
+        (["note_pinned", "nte=a.md"], "note_pinned takes note: a note's path; "),
+        (["note_pinned", "note=a.md", "index=-1"], "index: a whole number of at least 0"),
+        (["note_pinned", "note=a"], "such as 'work/plan.md'"),
+        (
+            ["temporary_tab_opened", "note=a.md", "source=x"],
+            "source: one of history, navigation, search",
+        ),
+        (["selection_changed", "note=a.md", "startLine=2", "endLine=1"], "endLine: a whole number of at least 1"),
+        (["vault_switched", "vaultId=x"], "Open vaults: vault."),
+        (["note_pinned", "note=a.md", "--to-vault", "x"], "Open vaults: vault."),
+        (["pinned_notes_reordered", 'notes=["x.md"]'], "Name each exactly once"),
+        (["note_pinned", "note"], "Such as note=work/plan.md"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_a_refused_publish_says_what_is_allowed(shared: Any, action: list[str], hint: str) -> None:
+    done = shared.cli("publish", *action)
+    assert done.returncode == 2
+    assert hint in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("line", [b"{", b"7", b'{"data":{}}'])
+def test_a_refused_line_of_standard_input_says_what_a_line_is(shared: Any, line: bytes) -> None:
+    done = shared.cli("publish", "--stdin", stdin=line + b"\n")
+    assert done.returncode == 2 and '"type": "note_pinned"' in done.stderr.splitlines()[-1]

@@ -1,0 +1,30 @@
+"""`workspaced demo --serve` leaves the sample vault served, for commands to be tried on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+
+pytestmark = pytest.mark.thorough
+
+
+def test_it_serves_a_copy_until_it_is_stopped(daemon: Any) -> None:
+    here = daemon(start=False)
+    env = {**here.env, "XDG_RUNTIME_DIR": str(here.root)}
+
+    def run(*arguments: str) -> str:
+        done = process.run(*arguments, env=env, cwd=here.root)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
+    first = run("demo", "--serve")
+    try:
+        assert "export WORKSPACED_WORKSPACE=demo" in first
+        status = json.loads(run("status", "--workspace", "demo", "--json"))
+        vault = Path(status["vaults"][0]["path"])
+        assert vault.parent.parent == here.root and (vault / "Home.md").is_file()
+        assert run("demo", "--serve") == first, "one that runs is used"
+    finally:
+        run("stop", "--workspace", "demo")

@@ -1,0 +1,80 @@
+"""`--json`: every command has it, and errors come on standard output with the documented exit code."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+
+from workspaced.cli import cli
+from workspaced.errors import CODES
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            part = command.get_command(context, name)
+            assert part is not None
+            yield from leaves(part, (*path, name))
+    else:
+        yield path, command
+
+
+COMMANDS = dict(leaves(cli))
+
+
+def failed(done: Any) -> dict[str, str]:
+    (line,) = done.stdout.splitlines()
+    wrapped = json.loads(line)
+    assert wrapped.keys() == {"error"} and wrapped["error"].keys() == {"code", "message", "hint"}
+    error: dict[str, str] = wrapped["error"]
+    assert CODES[error["code"]].exit == done.returncode or error["code"] == "INTERNAL"
+    return error
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_command_takes_json(path: tuple[str, ...]) -> None:
+    assert any("--json" in each.opts for each in COMMANDS[path].params), path
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_usage_error_of_a_command_is_json(shared: Any, path: tuple[str, ...]) -> None:
+    done = shared.cli(*path, "--json", "--no-such-option")
+    assert done.returncode == 2
+    error = failed(done)
+    assert error["code"] == "INVALID_ARGUMENT" and error["hint"] == f"See `workspaced {' '.join(path)} --help`."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["publish", "fly"], "UNKNOWN_ACTION"),
+        (["state", "--socket", "/tmp/none/s"], "NO_DAEMON"),
+        (["call", "fly"], "UNKNOWN_TOOL"),
+        (["calls", "show", "1"], "INVALID_ARGUMENT"),
+        (["log", "find", "/tmp/none", "--when", "seq"], "INVALID_ARGUMENT"),
+        (["replay", "/tmp/none"], "INVALID_ARGUMENT"),
+        (["schema", "none"], "INVALID_ARGUMENT"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else words,
+)
+def test_an_error_is_json_with_the_documented_exit_code(shared: Any, arguments: list[str], code: str) -> None:
+    assert failed(shared.cli(*arguments, "--json"))["code"] == code
+
+
+def test_what_has_no_other_output_reports_in_json(daemon: Any) -> None:
+    running = daemon()
+    out, new = running.root / "e.jsonl", running.root / "new"
+    assert json.loads(running.cli("log", "export", "-o", str(out), "--json").stdout)["events"] == 2
+    imported = json.loads(running.cli("log", "import", str(out), "--data-dir", str(new), "--json").stdout)
+    assert imported == {"events": 2, "dataDir": str(new)}
+    made = json.loads(running.cli("bundle", "-o", str(running.root / "b.wsb"), "--json").stdout)
+    assert (made["first"], made["last"]) == (1, 2)
+    assert "actions/note_pinned" in json.loads(running.cli("schema", "--json").stdout)
+    config = json.loads(running.cli("mcp", "--print-config", "claude", "--json").stdout)
+    assert "workspaced" in config["config"]
+    assert running.cli("context", "--json").stdout == ""
+    stopped = json.loads(running.cli("stop", "--json").stdout)
+    assert stopped == {"workspace": "default", "pid": running.pid, "stopped": True}

@@ -1,0 +1,227 @@
+"""`workspaced replay`: up to a place, of a vault, and step by step as text."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from workspaced.cli import run
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.open import open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+
+V, W = VaultId("v"), VaultId("w")
+A, B = NoteId("a.md"), NoteId("b.md")
+SESSION: list[tuple[Data, VaultId]] = [
+    (c.VaultOpened(V, "v", "/v"), V),
+    (c.VaultOpened(W, "w", "/w"), W),
+    (c.NotePinned(note=A), V),
+    (c.TemporaryTabOpened(note=B, source="search"), W),
+    (c.ActiveNoteSet(note=B), V),
+    (c.DaemonStopped("SIGTERM"), V),
+]
+
+
+def time_of(seq: int) -> str:
+    """Two events a second."""
+    return f"2026-03-01T10:00:{seq // 2:02}.000000Z"
+
+
+def events_of(session: list[tuple[Data, VaultId]]) -> list[Event]:
+    return [
+        ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_of(seq), "ui", vault, data)
+        for seq, (data, vault) in enumerate(session, start=1)
+    ]
+
+
+Answer = SimpleNamespace
+
+
+@pytest.fixture
+def replay(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Any]:
+    """`replay(events, *flags)`: runs the command on an export of them; says what it printed and its exit code."""
+
+    def ran(events: list[Event], *flags: str) -> Any:
+        file = tmp_path / "export.jsonl"
+        file.write_bytes(b"".join(export_lines("log-1", events)))
+        code = run(["replay", str(file), *flags])
+        sys.stdout.flush()
+        said = capfdbinary.readouterr()
+        return Answer(code=code, out=said.out.decode(), err=said.err.decode())
+
+    return ran
+
+
+EVENTS = events_of(SESSION)
+
+
+def state_json(events: list[Event], vault: VaultId | None = None) -> Any:
+    return msgspec.to_builtins(to_json(fold_all(events, EMPTY), vault))
+
+
+class TestUntil:
+    @pytest.mark.parametrize("seq", range(7))
+    def test_a_sequence_is_the_state_after_that_event(self, replay: Any, seq: int) -> None:
+        assert json.loads(replay(EVENTS, "--json", "--until", str(seq)).out) == state_json(EVENTS[:seq])
+
+    @pytest.mark.parametrize(
+        ("time", "seq"),
+        [
+            ("2026-03-01T10:00:01Z", 3),
+            ("2026-03-01T10:00:01.999999Z", 3),
+            ("2026-03-01T10:00:02", 5),
+            ("2026-03-01T11:00:01+01:00", 3),
+            ("20260301T100000Z", 1),
+            ("2027-01-01", 6),
+        ],
+    )
+    def test_a_time_is_the_last_event_at_or_before_it(self, replay: Any, time: str, seq: int) -> None:
+        assert json.loads(replay(EVENTS, "--json", "--until", time).out) == state_json(EVENTS[:seq])
+
+    @pytest.mark.parametrize("many", [9_999, 10_000, 10_001])
+    def test_it_ends_there_wherever_batches_do(self, replay: Any, many: int) -> None:
+        pin = (c.NotePinned(note=A), V)
+        clear = (c.ActiveNoteCleared(), V)
+        events = [
+            msgspec.structs.replace(each, time="2026-03-01T10:00:00.000000Z")
+            for each in events_of([SESSION[0], *[clear] * (many - 1), pin, *[clear] * 10_000])
+        ]
+        assert f"{many} events folded" in replay(events, "--until", str(many)).out
+        late = [msgspec.structs.replace(each, time="2027-01-01T00:00:00.000000Z") for each in events[many:]]
+        assert f"{many} events folded" in replay([*events[:many], *late], "--until", "2026-12-31").out
+
+    @pytest.mark.parametrize(
+        ("until", "named"),
+        [
+            ("7", ["6", time_of(6)]),
+            ("2026-03-01T09:59:59Z", ["1", time_of(1)]),
+            ("-1", []),
+            ("9" * 30, []),
+            ("yesterday", []),
+            ("", []),
+            ("0001-01-01T00:00:00+23:00", []),
+        ],
+    )
+    def test_what_the_log_does_not_hold_is_refused_and_what_it_holds_is_named(
+        self, replay: Any, until: str, named: list[str]
+    ) -> None:
+        for flags in ([], ["--watch", "--json"]):
+            done = replay(EVENTS, "--until", until, *flags)
+            assert done.code == 2 and "INVALID_ARGUMENT" in done.err
+            assert all(each in done.err for each in named)
+
+    def test_an_export_of_a_part_names_where_it_begins(self, replay: Any) -> None:
+        done = replay(EVENTS[3:], "--until", "2")
+        assert done.code == 2 and f"event 4 at {time_of(4)}" in done.err
+        assert [replay(EVENTS[3:], "--until", until).code for until in ("3", "4")] == [0, 0]
+
+    def test_an_empty_log_reaches_nothing_but_its_start(self, replay: Any) -> None:
+        assert replay([], "--until", "0").code == 0
+        assert [replay([], "--until", until).code for until in ("1", "2026-03-01")] == [2, 2]
+
+
+class TestOfVault:
+    @pytest.mark.parametrize("vault", [V, W])
+    def test_shows_that_vault(self, replay: Any, vault: VaultId) -> None:
+        assert json.loads(replay(EVENTS, "--json", "--of-vault", vault).out) == state_json(EVENTS, vault)
+
+    @pytest.mark.parametrize("flags", [[], ["--watch"]])
+    def test_one_that_the_log_does_not_hold_is_refused(self, replay: Any, flags: list[str]) -> None:
+        done = replay(EVENTS, "--of-vault", "x", *flags)
+        assert done.code == 2 and "v, w" in done.err
+
+
+class TestStepsAsText:
+    def test_every_event_is_a_block_with_what_it_changed(self, replay: Any) -> None:
+        blocks = replay(EVENTS, "--watch", "--utc").out.split("\n\n")
+        assert blocks[2].splitlines() == [
+            "3 note_pinned",
+            f"  {time_of(3).replace('T', ' ')} by ui in v",
+            '  note: "a.md"',
+            "  => pinned + a.md at 0",
+        ]
+        assert [block.split(maxsplit=1)[0] for block in blocks[:6]] == list("123456")
+
+    def test_as_json_they_are_events_with_their_changes(self, replay: Any) -> None:
+        steps = [json.loads(line) for line in replay(EVENTS, "--watch", "--json").out.splitlines()]
+        assert [step["event"] for step in steps] == [msgspec.to_builtins(event) for event in EVENTS]
+        assert [bool(step["changes"]) for step in steps] == [True, True, True, False, True, False]
+        assert {"field": "pinnedNotes", "kind": "added", "id": "a.md", "at": 0}.items() <= {
+            key: value for key, value in steps[2]["changes"][0].items() if key != "after"
+        }.items()
+
+    def test_of_another_vault_its_changes_are_shown(self, replay: Any) -> None:
+        steps = replay(EVENTS, "--watch", "--json", "--of-vault", "w").out.splitlines()
+        changed = {change["field"] for change in json.loads(steps[3])["changes"]}
+        assert "temporaryTabs" in changed
+
+    def test_until_ends_them(self, replay: Any) -> None:
+        assert len(replay(EVENTS, "--watch", "--json", "--until", "4").out.splitlines()) == 4
+
+    def test_an_empty_log_has_none(self, replay: Any) -> None:
+        done = replay([], "--watch")
+        assert (done.code, done.out, done.err) == (0, "", "")
+
+    @pytest.mark.parametrize(
+        ("raw", "text"), [(b'{"stars": 1.50, "of":"\\u001b"}', None), (b'["\xff"]', r'["\xff"]')]
+    )
+    def test_what_is_unknown_is_shown_as_it_stands(self, replay: Any, raw: bytes, text: str | None) -> None:
+        event = UnknownEvent(1, EventId("x"), time_of(1), "ui", V, kind="note_starred", data=msgspec.Raw(raw))
+        assert (text or raw.decode()) in replay([event], "--watch").out
+
+    def test_control_characters_are_shown_not_obeyed(self, replay: Any) -> None:
+        evil = NoteId("\x1b[2J\u202e\n.md")
+        events = events_of([SESSION[0], (c.NotePinned(note=evil, title="\x1b[0m\u009b"), V)])
+        done = replay([msgspec.structs.replace(each, source="\x07ui", vault=V) for each in events], "--watch")
+        assert r"pinned + \x1b[2J\u202e\n.md" in done.out
+        assert all(ch == "\n" or ch.isprintable() for ch in done.out)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A data directory of several segments."""
+    root = tmp_path / "data"
+    root.mkdir()
+    journal = open_journal(RealDisk(root), version="t", segment_bytes_max=2_000)
+    for action in [c.VaultOpened(V, "v", "/v"), *[c.ActiveNoteSet(note=A), c.ActiveNoteCleared()] * 30]:
+        journal.writer.submit([Action(action)], "ui", lambda _outcome: None)
+        journal.writer.commit()
+    journal.writer.close()
+    return root
+
+
+@pytest.mark.parametrize("flags", [[], ["--watch"], ["--watch", "--json"]], ids=str)
+def test_a_damaged_log_is_refused(directory: Path, capfd: pytest.CaptureFixture[str], flags: list[str]) -> None:
+    assert run(["replay", str(directory), *flags]) == 0
+    segment = sorted((directory / "log").iterdir())[1]
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    capfd.readouterr()
+    assert run(["replay", str(directory), *flags]) == 4
+    assert segment.name in capfd.readouterr().err
+    assert run(["replay", str(directory), *flags, "--until", "2"]) == 0  # what is behind is not read
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_reading_an_export_tells_how_far_it_is(tmp_path: Path, is_stream: bool) -> None:
+    lines = b"".join(export_lines("log-1", events_of([SESSION[0], *[SESSION[2]] * 25_000])))
+    (tmp_path / "export").write_bytes(lines)
+    told: list[tuple[int, int]] = []
+    with open_source(io.BytesIO(lines) if is_stream else tmp_path / "export") as source:
+        source.feed(lambda _events: None, lambda done, total: told.append((done, total)))
+    assert len(told) >= 3 and told == sorted(told)
+    assert told[-1] == (len(lines), len(lines))

@@ -1,0 +1,79 @@
+"""`serve --workspace NAME --vault B` is all that a second vault needs beside a running daemon."""
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+
+from workspaced.discovery.records import Record, running
+
+
+def served(home: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Record]:
+    monkeypatch.setenv("HOME", home)
+    return {each.workspace: each for each in running()}
+
+
+@pytest.mark.parametrize("where", ["defaults", "environment", "file"])
+def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    first = daemon(start=False)
+    home = Path(first.env["HOME"])
+    env = {**first.env, "XDG_RUNTIME_DIR": str(first.root), "XDG_CONFIG_HOME": str(home / "config")}
+    if where == "environment":
+        env |= {"WORKSPACED_SOCKET": str(first.socket), "WORKSPACED_DATA_DIR": str(first.data)}
+    elif where == "file":
+        config = home / "config" / "workspaced" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'socket = "{first.socket}"\ndata_dir = "{first.data}"\nworkspace = "mine"\n')
+    else:
+        first.socket, first.data = (
+            first.root / "workspaced" / "default.sock",
+            home / ".local/share/workspaced/default",
+        )
+    first.start()
+    vault = first.root / "second"
+    vault.mkdir()
+    second = process.spawn(
+        "serve",
+        "--workspace",
+        "second",
+        "--vault",
+        vault,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert second.stderr is not None
+    lines = []
+    for line in second.stderr:
+        lines.append(line.decode())
+        if b"listening on" in line:
+            break
+    try:
+        records = served(str(home), monkeypatch)
+        assert len(records) == 2, lines
+        assert records["second"].vaults == (str(vault.resolve()),)
+        assert Path(records["second"].socket) == first.root / "workspaced" / "second.sock"
+    finally:
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(20) == 0
+        second.stderr.close()
+
+
+@pytest.mark.parametrize("same", ["log", "socket"])
+def test_what_another_daemon_has_is_refused_with_the_way_to_a_second_vault(
+    daemon: Any, tmp_path: Path, same: str
+) -> None:
+    first = daemon()
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    data = first.data if same == "log" else tmp_path / "data"
+    socket = first.socket if same == "socket" else tmp_path / "s"
+    done = first.cli("serve", "--vault", str(vault), "--data-dir", str(data), "--socket", str(socket))
+    assert done.returncode == 3
+    assert "`workspaced serve --workspace NAME --vault DIR`" in done.stderr

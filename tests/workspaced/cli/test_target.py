@@ -1,0 +1,129 @@
+"""Which workspace a command acts on: it is named, and one that nobody named is not changed without asking."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+
+ACTION = ("publish", "active_note_set", "note=a.md")
+
+
+@pytest.fixture(scope="module")
+def two(module_daemon: Any) -> Any:
+    """Two running daemons of one home, `first` and `second`; neither is the default one."""
+    first = module_daemon("--workspace", "first")
+    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
+    return first, second
+
+
+@pytest.fixture
+def only(daemon: Any) -> Any:
+    """The only running daemon of its home, which is not the default one."""
+    return daemon("--workspace", "only")
+
+
+def run(running: Any, *arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """A command with nothing in its environment that names a daemon."""
+    done = process.run(*arguments, env=running.env, cwd=cwd or running.root)
+    assert b"Traceback" not in done.stderr
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def seq(running: Any) -> int:
+    with running.connect() as client:
+        return int(client.call("workspaced/status")["seq"])
+
+
+def test_a_command_names_the_only_daemon_where_that_is_not_the_default_one(only: Any) -> None:
+    done = run(only, "state", "--json")
+    assert json.loads(done.stdout) and done.returncode == 0
+    assert done.stderr == f"workspace only: {only.vault.resolve()} (the only one that runs)\n"
+    assert run(only, "state", "--workspace", "only").stderr == ""
+
+
+def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(daemon: Any) -> None:
+    default = daemon()
+    other = daemon("--workspace", "other", env={"HOME": default.env["HOME"]})
+    elsewhere = default.root
+    assert run(default, "state", cwd=elsewhere).stderr == ""
+    written = run(default, *ACTION, cwd=elsewhere)
+    assert written.returncode == 0 and written.stderr == f"workspace default: {default.vault.resolve()}\n"
+    with other.connect() as client:
+        assert client.state()["activeNote"] is None
+
+
+@pytest.mark.parametrize(
+    "write",
+    [ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")],
+    ids=lambda words: words[0],
+)
+def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(
+    only: Any, write: tuple[str, ...]
+) -> None:
+    before = seq(only)
+    done = run(only, *write)
+    assert done.returncode == 2 and "[WORKSPACE_NOT_NAMED]" in done.stderr
+    assert "--workspace only" in done.stderr
+    assert seq(only) == before
+
+
+def test_a_write_to_the_daemon_of_the_current_directory_fails_as_well(two: Any) -> None:
+    first, second = two
+    done = run(first, *ACTION, cwd=second.vault)
+    assert done.returncode == 2 and "--workspace second" in done.stderr
+    assert "(it serves the current directory)" in done.stderr
+    named = run(first, *ACTION, "--workspace", "second", cwd=first.vault)
+    assert named.returncode == 0 and named.stderr == f"workspace second: {second.vault.resolve()}\n"
+
+
+def test_where_no_daemon_can_be_meant_the_hint_lists_their_options(two: Any) -> None:
+    done = run(two[0], "state")
+    assert done.returncode == 3 and "[NO_DAEMON]" in done.stderr
+    assert "--workspace first (serves " in done.stderr and "--workspace second (serves " in done.stderr
+
+
+def test_share_names_its_target_also_when_it_only_reads(shared: Any) -> None:
+    assert shared.cli("share").stderr == f"workspace default: {shared.vault.resolve()}\n"
+
+
+def test_forget_and_sweep_name_the_log(shared: Any, daemon: Any) -> None:
+    stopped = daemon(start=False)
+    log = Path(stopped.env["HOME"]) / ".local" / "share" / "workspaced" / "default"
+    (log / "log").mkdir(parents=True)
+    assert f"workspace default: log in {log}\n" in run(stopped, "sweep", "--dry-run").stderr
+    assert f"workspace default: log in {log}\n" in run(stopped, "forget", "a.md", "--yes").stderr
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """The two ends of a terminal."""
+    ends = pty.openpty()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_at_a_terminal_a_write_is_confirmed(only: Any, terminal: tuple[int, int], answer: str) -> None:
+    user, tty = terminal
+    before = seq(only)
+    os.write(user, answer.encode() + b"\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "workspaced", *ACTION],
+        stdin=tty,
+        stdout=subprocess.PIPE,
+        stderr=tty,
+        env=only.env,
+        cwd=only.root,
+        timeout=30,
+    )
+    asked = os.read(user, 4096).decode()
+    assert "Change only?" in asked
+    assert (done.returncode, seq(only) - before) == ((0, 1) if answer == "y" else (130, 0))

@@ -1,0 +1,124 @@
+"""Output for people: it fits the terminal, times are local, and a dumb terminal gets no colour."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+NARROW = {"COLUMNS": "60"}
+
+
+@pytest.fixture(scope="module")
+def asked(module_daemon: Any) -> Any:
+    """A daemon that was asked, by tools with long arguments and answers."""
+    running = module_daemon(notes={"a.md": "# A\n", "Some long name of a note for a table.md": "# Long\n"})
+    with running.connect(name="an-agent-of-a-long-name") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        client.tool("get_note_by_reference", {"reference": "Some long name of a note for a table"})
+        client.tool("get_workspace_context", {"includeContent": True, "maxContentLength": 300})
+    assert running.cli("calls").returncode == 0, "waits until the calls are recorded"
+    return running
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["calls"],
+        ["calls", "stats"],
+        ["status"],
+        ["doctor"],
+        ["tools"],
+        ["context"],
+        ["share"],
+        ["state"],
+        ["status", "--all"],
+    ],
+    ids=" ".join,
+)
+def test_output_fits_sixty_columns_and_breaks_no_word(asked: Any, command: list[str]) -> None:
+    wide, narrow = (asked.cli(*command, env=env) for env in ({}, NARROW))
+    words = set(wide.stdout.split())
+    for line in narrow.stdout.splitlines():
+        assert len(line) <= 60 or len(line.split()) <= 2, line
+        if command[0] != "status":  # how long it runs, and its counts, move on
+            assert set(line.split()) <= words, line
+
+
+def test_columns_drop_in_the_stated_order(asked: Any) -> None:
+    order = ["TOOK", "BYTES", "~TOKENS", "CLIENT", "TIME"]
+    dropped: list[str] = []
+    for width in range(200, 40, -1):
+        head = asked_head(asked, width) if width % 20 == 0 or width == 60 else None
+        if head is not None:
+            gone = [name for name in order if name not in head]
+            assert gone == order[: len(gone)] and gone[: len(dropped)] == dropped
+            assert {"SEQ", "TOOL", "ARGUMENTS"} <= set(head)
+            dropped = gone
+    assert dropped
+
+
+def asked_head(asked: Any, width: int) -> list[str]:
+    return str(asked.cli("calls", env={"COLUMNS": str(width)}).stdout).splitlines()[0].split()
+
+
+@pytest.mark.parametrize("command", [["calls"], ["state"], ["calls", "show", "4"], ["replay", "DATA", "--watch"]])
+def test_times_are_local_and_utc_on_request(asked: Any, command: list[str]) -> None:
+    arguments = [str(asked.data) if each == "DATA" else each for each in command]
+    local = asked.cli(*arguments, env={"TZ": "XYZ-5:30"}).stdout
+    assert "+05:30" in local
+    utc = asked.cli(*arguments, "--utc", env={"TZ": "XYZ-5:30"}).stdout
+    assert "+05:30" not in utc and time.strftime("%Y-%m-%d", time.gmtime()) in utc
+
+
+def test_a_local_time_is_taken_as_a_position(asked: Any) -> None:
+    (line,) = [each for each in asked.cli("state", env={"TZ": "XYZ-5:30"}).stdout.splitlines() if "since" in each]
+    moment = line.partition("since ")[2]
+    assert asked.cli("calls", "--since", moment).returncode == 0
+
+
+@pytest.mark.parametrize(("term", "coloured"), [("dumb", False), ("xterm", True)])
+def test_a_dumb_terminal_gets_no_colour(asked: Any, term: str, coloured: bool) -> None:
+    env = {**asked.env, "TERM": term, "WORKSPACED_SOCKET": str(asked.socket)}
+    del env["NO_COLOR"]
+    ours, theirs = pty.openpty()
+    try:
+        for command in (["doctor"], ["publish", "fly"]):
+            subprocess.run(
+                [sys.executable, "-m", "workspaced", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=theirs,
+                env=env,
+                timeout=30,
+            )
+        said = os.read(ours, 65_536)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (b"\x1b[" in said) is coloured, said
+
+
+def test_watch_ends_when_its_reader_does_without_a_further_event(asked: Any) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workspaced", "watch", "--since", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**asked.env, "WORKSPACED_SOCKET": str(asked.socket)},
+    )
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        assert process.stdout.readline()
+        assert select.select([process.stdout], [], [], 0) is not None
+        process.stdout.close()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+        process.stderr.close()

@@ -1,0 +1,247 @@
+"""The clients: connections that break are mended, and nothing is recorded twice."""
+
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+import workspaced
+from workspaced import Client, WorkspacedError, connect
+from workspaced.errors import NoDaemon, RemoteError, TimedOut
+from workspaced.limits import REQUEST_BYTES_MAX
+
+LIMIT_S = 20
+
+
+def looked_at(note: str) -> dict[str, Any]:
+    return {"type": "active_note_set", "data": {"note": note}}
+
+
+# -- sync --
+
+
+def test_without_a_daemon_connecting_says_so(daemon: Any) -> None:
+    with pytest.raises(NoDaemon) as raised:
+        connect(daemon.root() / "none")
+    assert raised.value.code == "NO_DAEMON" and "serve" in raised.value.hint
+
+
+def test_every_error_is_one_of_ours_with_code_and_details(shared: Any) -> None:
+    with shared.connect() as client:
+        with pytest.raises(WorkspacedError) as raised:
+            client.publish([looked_at("a.md"), looked_at("../x.md")])
+        assert isinstance(raised.value, RemoteError)
+        assert raised.value.code == "OUTSIDE_VAULT" and raised.value.details == {"index": 1}
+        assert raised.value.hint and client.state(), "the connection goes on"
+
+
+def test_a_request_over_the_limit_is_refused_as_such(shared: Any) -> None:
+    with shared.connect() as client:
+        huge = {"type": "selection_changed", "data": {"note": "a.md", "text": "x" * REQUEST_BYTES_MAX}}
+        with pytest.raises(WorkspacedError) as raised:
+            client.publish([huge])
+        assert raised.value.code == "LINE_TOO_LARGE"
+        assert client.state()
+
+
+def test_the_sync_client_connects_anew_after_a_crash_and_records_once(daemon: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    client.publish([looked_at("a.md")])
+    first = client.server["instance"]
+    running.kill()
+    with pytest.raises(NoDaemon):
+        client.state()
+    running.start()
+    (receipt,) = client.publish([looked_at("b.md")])
+    assert not receipt["duplicate"] and client.server["instance"] != first
+
+
+def test_a_publish_that_meets_a_restarted_daemon_is_retried(daemon: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    running.kill()
+    running.start()
+    (receipt,) = client.publish([looked_at("b.md")])  # its connection is dead, and it does not know yet
+    assert client.call("workspaced/log", {"from": receipt["seq"]})["events"][0]["data"] == {"note": "b.md"}
+
+
+def test_an_answer_that_does_not_come_is_a_timeout(shared: Any) -> None:
+    with connect(shared.socket, timeout_s=0.2) as client:
+        with pytest.raises(TimedOut):
+            client.call("workspaced/state", {"minSeq": 10**9})
+        assert client.state(), "the late answer is not taken for this one"
+
+
+def test_sync_events_stream_and_end_with_the_daemon(daemon: Any) -> None:
+    running = daemon()
+    clock = running.connect().server["clock"]
+    running.connect().publish([looked_at("a.md")])
+    notices = running.connect().events(since=clock, types=["active_note_set"])
+    assert next(notices).params["events"][0]["data"] == {"note": "a.md"}
+    running.stop()
+    with pytest.raises(NoDaemon):
+        next(notices)
+
+
+# -- async --
+
+
+async def test_the_async_client_does_what_the_sync_one_does(shared: Any) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(shared.socket, name="async") as client:
+            assert client.server["workspace"] == "default"
+            (receipt,) = await client.publish([looked_at("a.md")])
+            state = await client.state()
+            assert state["seq"] >= receipt["seq"] and state["activeNote"]["id"] == "a.md"
+            assert (await client.tool("get_current_note"))["data"]["path"] == "a.md"
+            assert await client.state(at=0) != state
+            with pytest.raises(RemoteError) as raised:
+                await client.call("workspaced/nothing")
+            assert raised.value.code == "UNKNOWN_METHOD"
+
+
+async def test_without_a_daemon_opening_says_so(daemon: Any) -> None:
+    with pytest.raises(NoDaemon):
+        async with Client.open(daemon.root() / "none"):
+            pass
+
+
+async def test_an_error_in_the_callers_block_comes_out_as_it_is(shared: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with Client.open(shared.socket):
+            raise ZeroDivisionError
+
+
+async def test_many_requests_share_a_connection(shared: Any) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(shared.socket) as client:
+            receipts: list[Any] = []
+
+            async def publish(number: int) -> None:
+                receipts.extend(await client.publish([looked_at(f"n{number}.md")]))
+
+            async with anyio.create_task_group() as tasks:
+                for number in range(100):
+                    tasks.start_soon(publish, number)
+            assert len({receipt["seq"] for receipt in receipts}) == 100
+
+
+async def test_a_subscription_is_a_stream_of_notices(shared: Any) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(shared.socket) as client, client.subscribe() as notices:
+            sent = [(await client.publish([looked_at(f"n{number}.md")]))[0]["seq"] for number in range(20)]
+            seen: list[int] = []
+            while not seen or seen[-1] < sent[-1]:
+                seen += [event["seq"] for event in (await notices.receive()).params["events"]]
+            # A record of an earlier test's call may come first.
+            assert [seq for seq in seen if seq >= sent[0]] == list(range(sent[0], sent[-1] + 1))
+
+
+async def test_it_reconnects_after_a_crash_and_shows_its_view_again(daemon: Any) -> None:
+    running = daemon()
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(running.socket, name="editor") as client:
+            await client.show(active="a.md", pins=["b.md"], tabs=[{"note": "c.md"}])
+            instance = client.server["instance"]
+            running.kill()
+            await anyio.to_thread.run_sync(running.start)
+            with running.connect() as other:
+                other.publish([{"type": "active_note_cleared"}], source="editor")
+            state = await client.state()
+            while client.server["instance"] == instance:
+                state = await client.state()
+            assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
+
+
+async def test_what_was_in_flight_at_the_crash_is_recorded_once(daemon: Any) -> None:
+    running = daemon()
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(running.socket) as client:
+            receipts: list[Any] = []
+
+            async def publish() -> None:
+                for number in range(150):
+                    receipts.extend(await client.publish([looked_at(f"n{number}.md")]))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(publish)
+                while len(receipts) < 20:
+                    await anyio.lowlevel.checkpoint()
+                running.kill()
+                await anyio.to_thread.run_sync(running.start)
+            sequences = [receipt["seq"] for receipt in receipts]
+            assert len(set(sequences)) == 150 and sequences == sorted(sequences)
+            with running.connect() as other:
+                events = other.call("workspaced/log", {"types": ["active_note_set"], "limit": 10_000})["events"]
+            assert [event["data"]["note"] for event in events] == [f"n{number}.md" for number in range(150)]
+
+
+async def test_while_no_daemon_runs_a_call_times_out_and_the_client_lives_on(daemon: Any) -> None:
+    running = daemon()
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(running.socket, timeout_s=1) as client:
+            running.kill()
+            with pytest.raises((TimedOut, NoDaemon)):
+                while True:
+                    await client.state()
+            with pytest.raises(TimedOut):
+                await client.publish([looked_at("a.md")])
+            await anyio.to_thread.run_sync(running.start)
+            while True:
+                try:
+                    state = await client.state()
+                    break
+                except (TimedOut, NoDaemon):
+                    continue
+            assert state["seq"] > 0
+
+
+async def test_a_subscription_ends_with_its_connection_and_resumes_without_a_loss(daemon: Any) -> None:
+    running = daemon()
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(running.socket) as client:
+            async with client.subscribe() as notices:
+                await client.publish([looked_at("a.md")])
+                clock = (await notices.receive()).params["clock"]
+                running.kill()
+                with pytest.raises(anyio.EndOfStream):
+                    await notices.receive()
+            await anyio.to_thread.run_sync(running.start)
+            await client.publish([looked_at("b.md")])
+            async with client.subscribe(since=clock, types=["active_note_set"]) as notices:
+                (event,) = (await notices.receive()).params["events"]
+                assert event["data"] == {"note": "b.md"}
+
+
+async def test_a_view_the_daemon_refuses_after_a_restart_does_not_end_the_client(daemon: Any) -> None:
+    running = daemon()
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(running.socket, name="editor") as client:
+            await client.show(active="a.md")
+            for number in range(5):
+                await client.publish([looked_at(f"n{number}.md")])
+            running.kill()
+            (segment,) = (running.data / "log").glob("*.wlog")
+            content = bytearray(segment.read_bytes())
+            content[content.index(b"n2.md")] ^= 4
+            segment.write_bytes(content)
+            await anyio.to_thread.run_sync(running.start)  # read-only now
+            while True:
+                try:
+                    state = await client.state()
+                    break
+                except (NoDaemon, TimedOut):
+                    continue
+            assert state["activeNote"]["id"] == "n1.md"
+            with pytest.raises(RemoteError) as raised:
+                await client.publish([looked_at("b.md")])
+            assert raised.value.code == "LOG_READ_ONLY"
+
+
+def test_the_package_offers_what_it_says() -> None:
+    offered = {"Client", "SyncClient", "WorkspacedError", "__version__", "connect", "replay"}
+    assert set(workspaced.__all__) == offered
+    for name in workspaced.__all__:
+        assert getattr(workspaced, name) is not None

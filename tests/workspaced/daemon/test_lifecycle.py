@@ -1,0 +1,399 @@
+"""The daemon's life: who may start, where it listens, how it ends."""
+
+import os
+import signal
+import socket
+import stat
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced.errors import NoDaemon, RemoteError
+from workspaced_events.replay.replay import replay
+
+
+def failed(running: Any) -> tuple[int, str]:
+    """Starts a daemon that cannot start; its exit code and what it said."""
+    running.spawn()
+    code = running.wait(20)
+    return code, "\n".join(running.stderr)
+
+
+# -- one daemon --
+
+
+def test_a_second_daemon_on_the_same_data_fails_at_once_and_names_the_first(shared: Any, daemon: Any) -> None:
+    second = daemon(start=False)
+    second.data = shared.data
+    code, said = failed(second)
+    assert code == 3 and "[ALREADY_RUNNING]" in said and str(shared.pid) in said
+    assert shared.connect().state()
+
+
+def test_a_second_daemon_on_the_same_socket_fails_and_leaves_the_first_alone(shared: Any, daemon: Any) -> None:
+    second = daemon(start=False)
+    second.socket = shared.socket
+    code, said = failed(second)
+    assert code == 3 and "[SOCKET_UNUSABLE]" in said
+    assert shared.connect().state()
+
+
+def test_of_twenty_started_at_once_exactly_one_runs(daemon: Any) -> None:
+    first = daemon(start=False)
+    rest = [daemon.beside(first) for _ in range(19)]
+    for each in (first, *rest):
+        each.spawn()
+    losers = []
+    codes: dict[Any, int] = {}
+
+    def watch(each: Any) -> None:
+        with suppress(Exception):
+            codes[each] = each.wait(60)
+
+    threads = [threading.Thread(target=watch, args=(each,)) for each in (first, *rest)]
+    for each in threads:
+        each.start()
+    everyone = [first, *rest]
+    done = threading.Event()
+
+    def collect() -> None:
+        while len(codes) < 19 and not done.wait(0.05):
+            pass
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    collector.join(60)
+    done.set()
+    losers = [each for each in everyone if each in codes]
+    (winner,) = [each for each in everyone if each not in codes]
+    assert len(losers) == 19 and {codes[each] for each in losers} == {3}
+    assert all(f"pid {winner.pid}" in "\n".join(each.stderr) for each in losers)
+    assert winner.connect().call("workspaced/status")["pid"] == winner.pid
+    assert winner.stop() == 0
+    for each in threads:
+        each.join()
+
+
+def test_a_stale_socket_is_taken_over(daemon: Any) -> None:
+    running = daemon()
+    running.kill()
+    assert running.socket.exists()
+    running.start()
+    assert running.connect().state()["seq"] > 0
+
+
+# -- where it listens --
+
+
+def test_the_socket_and_the_data_are_closed_to_others(shared: Any) -> None:
+    assert stat.S_IMODE(os.lstat(shared.socket).st_mode) == 0o600
+    assert stat.S_IMODE(os.lstat(shared.data).st_mode) == 0o700
+
+
+def test_the_default_is_the_runtime_directory(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.env["XDG_RUNTIME_DIR"] = str(running.root)
+    running.env["XDG_DATA_HOME"] = str(running.root / "share")
+    command = [str(running.vault)]
+    running.flags = ("--workspace", "w1")
+    done = running.cli("call", "get_workspace_context", "--vault", *command, "--workspace", "w1", "--json")
+    assert done.returncode == 0, done.stderr
+    path = running.root / "workspaced" / "w1.sock"
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    assert stat.S_IMODE(os.lstat(path.parent).st_mode) == 0o700
+    assert (running.root / "share" / "workspaced" / "w1" / "log").is_dir()
+    assert running.cli("stop", "--workspace", "w1").returncode == 0
+    assert not path.exists()
+
+
+def test_a_socket_path_that_is_too_long_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.socket = running.root / ("x" * 120)
+    code, said = failed(running)
+    assert code == 3 and "[SOCKET_UNUSABLE]" in said and "107" in said
+
+
+def test_a_file_at_the_sockets_path_is_left_alone(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.socket.write_text("mine")
+    code, said = failed(running)
+    assert code == 3 and "[SOCKET_UNUSABLE]" in said
+    assert running.socket.read_text() == "mine"
+
+
+def test_a_symlink_at_the_sockets_path_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.socket.symlink_to(running.root / "elsewhere")
+    assert failed(running)[0] == 3
+    assert running.socket.is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o720, 0o702])
+def test_a_directory_others_may_write_to_is_refused(daemon: Any, mode: int) -> None:
+    running = daemon(start=False)
+    directory = running.root / "d"
+    directory.mkdir()
+    directory.chmod(mode)
+    running.socket = directory / "s"
+    code, said = failed(running)
+    assert code == 3 and "[SOCKET_UNUSABLE]" in said and "chmod" in said
+    assert not running.socket.exists()
+
+
+def test_a_symlinked_directory_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    (running.root / "real").mkdir(mode=0o700)
+    (running.root / "link").symlink_to(running.root / "real")
+    running.socket = running.root / "link" / "s"
+    assert failed(running)[0] == 3
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give files away")
+def test_a_directory_of_another_user_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    directory = running.root / "d"
+    directory.mkdir(mode=0o700)
+    os.chown(directory, 12_345, 12_345)
+    running.socket = directory / "s"
+    assert failed(running)[0] == 3
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_another_user_is_refused_before_the_first_byte(shared: Any) -> None:
+    os.chmod(shared.root, 0o755)
+    os.chmod(shared.socket, 0o666)  # as if somebody had opened it
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        answer = b"?"
+        try:
+            os.setgid(12_345)
+            os.setuid(12_345)
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            made.settimeout(5)
+            made.connect(str(shared.socket))
+            with suppress(OSError):
+                made.sendall(b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello"}\n')
+            try:
+                answer = made.recv(10) or b"end"
+            except ConnectionResetError:
+                answer = b"end"
+        finally:
+            os.write(writing, answer)
+            os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reading, 10)
+    os.close(reading)
+    os.close(writing)
+    os.chmod(shared.socket, 0o600)
+    os.chmod(shared.root, 0o700)
+    assert said == b"end"
+
+
+def test_an_inherited_socket_is_used_and_never_unlinked(daemon: Any) -> None:
+    running = daemon(start=False)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(running.socket))
+    listening.listen()
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        os.dup2(listening.fileno(), 3, inheritable=True)
+        environment = {**running.env, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
+        quiet = os.open(os.devnull, os.O_RDWR)
+        os.dup2(quiet, 2)
+        command = ["-m", "workspaced", "serve", "--vault", str(running.vault), "--data-dir", str(running.data)]
+        import sys
+
+        os.execve(sys.executable, [sys.executable, *command], environment)
+    try:
+        client = running.connect(timeout_s=20)
+        assert client.call("workspaced/status")["pid"] == child
+    finally:
+        os.kill(child, signal.SIGTERM)
+        _, status = os.waitpid(child, 0)
+        listening.close()
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert running.socket.exists()
+
+
+# -- bad settings --
+
+
+@pytest.mark.parametrize("name", ["missing", "a.md", "a.md/x"])
+def test_a_vault_that_is_no_directory_is_refused(daemon: Any, name: str) -> None:
+    running = daemon(start=False)
+    running.vault = running.vault / name
+    code, said = failed(running)
+    assert code == 2 and "[INVALID_ARGUMENT]" in said and name in said
+    assert not running.data.exists()
+
+
+def test_a_vault_whose_path_is_not_utf8_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.vault = Path(os.fsdecode(os.fsencode(running.root) + b"/v\xff"))
+    running.vault.mkdir()
+    code, said = failed(running)
+    assert code == 2 and "UTF-8" in said
+
+
+@pytest.mark.parametrize(
+    ("env", "toml", "names"),
+    [
+        ({"WORKSPACED_CACHE_BYTES": "many"}, "", "cache_bytes"),
+        ({"WORKSPACED_WORKSPACE": "../x"}, "", "workspace"),
+        ({"WORKSPACED_COLOUR": "red"}, "", "colour"),
+        ({}, "colour = 'red'", "colour"),
+        ({}, "reconcile_s = -1", "reconcile_s"),
+        ({}, "log_level = 'loud'", "log_level"),
+        ({}, "vaults = [", "TOML"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_setting_is_named(daemon: Any, env: dict[str, str], toml: str, names: str) -> None:
+    running = daemon(start=False, env=env)
+    config = running.root / "config.toml"
+    config.write_text(toml)
+    running.env["WORKSPACED_CONFIG"] = str(config)
+    code, said = failed(running)
+    assert code == 2 and names in said.replace("COLOUR", "colour") and "[INVALID_ARGUMENT]" in said
+
+
+def test_settings_come_from_the_environment_and_the_file(daemon: Any) -> None:
+    running = daemon(start=False, env={"WORKSPACED_WATCH": "false"})
+    config = running.root / "config.toml"
+    config.write_text(f'workspace = "from-file"\nwatch = true\nvaults = ["{running.root}"]\n')
+    running.env["WORKSPACED_CONFIG"] = str(config)
+    client = running.start().connect()
+    status = client.call("workspaced/status")
+    assert status["workspace"] == "from-file"
+    assert [vault["path"] for vault in status["vaults"]] == [str(running.vault)], "a flag beats the file"
+    assert status["vaults"][0]["watcher"] == "off", "the environment beats the file"
+
+
+# -- the end --
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
+def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> None:
+    running = daemon()
+    acknowledged: list[str] = []
+    deaf = running.wire()
+    deaf.request("workspaced/subscribe", {"since": 0})
+    started = threading.Barrier(4)
+
+    def load(client: Any) -> None:
+        started.wait()
+        with client, suppress(NoDaemon, RemoteError):
+            while True:
+                batch = [{"type": "active_note_set", "data": {"note": f"n{each}.md"}} for each in range(20)]
+                events = client.call("workspaced/publish", {"actions": batch})["events"]
+                acknowledged.extend(receipt["id"] for receipt in events)
+                client.tool("get_workspace_context")
+
+    threads = [threading.Thread(target=load, args=(running.connect(),)) for _ in range(3)]
+    for each in threads:
+        each.start()
+    started.wait()
+    while len(acknowledged) < 200:
+        assert running.process.poll() is None
+    running.send_signal(number)
+    assert running.stop(number) == 0  # twice: the second changes nothing
+    for each in threads:
+        each.join()
+    events: list[Any] = []
+    replay(running.data, each=events.extend)
+    assert set(acknowledged) <= {event.id for event in events}
+    assert events[-1].type == "daemon_stopped" and events[-1].data.reason == signal.Signals(number).name
+
+
+def test_a_signal_right_after_it_listens_ends_it_in_good_order(daemon: Any) -> None:
+    running = daemon()
+    assert running.stop() == 0
+
+
+def test_a_signal_while_it_starts_leaves_nothing_half_done(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.spawn()
+    while not (running.data / "lock").exists():
+        assert running.process.poll() is None
+    running.send_signal(signal.SIGTERM)
+    assert running.wait() == 0 and not running.socket.exists()
+
+
+def test_shutdown_is_answered_and_ends_it(daemon: Any) -> None:
+    running = daemon()
+    wire = running.wire()
+    assert wire.ask("workspaced/shutdown")["result"] == {}
+    assert wire.at_end()
+    assert running.wait() == 0 and not running.socket.exists()
+
+
+def test_a_stopped_and_continued_daemon_goes_on(daemon: Any) -> None:
+    running = daemon()
+    wire = running.wire()
+    running.send_signal(signal.SIGSTOP)
+    wire.request("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": "a.md"}}]})
+    running.send_signal(signal.SIGCONT)
+    assert wire.line()["result"]["events"]
+
+
+def test_without_clients_it_ends_after_the_idle_time(daemon: Any) -> None:
+    running = daemon("--idle-exit-minutes", "0.02")
+    with running.connect() as client:
+        client.state()
+    assert running.wait(10) == 0 and not running.socket.exists()
+    events: list[Any] = []
+    replay(running.data, each=events.extend)
+    assert events[-1].data.reason == "idle"
+
+
+def test_a_connected_client_keeps_it_from_ending(daemon: Any) -> None:
+    running = daemon("--idle-exit-minutes", "0.01")
+    wire = running.wire()
+    assert wire.ask("workspaced/state", {"minSeq": 10**9})["error"]["data"]["code"] == "TIMEOUT"
+    assert wire.ask("workspaced/status")["result"]
+    wire.close()
+    assert running.wait(10) == 0
+
+
+# -- a damaged log --
+
+
+@pytest.fixture
+def damaged(daemon: Any) -> Any:
+    """A daemon over a log with one flipped bit in an early line."""
+    running = daemon()
+    with running.connect() as client:
+        for number in range(20):
+            client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
+    running.stop()
+    (segment,) = (running.data / "log").glob("*.wlog")
+    content = bytearray(segment.read_bytes())
+    content[content.index(b"n9.md")] ^= 4
+    segment.write_bytes(content)
+    return running.start()
+
+
+def test_over_a_damaged_log_it_serves_what_verifies_and_takes_nothing(damaged: Any) -> None:
+    client = damaged.connect()
+    before = (damaged.data / "log").stat().st_mtime_ns
+    error = refusal(client.publish, [{"type": "active_note_set", "data": {"note": "a.md"}}])
+    assert error.code == "LOG_READ_ONLY"
+    assert client.state()["activeNote"]["id"] == "n8.md"
+    assert client.tool("get_workspace_context")["success"] is True
+    status = client.call("workspaced/status")
+    assert status["degraded"] and status["log"]["durability"] == "none"
+    assert any("degraded" in line for line in damaged.stderr)
+    assert (damaged.data / "log").stat().st_mtime_ns == before
+
+
+def test_verify_names_the_damage_with_exit_code_four(damaged: Any) -> None:
+    done = damaged.cli("log", "verify", "--data-dir", str(damaged.data))
+    assert done.returncode == 4 and ".wlog" in done.stderr and "[LOG_DAMAGED]" in done.stderr
+    done = damaged.cli("publish", "active_note_set", "note=a.md")
+    assert done.returncode == 4 and "[LOG_READ_ONLY]" in done.stderr
+    assert damaged.cli("replay", str(damaged.data)).returncode == 4

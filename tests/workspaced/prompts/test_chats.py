@@ -1,0 +1,625 @@
+"""`workspaced/context/export` and `import` on a real daemon: what goes out comes in again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import DATA
+from support.daemon import refusal
+
+from workspaced.limits import MESSAGES_PER_CONVERSATION_MAX
+from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
+from workspaced_tools.chats.markdown_file import read_chat
+from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
+
+CHATS = DATA / "chats"
+SETTINGS: dict[str, Any] = {
+    "provider": "openai",
+    "model": "any",
+    "context_window": 100_000,
+    "output_reserve": 1_000,
+}
+WIRE = {"provider": "openai", "model": "any", "contextWindow": 100_000, "outputReserve": 1_000}
+PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
+NOTES = {
+    "a.md": "# Alpha\n\nThe first note.\n",
+    "work/plan.md": "# Plan\n\n1. begin\n",
+    "x/many.md": "# One\n",
+    "y/many.md": "# Two\n",
+    "work/b, c | d].md": "# Odd\n",
+    "diary.md": PRIVATE,
+    "secret/x.md": "# Secret\n",
+    "old.md": "# Old\n",
+}
+SEARCH = {
+    "query": "plans",
+    "documents": [
+        {"title": "Plan", "source": "work/plan.md", "text": "begin"},
+        {"title": "Diary", "source": "journal.md", "text": "xyzzy"},
+        {"title": "Web", "source": "https://example.org/secret/page.md", "text": "page"},
+    ],
+}
+_count = 0
+
+
+@pytest.fixture(scope="module")
+def world(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES, env={"WORKSPACED_DENY": "secret/"})
+
+
+@pytest.fixture
+def client(world: Any) -> Iterator[Any]:
+    with world.connect() as made:
+        yield made
+
+
+def name() -> str:
+    global _count
+    _count += 1
+    return f"talk-{_count}"
+
+
+def start(client: Any, **settings: Any) -> str:
+    talk = name()
+    client.context.start(conversation=talk, **{**SETTINGS, **settings})
+    return talk
+
+
+def said(client: Any, talk: str, *messages: dict[str, Any]) -> None:
+    client.context.message(talk, *messages)
+
+
+def user(name: str, text: str, *attached: Any) -> dict[str, Any]:
+    attachments = [{"kind": "note", "id": each} if isinstance(each, str) else each for each in attached]
+    return {"id": name, "role": "user", "text": text, "attachments": attachments}
+
+
+def export(client: Any, talk: str) -> dict[str, Any]:
+    made: dict[str, Any] = client.call("workspaced/context/export", {"conversation": talk})
+    return made
+
+
+def load(client: Any, text: str, **more: Any) -> dict[str, Any]:
+    made: dict[str, Any] = client.call("workspaced/context/import", {"text": text, **more})
+    return made
+
+
+def exported(client: Any, talk: str) -> Chat:
+    return read_chat(export(client, talk)["text"]).chat
+
+
+def events(client: Any, talk: str) -> list[dict[str, Any]]:
+    every = client.call("workspaced/log", {"limit": 10_000})["events"]
+    return [each for each in every if each["data"].get("conversation") == talk]
+
+
+def codes(made: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(each["line"], each["code"]) for each in made["warnings"]]
+
+
+def full(client: Any) -> str:
+    """A conversation with everything that a message can hold."""
+    talk = start(client)
+    said(
+        client,
+        talk,
+        user(
+            "m1",
+            "**user** · 2026-01-01 10:00\n\nWhat is left?\n",
+            "work/plan.md",
+            "work/b, c | d].md",
+            {"kind": "active_note", "id": "a.md", "title": "Alpha"},
+            {"kind": "selected_text", "id": "a.md#L1-L2", "text": "words", "before": "<", "after": ">"},
+            {"kind": "url", "id": "https://example.org/", "text": "page --> end"},
+            {"kind": "folder", "id": "work"},
+            {"kind": "tag", "id": "todo"},
+            {"kind": "image", "id": "small.png", "text": "data:image/png;base64,AAAA"},
+        ),
+        {
+            "id": "c1",
+            "role": "assistant",
+            "text": "",
+            "toolCalls": [{"id": "t1", "name": "look_up", "arguments": {"q": "x"}}],
+            "thinking": [{"text": "hm", "signature": "s"}],
+        },
+        {
+            "id": "m2",
+            "role": "user",
+            "toolResults": [{"id": "t1", "name": "look_up", "text": "no", "isError": True}],
+        },
+        {"id": "a1", "role": "assistant", "text": "Two things."},
+        {"id": "s1", "role": "system", "text": "Be brief."},
+        user("m3", "Thanks."),
+    )
+    client.context.assemble(talk, "m1")
+    client.context.summary(talk, "They spoke.\n", up_to="a1")
+    return talk
+
+
+def content(chat: Chat) -> Any:
+    """What is the same after an import: all but times and hashes."""
+    from msgspec.structs import replace
+
+    messages = tuple(replace(each, at=None, layers={}) for each in chat.messages)
+    return replace(chat, conversation=None, started=None, messages=messages)
+
+
+# -- out and in --
+
+
+def test_what_is_exported_is_imported_as_the_same_conversation(client: Any) -> None:
+    talk = full(client)
+    made = export(client, talk)
+    assert made["withheld"] == 0 and made["warnings"] == [] and made["clock"]
+    chat = read_chat(made["text"]).chat
+    assert (chat.conversation, chat.provider, chat.context_window) == (talk, "openai", 100_000)
+    assert [each.id for each in chat.messages] == ["m1", "c1", "m2", "a1", "s1", "m3"]
+    assert chat.messages[0].attachments[3] == SavedAttachment(
+        "selected_text", "a.md#L1-L2", text="words", before="<", after=">"
+    )
+    again = load(client, made["text"])
+    assert again["conversation"] != talk and codes(again) == [(1, "CONVERSATION_TAKEN")]
+    assert again["messages"] == ["m1", "c1", "m2", "a1", "s1", "m3"]
+    assert content(exported(client, again["conversation"])) == content(chat)
+    assert client.context.assemble(again["conversation"])["estimate"] > 0
+
+
+def test_the_hashes_of_the_prompt_for_a_message_are_in_its_comment(client: Any) -> None:
+    talk = start(client)
+    said(client, talk, user("m1", "What?", "a.md"), user("m2", "Well?"))
+    client.context.assemble(talk, "m1")
+    prompt = client.context.assemble(talk, "m1", rebase=True)
+    first, second = exported(client, talk).messages
+    assert first.layers == {each["id"]: each["hash"] for each in prompt["layers"]} and len(first.layers) == 5
+    assert second.layers == {}
+
+
+def test_an_imported_conversation_is_prompted_like_the_one_it_was(client: Any) -> None:
+    talk = start(client, environment=False)
+    said(
+        client,
+        talk,
+        user("m1", "What?", "a.md"),
+        {"id": "a1", "role": "assistant", "text": "That."},
+        user("m2", "So?", "a.md"),
+    )
+    again = load(client, export(client, talk)["text"])["conversation"]
+    assert client.context.assemble(again)["messages"] == client.context.assemble(talk)["messages"]
+
+
+def test_a_conversation_that_has_ended_is_exported(client: Any) -> None:
+    talk = start(client)
+    said(client, talk, user("m1", "Hi."))
+    client.context.end(talk)
+    assert exported(client, talk).messages[0].text == "Hi."
+
+
+def test_an_export_of_no_conversation_is_refused(client: Any) -> None:
+    assert refusal(export, client, "nothing").code == "UNKNOWN_CONVERSATION"
+
+
+# -- what is withheld --
+
+
+def turn_private(world: Any, client: Any, note: str) -> None:
+    """A note that was shown, and is private now."""
+    world.add({note: "# Open\n"})
+    client.publish([{"type": "active_note_set", "data": {"note": note}}])
+    assert client.tool("get_current_note")["data"]["id"] == note
+    (world.vault / note).write_text(PRIVATE)
+    client.call("workspaced/reconcile")
+
+
+def test_what_names_a_withheld_note_is_left_out_and_counted(world: Any, client: Any) -> None:
+    talk = start(client)
+    world.add({"turning.md": "# Turning\n"})
+    turn_private(world, client, "journal.md")
+    said(
+        client,
+        talk,
+        user(
+            "m1",
+            "Look.",
+            "a.md",
+            "diary.md",
+            "secret/x.md",
+            "turning.md",
+            {"kind": "selected_text", "id": "diary.md#L1-L2", "text": "xyzzy"},
+            {"kind": "dataview", "id": "secret/x.md#abc", "text": "rows of it"},
+            {"kind": "file", "id": "turning.md", "text": "its text"},
+            {"kind": "tool_result", "id": "found", "search": SEARCH},
+        ),
+        {"role": "assistant", "toolCalls": [{"id": "t1", "name": "search"}]},
+        {"role": "user", "toolResults": [{"id": "t1", "name": "search", "search": SEARCH}]},
+    )
+    client.context.assemble(talk, "m1")
+    (world.vault / "turning.md").write_text("---\nworkspaced: private\n---\n# Turning\n")
+    made = export(client, talk)
+    assert made["withheld"] == 8
+    for word in ('diary.md"', "secret", "turning", "xyzzy", "rows of it", "its text"):
+        assert word not in made["text"].replace("https://example.org/secret/page.md", ""), word
+    chat = read_chat(made["text"]).chat
+    assert [each.id for each in chat.messages[0].attachments] == ["a.md", "found"]
+    for found in (chat.messages[0].attachments[1].text, chat.messages[2].tool_results[0].text):
+        assert found is not None
+        assert [each["title"] for each in json.loads(found)["documents"]] == ["Plan", "Web"]
+    assert "L3_TURN" not in chat.messages[0].layers
+
+
+def test_a_note_that_turned_private_since_is_left_out_though_nobody_read_it(world: Any, client: Any) -> None:
+    (world.vault / "turned.md").write_text("# Turned\n")
+    talk = start(client)
+    said(client, talk, user("m1", "Look.", "a.md", "turned.md"))
+    (world.vault / "turned.md").write_text(PRIVATE)
+    made = export(client, talk)
+    assert made["withheld"] == 1 and "turned" not in made["text"]
+
+
+def test_a_note_that_moved_to_where_it_is_withheld_is_left_out_by_its_former_name(daemon: Any) -> None:
+    running = daemon(notes={"old.md": "# Old\n", "b.md": "# B\n"}, env={"WORKSPACED_DENY": "secret/"})
+    client = running.connect()
+    talk = start(client)
+    said(client, talk, user("m1", "Look.", "old.md", "b.md"))
+    (running.vault / "secret").mkdir()
+    (running.vault / "old.md").rename(running.vault / "secret" / "new.md")
+    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "secret/new.md"}}])
+    made = export(client, talk)
+    assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
+
+
+def test_what_a_search_found_in_a_withheld_note_is_left_out_by_any_of_its_names(daemon: Any) -> None:
+    running = daemon(notes={"a.md": "# A\n"}, env={"WORKSPACED_DENY": "secret/"})
+    client = running.connect()
+    turn_private(running, client, "diary.md")
+    names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md", "secret/plan.txt")
+    shown = ("a.md", "https://example.org/secret/diary.md")
+    documents = [{"title": "T", "source": each, "text": "xyzzy"} for each in (*names, *shown)]
+    talk = start(client)
+    said(
+        client,
+        talk,
+        user("m1", "Look.", {"kind": "tool_result", "id": "r", "search": dict(SEARCH, documents=documents)}),
+    )
+    made = export(client, talk)
+    [found] = read_chat(made["text"]).chat.messages[0].attachments
+    assert [each["source"] for each in json.loads(found.text or "")["documents"]] == list(shown)
+    assert made["withheld"] == len(names)
+
+
+def test_what_a_runtime_gave_of_a_note_that_never_was_shown_stays_its_own(daemon: Any) -> None:
+    """Leaving it out would tell that there is a private note of a name that somebody guessed."""
+    made = []
+    for notes in ({"diary.md": PRIVATE}, {}):
+        running = daemon(notes={"a.md": "# A\n", **notes})
+        client = running.connect()
+        talk = start(client)
+        search = dict(SEARCH, documents=[{"title": "T", "source": "diary.md", "text": "guessed"}])
+        said(client, talk, user("m1", "Look.", "diary.md", {"kind": "tool_result", "id": "r", "search": search}))
+        exported_ = export(client, talk)
+        made.append(
+            (
+                exported_["withheld"],
+                [each.id for each in read_chat(exported_["text"]).chat.messages[0].attachments],
+            )
+        )
+    assert made == [(1, ["r"]), (1, ["r"])]
+
+
+def moved_and_turned(daemon: Any, *, prompted: bool) -> tuple[Any, str]:
+    """A conversation with a note that has another name by now, and is private; nobody has read it since."""
+    running = daemon(notes={"old.md": "# Old\n", "b.md": "# B\n"}, env={"WORKSPACED_WATCH": "false"})
+    client = running.connect()
+    talk = start(client)
+    said(client, talk, user("m1", "Look.", "old.md", "b.md"))
+    if prompted:
+        client.context.assemble(talk)
+    (running.vault / "old.md").rename(running.vault / "new.md")
+    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "new.md"}}])
+    (running.vault / "new.md").write_text(PRIVATE)
+    return client, talk
+
+
+def test_a_note_that_moved_and_turned_private_is_left_out_though_nobody_read_it(daemon: Any) -> None:
+    client, talk = moved_and_turned(daemon, prompted=False)
+    made = export(client, talk)
+    assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
+
+
+def test_a_note_that_moved_and_turned_private_leaves_the_library_though_nobody_read_it(daemon: Any) -> None:
+    client, talk = moved_and_turned(daemon, prompted=True)
+    said(client, talk, {"role": "assistant", "text": "Seen."}, user("m3", "And now?"))
+    library = client.context.assemble(talk)["layers"][1]["text"]
+    assert "old.md" not in library and "b.md" in library
+
+
+def test_a_client_that_is_shown_names_gets_no_hashes_and_one_that_is_shown_nothing_gets_no_file(
+    world: Any,
+) -> None:
+    with world.connect("narrow") as narrow:
+        talk = start(narrow)
+        said(narrow, talk, user("m1", "Look.", "a.md", "diary.md"))
+        narrow.context.assemble(talk)
+        narrow.call("workspaced/share", {"client": "narrow", "level": "names"})
+        made = export(narrow, talk)
+        [message] = read_chat(made["text"]).chat.messages
+        assert (
+            made["withheld"] == 1
+            and message.layers == {}
+            and [each.id for each in message.attachments] == ["a.md"]
+        )
+        assert load(narrow, made["text"])["warnings"][1:] == []
+        narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
+        assert refusal(export, narrow, talk).code == "SHARING_OFF"
+        assert refusal(load, narrow, made["text"]).code == "SHARING_OFF"
+
+
+def test_importing_a_withheld_name_is_like_importing_one_of_nothing(client: Any) -> None:
+    def warned(note: str) -> str:
+        made = load(client, f"**user**\n[Context: Notes: {note}]\n\nHi.\n", **WIRE)
+        return json.dumps(made["warnings"]).replace(note, "NOTE")
+
+    assert warned("diary.md") == warned("diarx.md")
+    assert warned("secret/x.md") == warned("secreu/x.md")
+
+
+# -- what is not kept --
+
+
+def test_a_text_that_is_not_kept_is_said_in_its_place(daemon: Any) -> None:
+    running = daemon(notes={"a.md": "# A\n"})
+    client = running.connect()
+    talk = start(client)
+    said(
+        client,
+        talk,
+        user("m1", "Gone words.", {"kind": "file", "id": "f", "text": "given"}),
+        {
+            "id": "c1",
+            "role": "assistant",
+            "toolCalls": [{"id": "t1", "name": "n", "arguments": {"a": 1}}],
+            "thinking": [{"text": "hm"}],
+        },
+        {"id": "m2", "role": "user", "toolResults": [{"id": "t1", "name": "n", "text": "found"}]},
+    )
+    client.context.summary(talk, "Short.", up_to="m1")
+    client.close()
+    running.stop()
+    for blob in (running.data / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.unlink()
+    running.start()
+    made = export(running.connect(), talk)
+    read = read_chat(made["text"])
+    first, call, result = read.chat.messages
+    assert first.text == NOT_KEPT and first.attachments == (SavedAttachment("file", "f"),)
+    assert call.tool_calls[0].arguments == "{}" and call.thinking == () and result.tool_results[0].text == NOT_KEPT
+    assert read.chat.summary is not None and read.chat.summary.text == NOT_KEPT
+    assert {each["code"] for each in made["warnings"]} == {"TEXT_NOT_KEPT"}
+    assert {each["line"] for each in made["warnings"]} >= set(read.lines)
+
+
+def test_a_large_image_is_named_only(client: Any) -> None:
+    talk = start(client)
+    large = "data:image/png;base64," + "A" * IMAGE_CHARS_MAX
+    small = large[:IMAGE_CHARS_MAX]
+    images = [{"kind": "image", "id": f"{len(text)}.png", "text": text} for text in (small, large)]
+    said(client, talk, {"id": "m0", "role": "assistant", "text": "Yes?"})
+    said(client, talk, user("m1", "Look.", images[0]))
+    said(client, talk, user("m2", "Look.", images[1]))
+    made = export(client, talk)
+    read = read_chat(made["text"])
+    assert [each.text for message in read.chat.messages for each in message.attachments] == [small, None]
+    assert codes(made) == [(read.lines[2], "IMAGE_TOO_LARGE")]
+
+
+# -- importing --
+
+
+def test_the_same_import_is_recorded_once_and_another_one_of_its_id_is_refused(client: Any) -> None:
+    text = export(client, full(client))["text"]
+    talk = name()
+    first = load(client, text, conversation=talk)
+    told = events(client, talk)
+    assert first["conversation"] == talk and [each["type"] for each in told] == [
+        "conversation_started",
+        *["message_added"] * 6,
+        "summary_set",
+    ]
+    again = load(client, text, conversation=talk)
+    assert again == {**first, "clock": again["clock"]} and events(client, talk) == told
+    assert refusal(load, client, text.replace("Thanks.", "No."), conversation=talk).code == "CONFLICT"
+    assert refusal(load, client, text.replace("They spoke.", "No."), conversation=talk).code == "CONFLICT"
+    assert refusal(load, client, text, conversation=talk, model="other").code == "CONFLICT"
+    shorter = text[: text.rindex("**user**")]
+    assert refusal(load, client, shorter, conversation=talk).code == "CONFLICT"
+    assert events(client, talk) == told
+
+
+def test_an_older_file_is_imported_twice_as_the_same(client: Any) -> None:
+    text = (CHATS / "older.md").read_text()
+    talk = name()
+    first = load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
+    assert first["messages"] == ["m1", "m2", "m3"]
+    assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND")]
+    tail = len(events(client, talk))
+    load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
+    assert len(events(client, talk)) == tail == 4
+    settings = events(client, talk)[0]["data"]
+    assert (settings["provider"], settings["model"], settings["contextWindow"]) == ("someone", "large", 1_000)
+
+
+def test_messages_without_an_id_get_one_that_no_other_has(client: Any) -> None:
+    named = '**user**\n<!-- workspaced: {"id":"m1"} -->\n\nNamed words.\n'
+    made = load(client, f"**user**\n\nUnnamed words.\n\n{named}\n**user**\n\nUnnamed words.\n", **WIRE)
+    assert len(set(made["messages"])) == 3 and made["messages"][1] == "m1"
+    texts = [each.text for each in exported(client, made["conversation"]).messages]
+    assert texts == ["Unnamed words.", "Named words.", "Unnamed words."]
+
+
+def test_the_id_of_the_file_is_taken_where_it_is_free(client: Any) -> None:
+    talk = name()
+    text = f'---\nworkspaced-chat: 1\nconversation: "{talk}"\n---\n**user**\nHi.\n'
+    made = load(client, text, **WIRE)
+    assert made["conversation"] == talk and made["warnings"] == []
+    taken = load(client, text, **WIRE)
+    assert taken["conversation"] not in (talk, "") and codes(taken) == [(1, "CONVERSATION_TAKEN")]
+
+
+def test_settings_that_nobody_says_are_named(client: Any) -> None:
+    error = refusal(load, client, "**user**\nHi.\n", provider="p", contextWindow=100)
+    assert error.code == "INVALID_ARGUMENT" and "model, outputReserve" in str(error)
+    assert (
+        refusal(load, client, "**user**\nHi.\n", **{**WIRE, "outputReserve": 100_000}).code == "INVALID_ARGUMENT"
+    )
+    text = "---\nworkspaced-chat: 1\nprovider: " + "p" * 300 + "\n---\n**user**\nHi.\n"
+    assert refusal(load, client, text, model="m", contextWindow=100, outputReserve=1).code == "INVALID_ARGUMENT"
+
+
+def test_a_text_that_is_no_chat_is_refused(client: Any) -> None:
+    error = refusal(load, client, "# A note\n", **WIRE)
+    assert error.code == "INVALID_ARGUMENT" and "**user**" in error.hint
+
+
+def test_notes_are_found_where_they_are_now_and_others_are_named_with_their_line(client: Any) -> None:
+    text = "**user**\n[Context: Notes: plan, many, nowhere | Folders: gone]\n\nHi.\n"
+    made = load(client, text, **WIRE)
+    assert codes(made) == [(1, "NOTE_AMBIGUOUS"), (1, "NOTE_NOT_FOUND"), (1, "FOLDER_NOT_FOUND")]
+    assert made["warnings"][0]["candidates"] == ["x/many.md", "y/many.md"]
+    [message] = exported(client, made["conversation"]).messages
+    assert [each.id for each in message.attachments] == ["work/plan.md", "gone"]
+
+
+def test_parts_that_do_not_fit_are_left_out_with_a_warning_and_the_rest_is_imported(client: Any) -> None:
+    talk = full(client)
+    text = export(client, talk)["text"].replace("\n**user** · ", "\n**assistant** · ", 1)
+    made = load(client, text, conversation=name())
+    assert [code for _, code in codes(made)] == ["ROLE_MISMATCH"]
+    hidden = {
+        "attachments": [
+            {"kind": "note", "id": "a.md", "text": "not read", "before": "x"},
+            {"kind": "file", "id": ""},
+            {"kind": "file", "id": "f", "text": "{}", "form": "search"},
+            {"kind": "tool_result", "id": "r", "text": "{}", "form": "search"},
+        ]
+    }
+    line = "[Context: Notes: a.md | Files: f | Others: r]"
+    made = load(client, f"**user**\n{line}\n<!-- workspaced: {json.dumps(hidden)} -->\n\nHi.\n", **WIRE)
+    assert [code for _, code in codes(made)] == ["ATTACHMENT_INVALID"] * 3 + ["SEARCH_INVALID"] * 2
+    [message] = exported(client, made["conversation"]).messages
+    assert [(each.id, each.text, each.form) for each in message.attachments] == [
+        ("a.md", None, "text"),
+        ("f", "{}", "text"),
+        ("r", "{}", "text"),
+    ]
+    both = {"toolResults": [{"id": "t", "name": "n", "text": "x"}], "toolCalls": [{"id": "t", "name": "n"}]}
+    made = load(client, f"**user**\n[Context: Notes: a.md]\n<!-- workspaced: {json.dumps(both)} -->\n", **WIRE)
+    assert [code for _, code in codes(made)] == ["ROLE_MISMATCH"] * 2
+
+
+def test_a_summary_of_a_message_that_is_gone_is_left_out(client: Any) -> None:
+    made = load(client, "**summary**\n\nShort.\n\n**user**\n\nHi.\n", **WIRE)
+    assert codes(made) == [(1, "SUMMARY_UNPLACED")]
+    assert exported(client, made["conversation"]).summary is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("**user**\nHi.\n" * (MESSAGES_PER_CONVERSATION_MAX + 1), "INVALID_ARGUMENT"),
+        ("".join(f"**user**\nHi {at}.\n" for at in range(MESSAGES_PER_CONVERSATION_MAX)), "BATCH_TOO_LARGE"),
+        ('**user**\n<!-- workspaced: {"id":"' + "x" * 200 + '"} -->\nHi.\n', "INVALID_ARGUMENT"),
+        ("---\nworkspaced-chat: 1\nconversation: " + "x" * 200 + "\n---\n**user**\nHi.\n", "INVALID_ARGUMENT"),
+    ],
+)
+def test_a_chat_that_breaks_a_limit_is_refused_whole(world: Any, client: Any, text: str, code: str) -> None:
+    def kept() -> tuple[int, int]:
+        return client.call("workspaced/status")["seq"], sum(1 for _ in (world.data / "blobs").rglob("*"))
+
+    before = kept()
+    assert refusal(load, client, text, **WIRE).code == code
+    assert kept() == before
+
+
+# -- names of files --
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Plans", "Plans.md"),
+        ("../a/b\\c: [d] #e|f?", "a b c d e f.md"),
+        ("con", "chat con.md"),
+        ("LPT1 list", "chat LPT1 list.md"),
+        ("concert", "concert.md"),
+        (" . ", "chat.md"),
+        ("\x00\n\u202e", "chat.md"),
+        (".hidden", "hidden.md"),
+    ],
+)
+def test_the_name_of_the_file_is_one_that_every_system_takes(title: str, expected: str) -> None:
+    assert file_name(Chat(title=title)) == expected
+
+
+@pytest.mark.parametrize("title", ["x" * 500, "é" * 500, "😀" * 100, "a " * 200])
+def test_the_name_of_the_file_is_short(title: str) -> None:
+    made = file_name(Chat(title=title, started="2026-03-01T12:00:00Z"))
+    assert len(made.encode()) <= FILE_NAME_BYTES_MAX and made.endswith(" 2026-03-01.md")
+    assert not made.removesuffix(" 2026-03-01.md").endswith((" ", "."))
+
+
+def test_the_name_of_the_file_begins_with_what_was_said_first(client: Any) -> None:
+    talk = start(client)
+    said(client, talk, user("m1", "  What is\nleft? "))
+    assert export(client, talk)["fileName"].startswith("What is left ")
+
+
+# -- the command line --
+
+
+def test_the_commands_write_and_read_a_file(world: Any, client: Any, tmp_path: Path) -> None:
+    talk = full(client)
+    file = tmp_path / "chat.md"
+    assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
+    shown = world.cli("context", "export", talk)
+    assert shown.returncode == 0 and shown.stdout.encode() == file.read_bytes()
+    taken = world.cli("context", "export", talk, "-o", str(file))
+    assert taken.returncode == 2 and "--force" in taken.stderr
+    file.write_text("")
+    assert world.cli("context", "export", talk, "-o", str(file), "--force").returncode == 0
+    assert file.read_text() == shown.stdout
+    assert world.cli("context", "export", talk, "-o", str(tmp_path)).returncode == 0
+    made = json.loads(world.cli("context", "export", talk, "--json").stdout)
+    assert (tmp_path / made["fileName"]).read_text() == made["text"] == shown.stdout
+
+    done = world.cli("context", "import", str(file))
+    assert done.returncode == 0 and "6 messages" in done.stdout and "CONVERSATION_TAKEN" in done.stderr
+    target = name()
+    done = world.cli("context", "import", "-", "--conversation", target, "--json", stdin=file.read_bytes())
+    assert done.returncode == 0 and json.loads(done.stdout)["conversation"] == target
+    assert content(exported(client, target)) == content(read(file).chat)
+
+
+def read(file: Path) -> ReadChat:
+    return read_chat(file.read_bytes().decode())
+
+
+def test_the_import_command_says_what_is_wrong_and_where(world: Any, tmp_path: Path) -> None:
+    options = ["--provider", "p", "--model", "m", "--context-window", "1000", "--output-reserve", "10"]
+    text = b"**user**\n[Context: Notes: many]\n\nHi.\n"
+    done = world.cli("context", "import", "-", *options, stdin=text)
+    assert done.returncode == 0 and "line 1" in done.stderr and "  x/many.md\n  y/many.md" in done.stderr
+    assert world.cli("context", "import", "-", *options, stdin=b"# A note\n").returncode == 2
+    assert world.cli("context", "import", "-", stdin=text).returncode == 2
+    assert world.cli("context", "import", "-", *options, stdin=b"**user**\n\xff\n").returncode == 2
+    long = world.cli("context", "import", "-", *options, stdin=b"**user**\n" + b"x" * 1_100_000)
+    assert long.returncode == 2 and "1,048,576" in long.stderr
+    assert world.cli("context", "import", str(tmp_path / "none.md")).returncode == 2
+
+
+def test_what_is_left_out_of_an_export_is_said_on_the_error_stream(world: Any, client: Any) -> None:
+    talk = start(client)
+    said(client, talk, user("m1", "Look.", "diary.md"))
+    done = world.cli("context", "export", talk)
+    assert done.returncode == 0 and "withheld: 1" in done.stderr and "diary" not in done.stdout

@@ -1,0 +1,119 @@
+"""Row 43 over a real daemon: notes that try to leave their blocks: prompts of every shape, answers of tools.
+
+The notes hold every spelling of a closing delimiter that support/closing_delimiters.py knows, in text, title,
+alias, heading and file name; so do searches, files and selections that a runtime attaches.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support import closing_delimiters
+
+Json = dict[str, Any]
+SHAPES = (None, "openai", "anthropic", "gemini")
+SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 900_000, "outputReserve": 1_000}
+BLOCK = re.compile(r"^<([a-z]+(?:_[a-z]+)*)>", re.MULTILINE)
+"""What begins a block, or a field, in a prompt: bodies cannot have one of our names there."""
+SAID = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""What JSON of a request, or a file's name, does not hold."""
+SPELLINGS = [each for each in closing_delimiters.SPELLINGS if not SAID.search(each)]
+NAMES = ("note_context", "content", "title", "path", "active_note", "selected_text", "tool_result", "document")
+
+
+def notes() -> dict[str, str]:
+    made = {}
+    for number, spelling in enumerate(SPELLINGS):
+        line = json.dumps(" ".join(spelling.split()))
+        wide = spelling.replace("/", "／").replace("\n", " ").replace("\t", " ")
+        body = "\n".join(spelling.replace("note_context", name) for name in NAMES)
+        made[f"n{number}{wide}.md"] = f"---\ntitle: {line}\naliases: [{line}]\n---\n# {wide}\n\n{body}\nend\n"
+    return made
+
+
+NOTES = notes()
+
+
+@pytest.fixture(scope="module")
+def shared(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES)
+
+
+def attached(note: str, spelling: str) -> list[Json]:
+    found = {"query": spelling, "documents": [{"title": spelling, "source": spelling[:100], "text": spelling}]}
+    return [
+        {"kind": "note", "id": note},
+        {"kind": "active_note"},
+        {"kind": "file", "id": spelling, "title": spelling, "text": spelling},
+        {"kind": "selected_text", "id": f"{note}#L1-L2", "text": spelling, "before": spelling, "after": spelling},
+        {"kind": "tool_result", "id": spelling, "search": found},
+    ]
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every string of a JSON value, but those that are JSON of a tool's arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts(each)
+
+
+def assert_blocks_hold(text: str) -> int:
+    """Each block that is opened is closed once, however generously that is read. How many there are."""
+    opened = BLOCK.findall(text)
+    for name in {*opened, *NAMES}:
+        closed, begun = text.count(f"</{name}>"), opened.count(name)
+        # A body may open what has no underscore, as HTML does; that is nothing it gets out by.
+        assert closed == begun if "_" in name else closed <= begun, (name, text)
+        # The generous reading takes the closing of `documents` for one of `document` too.
+        exact = len(re.findall(rf"</{name}[a-z_]*>", text))
+        assert closing_delimiters.closings(text, name) == exact, (name, text)
+    return text.count("</")
+
+
+def prompts(wire: Any, conversation: str, attachments: list[Json]) -> Iterator[tuple[str, Json]]:
+    """The prompts of one message in every shape, by the member that is sent."""
+    named = {"conversation": conversation}
+    message = {"id": "m1", "role": "user", "text": "What is this?", "attachments": attachments}
+    wire.ask("workspaced/context/start", {**named, **SETTINGS})
+    said = wire.ask("workspaced/context/message", {**named, "messages": [message]})
+    assert "result" in said, said
+    for shape in SHAPES:
+        asked = {**named, "layers": False, **({"shape": shape} if shape else {})}
+        answer = wire.ask("workspaced/context/assemble", asked)
+        yield str(shape), answer["result"]["body" if shape else "messages"]
+
+
+def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -> None:
+    wire = shared.wire()
+    for number, (note, spelling) in enumerate(zip(NOTES, SPELLINGS, strict=True)):
+        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": note}}]})
+        blocks = []
+        for _shape, sent in prompts(wire, f"talk-{number}", attached(note, spelling)):
+            found = list(texts(sent))
+            blocks.append(sum(map(assert_blocks_hold, found)))
+            assert not any(sign in text for text in found for sign in ("\u200b", "\u202e", "\x1b", "\U000e0061"))
+        assert min(blocks) > 5 and len(set(blocks)) == 1, blocks
+    wire.close()
+
+
+def test_row_43_in_a_tools_answer_a_note_is_one_json_string(shared: Any) -> None:
+    with shared.connect() as client:
+        for note, text in NOTES.items():
+            for tool, arguments in (
+                ("get_note_by_reference", {"reference": note, "includeMetadata": True}),
+                ("search_workspace", {"query": "end", "limit": 50}),
+                ("get_related_notes", {"reference": note}),
+            ):
+                result = client.call("tools/call", {"name": tool, "arguments": arguments})
+                [content] = result["content"]
+                assert content["type"] == "text" and "\n" not in content["text"]
+                assert json.loads(content["text"]) == result["structuredContent"]
+                if tool == "get_note_by_reference":
+                    assert text.endswith(result["structuredContent"]["data"]["content"])

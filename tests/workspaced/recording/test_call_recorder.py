@@ -1,0 +1,295 @@
+"""Calls are recorded in their order by another thread, and nothing that goes wrong there reaches an answer."""
+
+import json
+import threading
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import session_machine as sessions
+
+from workspaced.calls.calls import ToolAnswer
+from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
+from workspaced.recording import call_recorder as recorder_module
+from workspaced.recording.call_recorder import Call, CallRecorder
+from workspaced.service.status import status
+from workspaced_events.blobs.evictable import EvictableBlobStore
+from workspaced_events.errors import LogReadOnly
+from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_tools.recording.format import raised
+from workspaced_tools.replay.verify import Outcome
+from workspaced_tools.sharing.gate import sharing_off
+
+NOW = "2026-03-01T12:00:00.000000Z"
+
+
+def call(number: int, **arguments: Any) -> Call:
+    """One that was refused: the smallest there is."""
+    answer = ToolAnswer(b'{"answer":%d}' % number, False, number, number + 1, NOW, raised(sharing_off("x")))
+    return Call(f"tool-{number}", "agent", arguments, answer, 5)
+
+
+class Blobs(EvictableBlobStore):
+    """The real ones, which tell on which thread they were used."""
+
+    def __init__(self, data: Path) -> None:
+        super().__init__(data)
+        self.threads: set[int] = set()
+
+    def keep(self, content: bytes, name: str | None = None) -> str:
+        self.threads.add(threading.get_ident())
+        return super().keep(content, name)
+
+
+class Log:
+    """Where events go."""
+
+    def __init__(self) -> None:
+        self.events: list[ToolCalled] = []
+        self.threads: set[int] = set()
+
+    def submit(self, called: ToolCalled) -> None:
+        self.threads.add(threading.get_ident())
+        self.events.append(called)
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(tmp_path)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Any]:
+    made = sessions.Session(tmp_path, ("one",))
+    sessions.write(made.vaults["one"], "a.md", sessions.TEXTS[1])
+    yield made
+    made.dispose()
+
+
+# -- what is recorded --
+
+
+def test_events_come_in_the_order_of_the_calls_and_name_what_is_kept(blobs: Blobs, log: Log) -> None:
+    call_recorder = CallRecorder(blobs, log.submit)
+    for number in range(5):
+        call_recorder.record(call(number, limit=number))
+    call_recorder.flush()
+    assert [each.tool for each in log.events] == [f"tool-{number}" for number in range(5)]
+    event = log.events[3]
+    assert (event.caller, event.arguments, event.as_of_seq, event.tail_seq) == ("agent", {"limit": 3}, 3, 4)
+    assert (event.ok, event.now, event.duration_us, event.bytes) == (False, NOW, 5, len(b'{"answer":3}'))
+    assert blobs.get(event.result_sha256) == b'{"answer":3}'
+    assert event.inputs_sha256 is not None and b"refused" in (blobs.get(event.inputs_sha256) or b"")
+
+
+def test_what_an_event_names_is_kept_before_it_is_submitted(blobs: Blobs) -> None:
+    missing = []
+
+    def submit(called: ToolCalled) -> None:
+        names = (called.result_sha256, called.inputs_sha256, called.arguments_sha256)
+        missing.extend(name for name in names if name is None or blobs.get(name) is None)
+
+    call_recorder = CallRecorder(blobs, submit)
+    call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
+    call_recorder.flush()
+    assert missing == []
+
+
+def test_calls_that_repeat_each_other_are_kept_once(blobs: Blobs, log: Log, tmp_path: Path) -> None:
+    call_recorder = CallRecorder(blobs, log.submit)
+    for _ in range(20):
+        call_recorder.record(call(1))
+    call_recorder.flush()
+    assert len(log.events) == 20
+    assert sum(path.is_file() for path in (tmp_path / "served").rglob("*")) == 2
+
+
+def test_where_nothing_is_kept_the_event_says_so(log: Log) -> None:
+    call_recorder = CallRecorder(None, log.submit)
+    call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
+    call_recorder.record(call(2, query="short"))
+    call_recorder.flush()
+    assert [each.inputs_sha256 for each in log.events] == [None, None]
+    assert log.events[0].arguments == {} and log.events[0].arguments_sha256 is not None
+    assert log.events[1].arguments == {"query": "short"} and log.events[1].arguments_sha256 is None
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_long_arguments_are_kept_beside_the_log(blobs: Blobs, log: Log, more: int) -> None:
+    arguments = {"q": "x" * (ARGUMENTS_INLINE_BYTES_MAX - len('{"q":""}') + more)}
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.record(call(1, **arguments))
+    call_recorder.flush()
+    [event] = log.events
+    if not more:
+        assert event.arguments == arguments and event.arguments_sha256 is None
+    else:
+        content = blobs.get(event.arguments_sha256 or "")
+        assert event.arguments == {} and content is not None and json.loads(content) == arguments
+
+
+# -- on which thread --
+
+
+def test_nothing_but_taking_it_is_done_on_the_thread_of_the_caller(
+    blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: set[int] = set()
+
+    def sha(content: bytes) -> Any:
+        hashed.add(threading.get_ident())
+        return sha256(content)
+
+    monkeypatch.setattr(recorder_module.hashlib, "sha256", sha)
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
+    for number in range(50):
+        call_recorder.record(call(number))
+    call_recorder._thread.join(0)
+    closing = threading.Thread(target=call_recorder.close)
+    closing.start()
+    closing.join()
+    assert len(log.events) == 50
+    assert threading.get_ident() not in blobs.threads | log.threads | hashed
+
+
+def test_closing_submits_what_waits(blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_DELAY_S", 60.0)
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
+    for number in range(3):
+        call_recorder.record(call(number))
+    call_recorder.close()
+    assert len(log.events) == 3 and not call_recorder._thread.is_alive()
+
+
+def test_flushing_from_many_threads_loses_and_doubles_nothing(blobs: Blobs, log: Log) -> None:
+    call_recorder = CallRecorder(blobs, log.submit)
+    call_recorder.start()
+    flushing = [threading.Thread(target=lambda: [call_recorder.flush() for _ in range(50)]) for _ in range(3)]
+    for thread in flushing:
+        thread.start()
+    for number in range(300):
+        call_recorder.record(call(number))
+    for thread in flushing:
+        thread.join()
+    call_recorder.close()
+    assert [each.tool for each in log.events] == [f"tool-{number}" for number in range(300)]
+
+
+# -- too much, and trouble --
+
+
+def test_above_its_bounds_calls_are_recorded_without_what_they_read(
+    blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_MAX", 3)
+    call_recorder = CallRecorder(blobs, log.submit)
+    for number in range(5):
+        call_recorder.record(call(number))
+    assert call_recorder.skipped == 2
+    assert [(each.tool, each.inputs_sha256) for each in log.events] == [("tool-3", None), ("tool-4", None)]
+    call_recorder.flush()
+    assert [each.tool for each in log.events[2:]] == ["tool-0", "tool-1", "tool-2"]
+    assert all(each.inputs_sha256 for each in log.events[2:])
+    call_recorder.record(call(5))
+    call_recorder.flush()
+    assert log.events[-1].inputs_sha256 is not None and call_recorder.skipped == 2
+
+
+@pytest.mark.parametrize("large", ["answer", "arguments"])
+def test_what_waits_is_bounded_in_bytes_too(
+    blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch, large: str
+) -> None:
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 100_000)
+    call_recorder = CallRecorder(blobs, log.submit)
+    for _ in range(4):
+        answer = ToolAnswer(
+            b"x" * 60_000 if large == "answer" else b"{}", True, 1, 1, NOW, raised(sharing_off("x"))
+        )
+        arguments = {"query": "x" * 60_000} if large == "arguments" else {}
+        call_recorder.record(Call("tool", "agent", arguments, answer, 5))
+    assert call_recorder.skipped == 2
+    call_recorder.flush()
+    call_recorder.record(call(1))
+    assert call_recorder.skipped == 2
+
+
+def test_texts_that_wait_count_once_however_often_they_are_read(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 300_000)
+    for number in range(8):
+        sessions.write(session.vaults["one"], f"n{number}.md", f"# N{number}\n\n{'words ' * 15_000}".encode())
+    session.open()
+    call_recorder = session.service.call_recorder
+    with call_recorder._writing:
+        for _ in range(20):
+            session.call("get_note_by_reference", {"reference": "n0.md", "maxContentLength": 100})
+        assert call_recorder.skipped == 0
+        for number in range(1, 8):
+            session.call("get_note_by_reference", {"reference": f"n{number}.md", "maxContentLength": 100})
+        assert call_recorder.skipped == 4
+    found = session.verified()
+    assert [each.outcome for each in found].count(Outcome.SAME) == 23
+
+
+def test_a_store_that_cannot_be_written_is_a_problem_until_it_can(
+    blobs: Blobs, log: Log, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "served").write_text("in the way")
+    call_recorder = CallRecorder(blobs, log.submit)
+    for number in range(3):
+        call_recorder.record(call(number))
+    call_recorder.flush()
+    assert [each.inputs_sha256 for each in log.events] == [None] * 3
+    assert call_recorder.problem is not None and len(caplog.records) == 1
+    (tmp_path / "served").unlink()
+    call_recorder.record(call(3))
+    call_recorder.flush()
+    assert call_recorder.problem is None and log.events[-1].inputs_sha256 is not None
+
+
+def test_answers_are_not_affected_by_a_store_that_cannot_be_written(session: Any) -> None:
+    session.open()
+    (session.data / "served").write_text("in the way")
+    before = session.call("get_note_by_reference", {"reference": "a"})
+    session.service.call_recorder.flush()
+    assert status(session.service)["recording"]["problem"] is not None
+    assert session.call("get_note_by_reference", {"reference": "a"}).payload == before.payload
+    found = session.verified()
+    assert [each.outcome for each in found] == [Outcome.NOT_RECORDED] * 2
+
+
+def test_a_log_that_takes_nothing_stops_neither_recorder_nor_answers(session: Any, caplog: Any) -> None:
+    session.open()
+    answer = session.call("get_workspace_context")
+    session.service.log.poison("The disk failed.")
+    for _ in range(3):
+        assert json.loads(session.call("get_workspace_context").payload)["success"]
+    session.service.call_recorder.flush()
+    assert session.service.call_recorder._thread.is_alive()
+    assert answer.ok
+
+
+def test_a_submission_that_is_refused_does_not_end_the_recorder(
+    session: Any, monkeypatch: Any, caplog: Any
+) -> None:
+    session.open()
+
+    def refuse(*_args: Any, **_named: Any) -> None:
+        raise LogReadOnly("No more of that.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.service.writer, "submit", refuse)
+        session.call("get_workspace_context")
+        session.service.call_recorder.flush()
+    session.call("get_workspace_summary")
+    assert [each.called.tool for each in session.verified()] == ["get_workspace_summary"]

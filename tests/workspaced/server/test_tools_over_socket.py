@@ -1,0 +1,139 @@
+"""`tools/list` and `tools/call` in MCP's shapes, over our own socket."""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.daemon import refusal
+
+SCHEMAS = Path(__file__).parents[3] / "schemas" / "tools"
+TOOLS = ["get_workspace_context", "get_current_note", "get_note_by_reference"]
+CALLS: list[tuple[str, Any]] = [
+    ("get_workspace_context", {}),
+    ("get_workspace_context", {"includeContent": True, "maxContentLength": 500}),
+    ("get_current_note", {}),
+    ("get_current_note", {"includeOutline": True}),
+    ("get_note_by_reference", {"reference": "a.md"}),
+    ("get_note_by_reference", {"reference": "[[Plan#Steps]]"}),
+    ("get_note_by_reference", {"reference": "no such note"}),
+    ("get_note_by_reference", {"reference": "../../etc/passwd.md"}),
+    ("get_note_by_reference", {}),
+    ("get_note_by_reference", {"reference": 7}),
+    ("get_current_note", {"colour": "red"}),
+    ("get_workspace_context", {"maxContentLength": -1}),
+]
+
+
+@pytest.fixture(scope="module")
+def tools(shared: Any) -> dict[str, Any]:
+    with shared.connect() as client:
+        client.publish(
+            [
+                {"type": "active_note_set", "data": {"note": "work/plan.md"}},
+                {"type": "note_pinned", "data": {"note": "a.md"}},
+                {"type": "temporary_tab_opened", "data": {"note": "gone.md", "source": "history"}},
+            ]
+        )
+        return {tool["name"]: tool for tool in client.call("tools/list")["tools"]}
+
+
+def test_the_list_is_in_order_complete_and_small(shared: Any, tools: dict[str, Any]) -> None:
+    assert list(tools)[:3] == TOOLS
+    for tool in tools.values():
+        assert tool["description"] and tool["annotations"]["readOnlyHint"] is True
+        for schema in (tool["inputSchema"], tool["outputSchema"]):
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    result = wire.ask("tools/list", {"cursor": None, "_meta": {}})["result"]
+    assert len(json.dumps(result, separators=(",", ":"))) < 12 * 1024
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=repr)
+def test_a_result_has_mcps_shape_and_fits_its_published_schema(
+    client: Any, tools: dict[str, Any], name: str, arguments: Any
+) -> None:
+    result = client.call("tools/call", {"name": name, "arguments": arguments})
+    structured = result["structuredContent"]
+    (content,) = result["content"]
+    assert content["type"] == "text" and json.loads(content["text"]) == structured
+    assert result["isError"] is (not structured["success"])
+    Draft202012Validator(tools[name]["outputSchema"]).validate(structured)
+    valid = Draft202012Validator(json.loads((SCHEMAS / f"{name}.input.json").read_text())).is_valid(arguments)
+    assert not valid or Draft202012Validator(tools[name]["inputSchema"]).is_valid(arguments)
+    assert (structured.get("code") != "INVALID_ARGUMENT") is valid
+    (clock,) = [value for key, value in result["_meta"].items() if key.endswith("/clock")]
+    assert int(clock.rpartition(":")[2]) >= structured["asOfSeq"]
+
+
+def test_arguments_may_be_left_out(client: Any) -> None:
+    assert client.call("tools/call", {"name": "get_current_note"})["isError"] is False
+
+
+def test_an_unknown_tool_is_a_protocol_error(shared: Any, client: Any) -> None:
+    assert refusal(client.call, "tools/call", {"name": "rm_rf", "arguments": {}}).code == "UNKNOWN_TOOL"
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    assert wire.ask("tools/call", {"name": "rm_rf"})["error"]["code"] == -32602
+
+
+def test_a_call_sees_what_was_acknowledged_before_it(shared: Any, client: Any) -> None:
+    other = shared.connect()
+    for note in ("a.md", "b.md", "c.md", "work/plan.md") * 3:
+        (receipt,) = other.publish([{"type": "active_note_set", "data": {"note": note}}])
+        answer = client.tool("get_current_note")
+        assert answer["data"]["path"] == note and answer["asOfSeq"] == receipt["seq"]
+
+
+def test_equal_questions_get_equal_bytes(client: Any) -> None:
+    texts = {client.call("tools/call", {"name": "get_workspace_context"})["content"][0]["text"] for _ in range(5)}
+    assert len(texts) == 1, "a recorded call moved the state"
+
+
+def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
+    waiting = shared.wire()
+    waiting.ask("workspaced/hello")
+    seq = client.call("workspaced/status")["seq"]
+    waiting.request("tools/call", {"name": "get_current_note", "arguments": {"minSeq": seq + 1}})
+    client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+    assert waiting.line()["result"]["structuredContent"]["data"]["path"] == "b.md"
+    before = time.monotonic()
+    error = refusal(client.call, "tools/call", {"name": "get_current_note", "arguments": {"minSeq": 10**9}})
+    assert error.code == "TIMEOUT" and 1.9 < time.monotonic() - before < 4
+
+
+def test_a_call_is_recorded_with_who_asked_what_and_got_what(shared: Any) -> None:
+    client = shared.connect(name="agent-7")
+    start = client.call("workspaced/status")["seq"]
+    result = client.call("tools/call", {"name": "get_note_by_reference", "arguments": {"reference": "nowhere"}})
+    client.call("workspaced/state", {"minSeq": start + 1})
+    (event,) = client.call("workspaced/log", {"from": start + 1, "types": ["tool_called"]})["events"]
+    data = event["data"]
+    assert data["tool"] == "get_note_by_reference" and data["caller"] == "agent-7"
+    assert data["arguments"] == {"reference": "nowhere"} and data["ok"] is False
+    text = result["content"][0]["text"].encode()
+    assert data["bytes"] == len(text) and data["resultSha256"] == hashlib.sha256(text).hexdigest()
+    assert data["asOfSeq"] == result["structuredContent"]["asOfSeq"] and data["durationUs"] >= 0
+    assert event["source"] == "workspaced"
+
+
+def test_an_edited_note_is_answered_anew_at_once(shared: Any, client: Any) -> None:
+    path = shared.vault / "c.md"
+    for number in range(10):
+        text = f"# Gamma\n\nEdition {number}.\n"
+        path.write_text(text)
+        assert client.tool("get_note_by_reference", {"reference": "c.md"})["data"]["content"] == text
+
+
+def test_many_calls_at_once_are_all_answered(shared: Any, tools: dict[str, Any]) -> None:
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    wanted = {wire.request("tools/call", {"name": "get_workspace_context", "arguments": {}}) for _ in range(100)}
+    answers = [wire.line() for _ in wanted]
+    assert {answer["id"] for answer in answers} == wanted
+    assert not any(answer["result"]["isError"] for answer in answers)

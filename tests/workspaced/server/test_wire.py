@@ -1,0 +1,557 @@
+"""Hostile bytes on the socket: each gets the right refusal, harms nobody else, and leaves the log readable."""
+
+import json
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced.limits import IN_FLIGHT_MAX, JSON_DEPTH_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema.catalogue import CATALOGUE
+
+HELLO = b'{"jsonrpc":"2.0","id":0,"method":"workspaced/hello","params":{}}\n'
+MEGABYTE = 1024 * 1024
+
+
+def publish_line(note: str, *, number: str = "1") -> bytes:
+    action = {"type": "active_note_set", "data": {"note": note}}
+    head = f'{{"jsonrpc":"2.0","id":{number},"method":"workspaced/publish","params":'
+    return head.encode() + json.dumps({"actions": [action]}).encode() + b"}\n"
+
+
+def tool_line(arguments: str) -> bytes:
+    head = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_current_note","arguments":'
+    return (head + arguments + "}}\n").encode()
+
+
+# -- lines that are no request --
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"garbage", "INVALID_JSON"),
+        (b'{"jsonrpc":"2.0","id":1,', "INVALID_JSON"),
+        (b"\xef\xbb\xbf" + HELLO.strip(), "INVALID_JSON"),
+        (b"\x00" + HELLO.strip(), "INVALID_JSON"),
+        (HELLO.strip().replace(b"hello", b"he\x00llo"), "INVALID_JSON"),
+        (HELLO.strip() * 2, "INVALID_JSON"),
+        (b"NaN", "INVALID_JSON"),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"workspaced/hello"}', "INVALID_JSON"),
+        (b"[" + HELLO.strip() + b"]", "INVALID_REQUEST"),
+        (b"[]", "INVALID_REQUEST"),
+        (b"null", "INVALID_REQUEST"),
+        (b"1", "INVALID_REQUEST"),
+        (b'"workspaced/hello"', "INVALID_REQUEST"),
+        (b"{}", "INVALID_REQUEST"),
+        (b'{"id":1,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"1.0","id":1,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":1}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":null}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":true,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":[1],"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":{},"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1e999,"method":"workspaced/hello"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xed\xa0\x80"}', "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\\ud800"}', "INVALID_JSON"),
+        (b"[" * 100_000, "INVALID_REQUEST"),
+        (b'{"a":' * 100_000, "INVALID_REQUEST"),
+        (b"[" * 100_000 + b"]" * 100_000, "INVALID_REQUEST"),
+        (HELLO.strip().replace(b"{}", b"[" * 70 + b"]" * 70), "INVALID_REQUEST"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/nothing"}', "UNKNOWN_METHOD"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":[]}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":null}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":"x"}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":{}}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"from":1e999}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"from":1.5}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":0}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":10001}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\xff"}}', "INVALID_ARGUMENT"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\\udfff"}}', "INVALID_JSON"),
+    ],
+    ids=lambda value: repr(value)[:60] if isinstance(value, bytes) else value,
+)  # fmt: skip
+def test_a_line_that_is_no_request_is_refused_and_the_next_is_answered(
+    shared: Any, line: bytes, code: str
+) -> None:
+    with shared.wire() as wire:
+        assert wire.refused(line + b"\n") == code
+        assert wire.ask("workspaced/hello")["result"]["workspace"] == "default"
+
+
+DIGITS = "9" * 5_000
+HUGE = (
+    DIGITS,
+    f"-{DIGITS}",
+    "9" * 400,
+    "9" * 20,
+    "-1",
+    "1e400",
+    f"1.{DIGITS}",
+    f'"{DIGITS}"',
+    f'":{DIGITS}"',
+    '"٣"',
+)
+NUMBERED = (
+    ("workspaced/state", ("at", "minSeq", "vault")),
+    ("workspaced/subscribe", ("since",)),
+    ("workspaced/log", ("from", "limit")),
+    ("workspaced/calls", ("before", "limit")),
+    ("workspaced/call", ("seq",)),
+    ("workspaced/unsubscribe", ("subscription",)),
+    ("resources/read", ("uri",)),
+)
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda text: f"{text[:4]}-{len(text)}")
+def test_row_61_a_number_of_any_length_is_a_result_or_a_typed_refusal(shared: Any, number: str) -> None:
+    lines = [
+        f'{{"method":"{method}","params":{{"{name}":{number}}}' for method, names in NUMBERED for name in names
+    ]
+    lines += [
+        f'{{"method":"workspaced/hello","params":{{"client":{{"name":"x","pid":{number}}}}}',
+        f'{{"method":"workspaced/publish","params":{{"actions":[{{"type":"note_pinned","data":{{"note":"a.md",'
+        f'"index":{number}}}}}]}}',
+        f'{{"method":"workspaced/publish","params":{{"actions":[{{"type":"selection_changed","data":{{"note":'
+        f'"a.md","startLine":{number},"endLine":{number}}}}}]}}',
+        f'{{"method":"workspaced/context/start","params":{{"provider":"p","model":"m","contextWindow":{number},'
+        '"outputReserve":1}',
+        f'{{"method":"tools/call","params":{{"name":"get_workspace_context","arguments":{{"at":{number}}}}}',
+        f'{{"method":"tools/call","params":{{"name":"search_workspace","arguments":{{"query":"a","limit":{number}}}}}',
+    ]
+    if number.startswith('"'):
+        text = number[1:-1]
+        lines += [
+            f'{{"method":"resources/read","params":{{"uri":"workspaced://workspace/context?at={text}"}}',
+            f'{{"method":"workspaced/subscribe","params":{{"since":"{log_id(shared)}:{text}"}}',
+        ]
+    before = len(shared.stderr)
+    with shared.wire() as wire:
+        wire.ask("workspaced/hello")
+        for line in lines:
+            wire.send(f'{line},"jsonrpc":"2.0","id":1}}\n'.encode())
+            answer = wire.line()
+            while answer is not None and "id" not in answer:
+                answer = wire.line()
+            assert answer is not None, line[:80]
+            if "error" in answer:
+                assert answer["error"]["data"]["code"] != "INTERNAL", line[:80]
+                assert len(answer["error"]["message"]) < 1_000, line[:80]
+            wire.ask("workspaced/status")
+    assert not any("a method failed" in said for said in shared.stderr[before:])
+
+
+def log_id(running: Any) -> str:
+    with running.wire() as wire:
+        clock: str = wire.ask("workspaced/hello")["result"]["clock"]
+    return clock.rpartition(":")[0]
+
+
+@pytest.mark.parametrize("digits", [5_000, 30, 20])
+def test_row_61_an_id_of_many_digits_comes_back_or_is_refused(shared: Any, digits: int) -> None:
+    with shared.wire() as wire:
+        wire.send(HELLO.replace(b'"id":0', b'"id":' + b"9" * digits))
+        answer = wire.line()
+        assert (
+            answer["id"] == int("9" * digits)
+            if "result" in answer
+            else answer["error"]["data"]["code"] == ("INVALID_REQUEST")
+        )
+        assert wire.ask("workspaced/hello")["result"]
+
+
+def test_row_61_since_of_5000_digits_is_a_typed_parameter_error(shared: Any) -> None:
+    with shared.wire() as wire:
+        wire.ask("workspaced/hello")
+        for since in (DIGITS, f"{log_id(shared)}:{DIGITS}"):
+            error = wire.ask("workspaced/subscribe", {"since": since})["error"]
+            assert (error["code"], error["data"]["code"]) == (-32602, "INVALID_ARGUMENT")
+            assert len(error["message"]) < 300 and error["data"]["hint"]
+    done = shared.cli("watch", "--since", DIGITS)
+    assert done.returncode == 2 and len(done.stderr) < 500
+
+
+def test_the_refusal_carries_the_id_where_one_can_be_read(shared: Any) -> None:
+    wire = shared.wire()
+    wire.send(b'{"jsonrpc":"2.0","id":"mine","method":7}\n')
+    assert wire.line()["id"] == "mine"
+    wire.send(b'{"jsonrpc":"2.0","id":{},"method":7}\n')
+    assert wire.line()["id"] is None
+
+
+def test_a_notification_is_never_answered_whatever_is_wrong_with_it(shared: Any) -> None:
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    wire.send(
+        b'{"jsonrpc":"2.0","method":"workspaced/nothing"}\n'
+        b'{"jsonrpc":"2.0","method":"workspaced/state","params":{"at":-1}}\n'
+        b'{"jsonrpc":"2.0","method":"workspaced/state"}\n'
+        b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"nothing"}}\n'
+        b'{"jsonrpc":"2.0","id":"last","method":"workspaced/hello"}\n'
+    )
+    assert wire.line()["id"] == "last"
+
+
+def test_empty_lines_are_skipped(shared: Any) -> None:
+    wire = shared.wire()
+    wire.send(b"\n\n \t\r\n" + HELLO.replace(b"\n", b"\r\n"))
+    assert wire.line()["id"] == 0
+
+
+@pytest.mark.parametrize("method", ["tools/list", "tools/call", "server/discover", "nothing", "resources/list"])
+def test_the_first_request_must_tell_what_the_client_speaks(shared: Any, method: str) -> None:
+    wire = shared.wire()
+    first = wire.ask(method)
+    assert first["error"]["code"] == -32602 and first["error"]["data"]["code"] == "META_MISSING"
+    assert wire.ask("workspaced/hello")["result"]
+    assert "result" in wire.ask("tools/list")
+
+
+def test_nesting_up_to_the_limit_is_taken_and_brackets_in_strings_do_not_count(shared: Any) -> None:
+    wire = shared.wire()
+    wire.ask("workspaced/hello")
+    deep = JSON_DEPTH_MAX - 3
+    wire.send(tool_line('{"x":' + "[" * (deep - 1) + "]" * (deep - 1) + "}"))
+    assert wire.line()["result"]["structuredContent"]["code"] == "INVALID_ARGUMENT"
+    wire.send(tool_line(json.dumps({"x": "[{" * 500 + '\\"' + "[" * 500})))
+    assert wire.line()["result"]["structuredContent"]["code"] == "INVALID_ARGUMENT"
+
+
+def test_of_duplicate_keys_one_counts_and_what_is_logged_reads_back(shared: Any) -> None:
+    wire = shared.wire()
+    wire.send(
+        b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","id":2,"method":"workspaced/publish","params":{},'
+        b'"params":{"actions":[{"type":"active_note_set","data":{"note":"one.md","note":"two.md"}}]}}\n'
+    )
+    seq = wire.line()["result"]["events"][0]["seq"]
+    (event,) = wire.ask("workspaced/log", {"from": seq, "limit": 1})["result"]["events"]
+    assert event["data"] == {"note": "two.md"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"minSeq":' + "9" * 4_300 + "}",
+        '{"minSeq":' + "9" * 5_000 + "}",
+        '{"x":-' + "9" * 4_299 + "}",
+        '{"x":1e308}',
+        '{"x":1e999}',
+        '{"x":1E-400}',
+        '{"x":-0.0}',
+        '{"x":"\\u0000"}',
+        '{"x":"\\ud83d\\ude00"}',
+        '{"x":"\\u2028\\u2029\\u0085"}',
+        '{"\\u0000":{"":[null,true,{}]}}',
+        '{"x":"' + "\\n" * 1_000 + '"}',
+        '{"x":"' + "y" * 900_000 + '"}',
+        "[]",
+        "null",
+        "7",
+    ],
+    ids=lambda value: value[:30],
+)
+def test_whatever_a_tool_is_called_with_the_log_stays_readable(shared: Any, arguments: str) -> None:
+    with shared.wire() as wire:
+        wire.ask("workspaced/hello")
+        wire.send(tool_line(arguments))
+        answer = wire.line()
+        assert answer is not None
+        code = (
+            answer["error"]["data"]["code"] if "error" in answer else answer["result"]["structuredContent"]["code"]
+        )
+        assert code in {"INVALID_ARGUMENT", "TIMEOUT", "INVALID_JSON"}
+    assert_alive_and_readable(shared)
+
+
+def assert_alive_and_readable(running: Any) -> None:
+    """A new client is served, an event is recorded, and all that was logged reads back and is known."""
+    with running.connect() as client:
+        (receipt,) = client.publish([{"type": "active_note_set", "data": {"note": "alive.md"}}])
+        state = client.state()
+        assert state["seq"] == receipt["seq"]
+    seen: list[Any] = []
+    result = replay(running.data, each=seen.extend)
+    assert result.state.seq >= receipt["seq"] and result.state.unknown_events == 0
+    assert all(event.type in CATALOGUE for event in seen)
+
+
+# -- size and time --
+
+
+def test_a_line_without_end_is_refused_at_the_limit_and_costs_no_memory(shared: Any) -> None:
+    with shared.wire() as first:
+        first.ask("workspaced/state")
+    before = shared.memory_bytes()
+    wire, sent, peak = shared.wire(), 0, before
+    chunk = b"x" * MEGABYTE
+    with suppress(BrokenPipeError, ConnectionResetError):
+        while sent < 300 * MEGABYTE:
+            wire.send(chunk)
+            sent += len(chunk)
+            peak = max(peak, shared.memory_bytes())
+    assert sent < 300 * MEGABYTE, "the daemon read on"
+    message = wire.line()
+    assert message is not None and message["error"]["data"]["code"] == "LINE_TOO_LARGE"
+    assert wire.at_end()
+    assert max(peak, shared.memory_bytes()) - before < 16 * MEGABYTE
+
+
+def test_a_line_of_exactly_the_limit_is_read_and_one_byte_more_is_not(shared: Any) -> None:
+    for more, code in ((0, "INVALID_ARGUMENT"), (1, "LINE_TOO_LARGE")):
+        head, tail = b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"', b'"}}'
+        line = head + b"x" * (REQUEST_BYTES_MAX - len(head) - len(tail) + more) + tail
+        with shared.wire() as wire:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                wire.send(line + b"\n")
+            message = wire.line()
+            assert message is not None and message["error"]["data"]["code"] == code
+
+
+def test_a_line_may_come_byte_by_byte(shared: Any) -> None:
+    wire = shared.wire()
+    for byte in HELLO:
+        wire.send(bytes([byte]))
+    assert wire.line()["id"] == 0
+
+
+@pytest.mark.thorough
+def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(shared: Any) -> None:
+    deaf = shared.wire()
+    deaf.socket.settimeout(0.2)
+    unread = 2_000
+    with suppress(TimeoutError):
+        deaf.send(HELLO + b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * unread)
+    wire = shared.wire()
+    wire.socket.settimeout(PARTIAL_LINE_S + 5)
+    idle = shared.wire()
+    before = time.monotonic()
+    wire.send(HELLO[:-2])
+    message = wire.line()
+    assert message is not None and message["error"]["data"]["code"] == "INVALID_REQUEST"
+    assert wire.at_end()
+    assert PARTIAL_LINE_S - 1 < time.monotonic() - before < PARTIAL_LINE_S + 2
+    assert idle.ask("workspaced/hello")["result"], "who is merely idle is left alone"
+    deaf.socket.settimeout(5)
+    answers = 0
+    with suppress(json.JSONDecodeError):
+        while deaf.line() is not None:
+            answers += 1
+    assert answers < unread, "a client that did not read was kept"
+
+
+def test_two_hundred_idle_clients_keep_nobody_from_being_served(shared: Any) -> None:
+    idle = [shared.wire() for _ in range(200)]
+    with shared.connect() as client:
+        before = time.monotonic()
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        client.state()
+        assert time.monotonic() - before < 1
+        assert client.call("workspaced/status")["queues"]["connections"] >= 201
+    for each in idle:
+        each.close()
+
+
+def test_sixty_four_requests_in_one_write_are_all_answered(shared: Any) -> None:
+    wire = shared.wire()
+    lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(64)]
+    wire.send(HELLO.replace(b":0", b":-1") + b"".join(lines))
+    answers = [wire.line() for _ in range(65)]
+    assert sorted(answer["id"] for answer in answers) == list(range(-1, 64))
+    by_id = {answer["id"]: answer for answer in answers if answer["id"] >= 0}
+    order = [by_id[number]["result"]["events"][0]["seq"] for number in range(64)]
+    assert order == sorted(order), "publishes of one connection are appended in their order"
+
+
+def test_more_waiting_requests_than_are_let_in_flight_are_all_answered(shared: Any) -> None:
+    wire = shared.wire()
+    lines = [
+        b'{"jsonrpc":"2.0","id":%d,"method":"workspaced/state","params":{"minSeq":999999999}}\n' % number
+        for number in range(IN_FLIGHT_MAX + 8)
+    ]
+    wire.send(b"".join(lines))
+    answers = [wire.line() for _ in lines]
+    assert {answer["error"]["data"]["code"] for answer in answers} == {"TIMEOUT"}
+    assert sorted(answer["id"] for answer in answers) == list(range(len(lines)))
+
+
+def test_who_shuts_down_its_writing_side_still_gets_its_answers_then_the_end(shared: Any) -> None:
+    wire = shared.wire()
+    lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(40)]
+    wire.send(b"".join(lines) + b'{"jsonrpc":"2.0","id":40,"method":"workspaced/state","params":{}}\n')
+    wire.socket.shutdown(socket.SHUT_WR)
+    answers = [wire.line() for _ in range(41)]
+    assert sorted(answer["id"] for answer in answers) == list(range(41))
+    assert wire.at_end()
+
+
+def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) -> None:
+    with shared.connect() as watcher:
+        base = watcher.call("workspaced/status")["queues"]["connections"]
+        files = len(os.listdir(f"/proc/{shared.pid}/fd"))
+        for number in range(60):
+            wire = shared.wire()
+            wire.send(HELLO + publish_line("gone.md") + tool_line("{}") + publish_line("gone.md")[: number + 1])
+            if number % 3 == 0:
+                wire.socket.shutdown(socket.SHUT_WR)
+            wire.close()
+        deadline = time.monotonic() + 5
+        while (
+            watcher.call("workspaced/status")["queues"]["connections"] > base
+            or len(os.listdir(f"/proc/{shared.pid}/fd")) > files
+        ):
+            assert time.monotonic() < deadline, "connections are left"
+    assert_alive_and_readable(shared)
+
+
+def test_a_client_that_never_reads_holds_up_nobody(shared: Any) -> None:
+    wire = shared.wire()
+    wire.socket.settimeout(0.2)
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * 2_000
+    before = shared.memory_bytes()
+    with suppress(TimeoutError, BrokenPipeError):
+        wire.send(HELLO + lines)
+    wire.socket.settimeout(30)
+    assert shared.memory_bytes() - before < 16 * MEGABYTE
+    assert_alive_and_readable(shared)
+
+
+def test_many_hostile_clients_at_once_do_not_keep_an_honest_one_waiting(shared: Any) -> None:
+    stop = threading.Event()
+
+    def attack(line: bytes) -> None:
+        while not stop.is_set():
+            with suppress(OSError), shared.wire() as wire:
+                wire.send(line * 20)
+                wire.line()
+
+    lines = [b"[" * 50_000 + b"\n", b"x" * 200_000 + b"\n", b'{"jsonrpc":"2.0","id":1,"method":"no"}\n']
+    attackers = [threading.Thread(target=attack, args=(line,)) for line in lines]
+    for each in attackers:
+        each.start()
+    try:
+        with shared.connect() as client:
+            slowest = 0.0
+            for number in range(20):
+                before = time.monotonic()
+                client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
+                slowest = max(slowest, time.monotonic() - before)
+    finally:
+        stop.set()
+        for each in attackers:
+            each.join()
+    assert slowest < 2
+
+
+# -- anything at all --
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+METHODS = st.sampled_from(
+    [
+        "workspaced/hello",
+        "workspaced/publish",
+        "workspaced/state",
+        "workspaced/subscribe",
+        "workspaced/unsubscribe",
+        "workspaced/snapshot",
+        "workspaced/log",
+        "workspaced/status",
+        "tools/list",
+        "tools/call",
+        "initialize",
+        "",
+    ]
+)
+ACTIONS = st.fixed_dictionaries(
+    {"type": st.sampled_from(sorted(CATALOGUE)) | st.text(max_size=8)},
+    optional={
+        "data": JSON
+        | st.dictionaries(
+            st.sampled_from(
+                ["note", "notes", "source", "tabId", "tabIds", "vaultId", "index", "from", "to", "title"]
+            ),
+            st.sampled_from(["a.md", "b.md", "search", "tab-1", "../x.md", "vault", 0, -1, 1e9, None]) | JSON,
+            max_size=4,
+        ),
+        "id": st.text(max_size=6) | JSON,
+        "vault": st.sampled_from(["vault", "none"]) | JSON,
+    },
+)
+PARAMS = (
+    JSON
+    | st.fixed_dictionaries({"actions": st.lists(ACTIONS, max_size=4)}, optional={"source": JSON})
+    | st.fixed_dictionaries({"name": st.sampled_from(["get_current_note", "x"]), "arguments": JSON})
+    | st.dictionaries(
+        st.sampled_from(
+            ["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
+        ),
+        JSON | st.sampled_from(["vault", "a.md", ["a.md", "b.md"], [{"note": "a.md"}], 1]),
+    )
+)  # fmt: skip
+REQUESTS = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON},
+    optional={"id": st.integers() | JSON, "params": PARAMS},
+).map(lambda value: json.dumps(value).encode(errors="surrogatepass"))
+MANGLED = st.builds(
+    lambda line, at, junk: line[: at % (len(line) + 1)] + junk + line[at % (len(line) + 1) :],
+    REQUESTS,
+    st.integers(0, 10_000),
+    st.binary(max_size=4),
+)
+LINES = REQUESTS | MANGLED | st.binary(max_size=200)
+
+
+@settings(
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(lines=st.lists(LINES, min_size=1, max_size=8), cut=st.integers(1, 400))
+@example(lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":[{"type":"note_pinned",'
+                b'"data":{"note":"\\udcff.md"}}]}}'], cut=7)  # fmt: skip
+@example(
+    lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":{"client":{"name":"\xff"}}}'], cut=3
+)
+def test_after_any_garbage_a_new_client_is_served_and_the_log_reads_back(
+    shared: Any, lines: list[bytes], cut: int
+) -> None:
+    data = b"".join(line.replace(b"\n", b" ").replace(b"shutdown", b"shutdxwn") + b"\n" for line in lines)
+    marker = b'{"jsonrpc":"2.0","id":"the-end","method":"workspaced/status","params":{}}\n'
+    with shared.wire() as wire:
+        wire.send(data[:cut])
+        wire.send(data[cut:] + marker)
+        while (message := wire.line()) is not None:
+            assert message["jsonrpc"] == "2.0"
+            if "error" in message:
+                assert message["error"]["data"]["code"] != "INTERNAL", message
+            if message.get("id") == "the-end":
+                break
+        assert message is not None, "the daemon closed the connection"
+        assert "result" in message
+    wire = shared.wire()
+    assert wire.ask("workspaced/hello")["result"]["clock"]
+    wire.close()
+
+
+def test_and_after_all_of_it_the_log_is_whole(shared: Any) -> None:
+    assert_alive_and_readable(shared)
+    done = shared.cli("log", "verify", "--data-dir", str(shared.data))
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,29 @@
+"""Search over hostile notes: it answers, in bounded time."""
+
+import time
+from typing import Any
+
+LONG = "\u1dc2\u1dc1" * 100_000
+
+
+def test_a_note_of_marks_neither_stops_the_index_nor_a_search(daemon: Any) -> None:
+    running = daemon(notes={"marks.md": f"a{LONG}", "b.md": "needle\n"})
+    with running.connect() as client:
+        start = time.monotonic()
+        answer = client.tool("search_workspace", {"query": "needle"})
+        while not answer["data"]["complete"]:
+            answer = client.tool("search_workspace", {"query": "needle"})
+        assert [hit["id"] for hit in answer["data"]["results"]] == ["b.md"]
+        assert client.tool("search_workspace", {"query": "a\u1dc2"})["data"]["total"] <= 1
+        assert time.monotonic() - start < 20, "minutes with an insertion sort"
+
+
+def test_the_folded_text_of_a_note_ends_where_the_documents_say(daemon: Any) -> None:
+    running = daemon(notes={"long.md": "\ufdfa " * 100_000 + " tail", "b.md": "head\n"})
+    with running.connect() as client:
+        answer = client.tool("search_workspace", {"query": "tail"})
+        while not answer["data"]["complete"]:
+            answer = client.tool("search_workspace", {"query": "tail"})
+        assert answer["data"]["total"] == 0
+        found = client.tool("search_workspace", {"query": "عليه"})
+        assert [hit["id"] for hit in found["data"]["results"]] == ["long.md"]

@@ -1,0 +1,291 @@
+"""The share policy in a running daemon: what each client is shown, how that is set, and that it lasts."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced.cli import run
+from workspaced.errors import SettingsInvalid
+
+PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy. [[a]]\n"
+NOTES = {
+    "a.md": "# Alpha\n\nThe first note, see [[b]] and [[Diary]].\n",
+    "b.md": "---\ntags: [two]\n---\n# Beta\n\nThe second note.\n",
+    "work/plan.md": "# Plan\n\nSteps.\n",
+}
+TOOLS = [
+    ("get_workspace_context", {"includeContent": True}),
+    ("get_current_note", {"includeLinks": True}),
+    ("get_note_by_reference", {"reference": "diary.md"}),
+    ("get_note_by_reference", {"reference": "Diary"}),
+]
+
+
+def look_at(running: Any, *notes: str) -> None:
+    with running.connect("editor") as client:
+        for note in notes:
+            client.publish([{"type": "note_pinned", "data": {"note": note}}])
+            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+
+def context(client: Any) -> dict[str, Any]:
+    data: dict[str, Any] = client.tool("get_workspace_context", {"includeContent": True})["data"]
+    return data
+
+
+def status_of(running: Any) -> dict[str, Any]:
+    with running.connect("onlooker") as client:
+        status: dict[str, Any] = client.call("workspaced/status")
+        return status
+
+
+# -- withheld notes --
+
+
+def test_a_private_note_is_counted_and_nothing_else(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
+    look_at(running, "a.md", "diary.md")
+    with running.connect("agent") as client:
+        data = context(client)
+        assert data["withheld"] == 1 and data["activeNote"] is None
+        assert [pin["id"] for pin in data["pinnedNotes"]] == ["a.md"]
+        for tool, arguments in TOOLS:
+            text = json.dumps(client.tool(tool, arguments))
+            assert "xyzzy" not in text and "diary.md" not in text.replace("'diary.md'", ""), text
+        assert client.tool("get_current_note")["code"] == "NO_ACTIVE_NOTE"
+        assert client.tool("get_note_by_reference", {"reference": "diary.md"})["code"] == "NOTE_NOT_FOUND"
+        (vault,) = client.call("workspaced/reconcile")["vaults"]
+    assert vault["withheld"] == 1
+    assert "1 notes withheld from agents" in running.cli("status").stdout
+
+
+def test_a_note_is_withheld_from_the_next_call_on(daemon: Any) -> None:
+    running = daemon("--no-watch", notes=NOTES)
+    look_at(running, "a.md", "b.md")
+    with running.connect("agent") as client:
+        for _ in range(3):
+            assert context(client)["activeNote"]["id"] == "b.md"
+        (running.vault / "b.md").write_text(PRIVATE)
+        data = context(client)
+        assert data["activeNote"] is None and data["withheld"] == 1 and "xyzzy" not in json.dumps(data)
+        for _ in range(3):
+            assert client.tool("get_current_note")["code"] == "NO_ACTIVE_NOTE"
+        (running.vault / "b.md").write_text("# Beta\n\nOpen again.\n")
+        client.call("workspaced/reconcile")
+        assert context(client)["activeNote"]["title"] == "Beta"
+
+
+def test_rules_count_from_the_next_call_on(daemon: Any) -> None:
+    running = daemon("--no-watch", notes=NOTES)
+    look_at(running, "a.md", "work/plan.md")
+    ignore = running.vault / ".workspacedignore"
+    with running.connect("agent") as client:
+        assert context(client)["withheld"] == 0
+        for rules, withheld in (("work/\n", 1), ("*\n", 2), ("*\n!a.md\n", 1), ("", 0), ("work/", 1)):
+            ignore.write_text(rules)
+            if rules == "*\n" or rules.startswith("work"):
+                assert context(client)["withheld"] == withheld
+            client.call("workspaced/reconcile")  # once it has settled
+            assert context(client)["withheld"] == withheld
+        before = context(client)["vaultInfo"]["noteCount"]
+        ignore.unlink()
+        client.call("workspaced/reconcile")
+        assert context(client)["withheld"] == 0
+        assert context(client)["vaultInfo"]["noteCount"] == before + 1
+
+
+def test_rules_that_cannot_be_read_withhold_everything_and_status_says_why(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    look_at(running, "a.md")
+    (running.vault / ".workspacedignore").write_text("fine\n[broken\n")
+    with running.connect("agent") as client:
+        data = context(client)
+        assert data["withheld"] == 1 and data["pinnedNotes"] == [] and data["vaultInfo"]["noteCount"] == 0
+        assert client.tool("get_note_by_reference", {"reference": "a.md"})["code"] == "NOTE_NOT_FOUND"
+    (problem,) = [each for each in status_of(running)["degraded"] if ".workspacedignore" in each]
+    assert "line 2" in problem and str(running.vault) not in problem
+    assert "line 2" in running.cli("status").stdout
+
+
+def test_globs_of_the_settings_withhold_too(daemon: Any) -> None:
+    running = daemon("--deny", "work/", "--deny", "b.md", notes=NOTES)
+    look_at(running, "a.md", "b.md", "work/plan.md")
+    with running.connect("agent") as client:
+        assert context(client)["withheld"] == 2
+    running = daemon(notes=NOTES, env={"WORKSPACED_DENY": "work/\n\nb.md\n"})
+    look_at(running, "a.md", "b.md", "work/plan.md")
+    with running.connect("agent") as client:
+        assert context(client)["withheld"] == 2
+
+
+@pytest.mark.parametrize("glob", ["[broken", "# a comment", "a/**/"])
+def test_a_glob_that_is_none_stops_the_start(daemon: Any, glob: str) -> None:
+    running = daemon("--deny", "fine", "--deny", glob, start=False)
+    running.spawn()
+    assert running.wait(20) == 2
+    said = "\n".join(running.stderr)
+    assert "[INVALID_ARGUMENT]" in said and "'deny'" in said and glob in said
+
+
+# -- levels --
+
+
+def test_every_client_is_shown_all_until_it_is_said_otherwise(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    look_at(running, "a.md")
+    with running.connect("Agent Smith") as agent, running.connect("other") as other:
+        assert agent.call("workspaced/share", {"client": "agent smith"})["level"] == "all"
+        assert "The first note" in json.dumps(context(agent))
+
+        answer = other.call("workspaced/share", {"client": "AGENT SMITH", "level": "names"})
+        assert answer["client"] == "agent smith" and answer["level"] == "names"
+        assert int(answer["clock"].rpartition(":")[2]) == other.call("workspaced/status")["asOfSeq"]
+        data = context(agent)
+        assert data["activeNote"].keys() == {"id", "title", "path", "exists", "archived", "since"}
+        assert data["selection"] is None and "The first note" in json.dumps(context(other))
+
+        other.call("workspaced/share", {"client": "Agent Smith", "level": "none"})
+        for tool, arguments in TOOLS:
+            refused = agent.tool(tool, arguments)
+            assert refused["success"] is False and refused["code"] == "SHARING_OFF"
+            assert "workspaced share 'Agent Smith' all" in refused["message"]
+        assert context(other)["activeNote"]["id"] == "a.md"
+
+        other.call("workspaced/share", {"client": "agent smith", "level": "all"})
+        assert "The first note" in json.dumps(context(agent))
+        assert "sharing" not in other.state()
+
+
+def test_a_default_holds_for_all_that_are_not_named(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    with running.connect("a") as a, running.connect("b") as b:
+        a.call("workspaced/share", {"client": "*", "level": "none"})
+        a.call("workspaced/share", {"client": "b", "level": "all"})
+        assert a.tool("get_workspace_context")["code"] == "SHARING_OFF"
+        assert b.tool("get_workspace_context")["success"]
+        assert a.state()["sharing"] == {"*": "none", "b": "all"}
+        a.call("workspaced/share", {"client": "*", "level": "all"})
+        assert a.tool("get_workspace_context")["success"] and "sharing" not in a.state()
+
+
+def test_levels_last_and_are_replayed(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    with running.connect() as client:
+        client.call("workspaced/share", {"client": "agent", "level": "names"})
+        client.call("workspaced/share", {"client": "*", "level": "none"})
+    running.kill()
+    running.restart()
+    with running.connect("agent") as client:
+        assert client.call("workspaced/share", {"client": "agent"})["level"] == "names"
+        live = client.state()
+    assert live["sharing"] == {"agent": "names", "*": "none"}
+    exported = running.cli("log", "export")
+    assert '"type":"sharing_set"' in exported.stdout
+    replayed = running.cli("replay", "-", "--json", stdin=exported.stdout.encode())
+    assert json.loads(replayed.stdout)["sharing"] == live["sharing"]
+
+
+def test_only_the_daemon_records_levels(client: Any) -> None:
+    action = {"type": "sharing_set", "data": {"client": "me", "level": "all"}}
+    assert refusal(client.publish, [action]).code == "NOT_ALLOWED"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"client": ""},
+        {"client": "  ", "level": "all"},
+        {"client": "x" * 201},
+        {"client": "x", "level": "some"},
+    ],
+)
+def test_a_level_needs_a_client_and_is_one_of_three(client: Any, params: dict[str, Any]) -> None:
+    assert refusal(client.call, "workspaced/share", params).code == "INVALID_ARGUMENT"
+
+
+def test_calls_of_a_client_with_nothing_are_recorded_as_failures(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    with running.connect("agent") as client:
+        client.call("workspaced/share", {"client": "agent", "level": "none"})
+        client.tool("get_current_note")
+        start = client.call("workspaced/status")["seq"]
+        client.call("workspaced/state", {"minSeq": start + 1})
+        (event,) = client.call("workspaced/log", {"from": 1, "types": ["tool_called"]})["events"]
+    assert event["data"]["ok"] is False and event["data"]["caller"] == "agent"
+
+
+# -- on the command line --
+
+
+def test_the_command_sets_tells_and_lists_levels(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+
+    def says(*arguments: str) -> str:
+        done = running.cli("share", *arguments)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    assert says("Claude-Code") == "claude-code all\n"
+    assert says("claude-code", "names") == "claude-code names\n"
+    assert json.loads(says("*", "none", "--json"))["level"] == "none"
+    listed = says().splitlines()
+    assert listed[0].split() == ["*", "none"]
+    assert "claude-code names set" in [" ".join(line.split()) for line in listed]
+    assert json.loads(says("--json"))["default"] == "none"
+    assert "claude-code: names" in running.cli("status").stdout
+    assert json.loads(running.cli("status", "--json").stdout)["sharing"]["default"] == "none"
+    assert running.cli("call", "get_workspace_context").returncode == 1
+    assert says("*", "all") == "* all\n"
+
+
+def test_the_command_fails_as_others_do(daemon: Any) -> None:
+    running = daemon(start=False)
+    assert running.cli("share", "agent", "none").returncode == 3
+    assert running.cli("share", "agent", "some").returncode == 2
+
+
+# -- the settings --
+
+
+def test_indexes_lie_beside_the_log_where_a_place_for_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workspaced.daemon.settings import load_settings
+
+    monkeypatch.setenv("WORKSPACED_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert load_settings(data_dir=tmp_path / "data").cache_path == tmp_path / "data" / "cache"
+    assert load_settings(data_dir=tmp_path, cache_dir=tmp_path / "c").cache_path == tmp_path / "c"
+    if sys.platform == "linux":
+        default = load_settings(workspace="w").cache_path
+        assert default == tmp_path / "caches" / "workspaced" / "w"
+    with pytest.raises(SettingsInvalid):
+        load_settings(deny=("[broken",))
+
+
+def test_a_cache_in_a_vault_is_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.flags = ("--cache-dir", str(running.vault / "cache"))
+    running.spawn()
+    assert running.wait(20) == 2
+    assert "--cache-dir" in "\n".join(running.stderr) and not (running.vault / "cache").exists()
+
+
+def test_the_cache_is_private(daemon: Any) -> None:
+    running = daemon("--cache-dir", "cache", start=False)
+    running.flags = ("--cache-dir", str(running.root / "cache"))
+    running.start()
+    assert (running.root / "cache").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(("word", "lacks"), [("why", "PATH"), ("accept-rules", "VAULT")])
+def test_a_word_of_the_command_line_is_no_client(
+    capsys: pytest.CaptureFixture[str], word: str, lacks: str
+) -> None:
+    assert run(["share", word]) == 2
+    assert f"Expected `share {word} {lacks}`" in capsys.readouterr().err

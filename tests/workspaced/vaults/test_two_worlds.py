@@ -1,0 +1,379 @@
+"""An agent cannot tell a vault with a withheld note from one without it: two daemons, asked the same.
+
+In one world the note is there, the editor shows it, and its front matter, a rule or both withhold it. In the
+other there is no such file, and where the first editor shows it, the second shows nothing. Between the questions
+notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
+Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
+text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
+withholds something is no secret either, therefore both worlds withhold another note.
+"""
+
+import json
+import math
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from workspaced_tools.limits import SETTLE_EMPTY_S
+
+Json = dict[str, Any]
+LONG_AGO_NS = 1_700_000_000_000_000_000
+IGNORE = ".workspacedignore"
+SECRET = "keep/Diary.md"
+WORDS = ("xyzzy", "Dear diary")
+PUBLIC = {
+    "home.md": "# Home\n\nSee [[Diary]], [[Budget]] and [it](keep/Diary.md). zebra\n",
+    "keep/Budget.md": "---\naliases: [Money]\ntags: [house]\n---\n# Budget\n\nTo [[home]], zebra.\n",
+    "work/plan.md": "# Plan\n\nAfter [[Budget]] comes [[Diary|the diary]].\n",
+    "work/other.md": "---\nworkspaced: private\n---\nWithheld in both worlds.\n",
+}
+FLAG = "workspaced: private\n"
+TEXT = (
+    "---\n{flag}id: d-17\naliases: [Journal]\ntags: [house]\n---\n"
+    "# Diary\n\nDear diary, xyzzy. [[home]] zebra #hush ^b1\n"
+)
+GUESSES = (
+    SECRET,
+    "keep/Diary",
+    "Diary",
+    "diary",
+    "Journal",
+    "d-17",
+    "[[Diary]]",
+    "Diary#x",
+    "keep/Moved.md",
+    "Moved",
+)
+FOLLOWED: tuple[Json, ...] = (
+    *({"reference": guess, "from": "home.md", "includeLinks": True, "includeOutline": True} for guess in GUESSES),
+    *({"reference": "[[home]]", "from": source} for source in (SECRET, "keep/Diary", "keep/Moved.md", "Diary")),
+    *({"reference": "Budget", "from": source} for source in (SECRET, "keep/nothing.md", "keep/Budget")),
+    *({"reference": f"[[Diary#{part}]]"} for part in ("Diary", "^b1", "Nothing")),
+    {"reference": "[[#Diary]]", "from": SECRET},
+    {"reference": "[[#Diary]]", "from": "home.md"},
+    {"reference": "[the diary](Diary.md#Diary)", "from": "keep/Budget.md", "whole": True},
+    {"reference": "../keep/Diary", "from": "work/plan.md"},
+    {"reference": "home.md", "includeLinks": True, "includeOutline": True},
+    {"reference": "keep/Budget", "includeLinks": True},
+    {"reference": "home#Home"},
+    {"reference": "home#Diary"},
+)
+"""References with a note that they stand in, with a section, or with links and outline."""
+RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n"
+SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
+
+
+class World:
+    """One daemon, its editor, an agent over MCP, and a runtime."""
+
+    def __init__(self, daemon: Any, modern: Callable[..., Any], *, has_secret: bool, by: str) -> None:
+        self._modern = modern
+        self.has_secret = has_secret
+        self.text = TEXT.format(flag=FLAG if by in ("flag", "both") else "")
+        rules = RULE if by in ("rule", "both") else "/nothing/\n"
+        self.running = daemon(notes={**PUBLIC, IGNORE: rules}, start=False)
+        self.root: Path = self.running.vault
+        for note in PUBLIC:
+            self._age(note)
+        self.place = SECRET
+        self.save()
+        self.running.start()
+        self.moments: list[int] = []
+        self.messages = 0
+        self.runtime("workspaced/context/start", {"conversation": "talk", **SETTINGS})
+
+    # -- what happens --
+
+    def _age(self, note: str) -> None:
+        os.utime(self.root / note, ns=(0, LONG_AGO_NS))
+
+    def save(self, end: int | None = None) -> None:
+        """The secret is written, up to `end` characters of it."""
+        if self.has_secret:
+            file = self.root / self.place
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self.text[:end])
+            self._age(self.place)
+
+    def move(self, place: str) -> None:
+        file = self.root / self.place
+        if self.has_secret and file.exists():
+            (self.root / place).parent.mkdir(parents=True, exist_ok=True)
+            file.rename(self.root / place)
+        self.place = place
+
+    def delete(self) -> None:
+        if self.has_secret:
+            (self.root / self.place).unlink(missing_ok=True)
+
+    def edit(self, number: int) -> None:
+        (self.root / "home.md").write_text(f"{PUBLIC['home.md']}\nEdit {number}.\n")
+        self._age("home.md")
+
+    def show(self, note: str) -> None:
+        """The editor shows a note; the secret is shown in the one world and nothing in the other."""
+        if note != "secret":
+            self.publish("active_note_set", note=note)
+            self.publish("note_pinned", note=note)
+        elif self.has_secret:
+            self.publish("active_note_set", note=self.place)
+            self.publish("note_pinned", note=self.place)
+            self.publish("temporary_tab_opened", note=self.place, source="search")
+            self.publish("selection_changed", note=self.place, startLine=1, endLine=2, text="Dear diary, xyzzy.")
+        else:
+            self.publish("active_note_cleared")
+
+    def publish(self, kind: str, **data: Any) -> None:
+        with self.running.connect("editor") as client:
+            client.publish([{"type": kind, "data": data}])
+
+    def crash(self, *, lose_index: bool) -> None:
+        self.running.kill()
+        if lose_index:
+            shutil.rmtree(self.running.data / "cache", ignore_errors=True)
+        self.running.start()
+
+    def unmount(self) -> None:
+        self.root.rename(self.running.root / "away")
+        self.root.mkdir()
+
+    def mount(self) -> None:
+        shutil.rmtree(self.root)
+        (self.running.root / "away").rename(self.root)
+
+    def reconcile(self) -> None:
+        with self.running.connect("person") as client:
+            client.call("workspaced/reconcile")
+
+    # -- what is asked --
+
+    def runtime(self, method: str, params: Json) -> Json:
+        wire = self.running.wire()
+        wire.ask("workspaced/hello", {"client": {"name": "runtime"}})
+        answer: Json = wire.ask(method, params)
+        wire.close()
+        return answer
+
+    def remember_the_moment(self) -> None:
+        with self.running.connect("person") as client:
+            self.moments.append(client.call("workspaced/status")["seq"])
+
+    def answers(self) -> Iterator[tuple[str, str]]:
+        """Each question and its answer, without what may differ."""
+        agent = self._modern(self.running, "agent")
+        for name, arguments in self._calls():
+            number = agent.send("tools/call", name=name, arguments=arguments)
+            yield f"{name} {self._named(arguments)}", plain(agent.answer(number))
+        for guess in (*GUESSES, "home.md"):
+            number = agent.send("resources/read", uri=f"workspace://note/{guess}")
+            yield f"resource {guess}", plain(agent.answer(number))
+        for uri in ("workspace://context", "workspace://current"):
+            yield uri, plain(agent.answer(agent.send("resources/read", uri=uri)))
+        status = json.dumps(agent.result("workspaced/status"))
+        assert not any(word in status for word in ("Diary", "Moved", *WORDS)), status
+        agent.wire.close()
+        yield from self._talk()
+
+    def _calls(self) -> Iterator[tuple[str, Json]]:
+        moments: list[Json] = [{}, *({"at": moment} for moment in self.moments)]
+        for at in moments:
+            yield "get_workspace_context", {"includeContent": True, **at}
+            yield "get_current_note", {"includeLinks": True, **at}
+            yield "get_workspace_summary", at
+            yield "get_navigation_history", at
+            yield "get_context_manifest", at
+            for reference in (*GUESSES, "home", "keep/nothing.md"):
+                yield "get_note_by_reference", {"reference": reference, **at}
+            for followed in FOLLOWED:
+                yield "get_note_by_reference", {**followed, **at}
+            for reference in (SECRET, "home.md"):
+                yield "get_related_notes", {"reference": reference, **at}
+                yield "get_note_diff", {"reference": reference, **at}
+            for query in ("zebra", "xyzzy", "diary", "hush"):
+                yield "search_workspace", {"query": query, **at}
+
+    def _named(self, arguments: Json) -> str:
+        at = arguments.get("at")
+        return json.dumps({**arguments, "at": self.moments.index(at) if at is not None else None})
+
+    def _talk(self) -> Iterator[tuple[str, str]]:
+        """A turn in which the runtime attaches names that somebody guessed."""
+        self.messages += 1
+        found = {"query": "q", "documents": [{"title": "D", "source": each, "text": "d"} for each in GUESSES]}
+        attached: list[Json] = [
+            {"kind": "note", "id": "home.md"},
+            *({"kind": "note", "id": guess} for guess in GUESSES),
+            {"kind": "file", "id": SECRET, "text": "f"},
+            {"kind": "folder", "id": "keep"},
+            {"kind": "tag", "id": "house"},
+            {"kind": "selected_text", "id": f"{SECRET}#L1-L2", "text": "s"},
+            {"kind": "image", "id": SECRET},
+            {"kind": "tool_result", "id": "s", "search": found},
+        ]
+        message = {"id": f"m{self.messages}", "role": "user", "text": "What?", "attachments": attached}
+        talk = {"conversation": "talk"}
+        asked: list[tuple[str, Json]] = [
+            ("workspaced/context/message", {**talk, "messages": [message]}),
+            ("workspaced/context/plan", talk),
+            ("workspaced/context/assemble", talk),
+            ("workspaced/context/assemble", {**talk, "shape": "openai"}),
+            ("workspaced/context/cite", {**talk, "text": "As [1] and [2] and [9] say."}),
+            ("workspaced/context/export", talk),
+            ("workspaced/context/rebase", talk),
+            ("workspaced/context/import", {"text": CHAT, "conversation": f"chat-{self.messages}", **SETTINGS}),
+            ("workspaced/context/export", {"conversation": f"chat-{self.messages}"}),
+        ]
+        for method, params in asked:
+            yield f"{method} {self.messages}", plain(self.runtime(method, params))
+
+
+CHAT = "## User\n\nSee [[Diary]] and [[keep/Diary.md]].\n\n**Context**: [[keep/Diary.md]], [[home.md]]\n"
+_DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf"}
+"""Members that differ between any two daemons, and the count."""
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?")
+_TAIL = re.compile(r"from 0 to \d+")
+_CLOCK = re.compile(r"[0-9a-f]{16}:\d+")
+_FOLDER = re.compile(r"/tmp/wsd-\w+/vault")
+
+
+def plain(answer: Json) -> str:
+    """An answer's JSON without times, sequences, folders and the count of withheld notes; texts in texts too."""
+    members = {name: value for name, value in answer.items() if name not in ("id", "instance")}
+    return json.dumps(_plain(members), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _of_member(name, each) for name, each in value.items() if name not in _DIFFERS}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    if value.startswith("{"):
+        try:
+            return _plain(json.loads(value))
+        except ValueError:
+            pass
+    for pattern, put in ((_TIMES, "T"), (_TAIL, "from 0 to N"), (_CLOCK, "CLOCK"), (_FOLDER, "FOLDER")):
+        value = pattern.sub(put, value)
+    return value
+
+
+def _of_member(name: str, value: Any) -> Any:
+    """Notes visited equally often stand by how long, which is a time."""
+    value = _plain(value)
+    return sorted(value, key=json.dumps) if name == "mostVisited" and isinstance(value, list) else value
+
+
+def difference(one: str, other: str) -> str:
+    """Where two texts part, and what each says there."""
+    place = next(at for at, (mine, its) in enumerate(zip(f"{one}\0", f"{other}\1", strict=False)) if mine != its)
+    return " / ".join(text[max(0, place - 100) : place + 200] for text in (one, other))
+
+
+def assert_same(one: World, other: World, until_s: float = math.inf) -> None:
+    """Asks both worlds everything; what is answered after the monotonic time `until_s` does not count."""
+    for (question, answer), (asked, expected) in zip(one.answers(), other.answers(), strict=True):
+        if time.monotonic() > until_s:
+            return
+        assert question == asked
+        assert answer == expected, f"{question}: {difference(answer, expected)}"
+        assert not any(word in answer for word in WORDS), question
+
+
+STEPS: dict[str, Callable[[World, int], None]] = {
+    "show the secret": lambda world, _n: world.show("secret"),
+    "show home": lambda world, _n: world.show("home.md"),
+    "show plan": lambda world, _n: world.show("work/plan.md"),
+    "edit home": lambda world, n: world.edit(n),
+    "save in parts": lambda world, n: world.save((0, 3, 12, 30)[n % 4]),
+    "save": lambda world, _n: world.save(),
+    "delete": lambda world, _n: world.delete(),
+    "move": lambda world, n: world.move(("keep/Moved.md", "vault-archive/Diary.md", SECRET)[n % 3]),
+    "crash": lambda world, _n: world.crash(lose_index=False),
+    "crash and lose the index": lambda world, _n: world.crash(lose_index=True),
+    "reconcile": lambda world, _n: world.reconcile(),
+    "remember the moment": lambda world, _n: world.remember_the_moment(),
+}
+"""What happens in both worlds, as far as it can."""
+
+
+@pytest.fixture
+def worlds(daemon: Any, modern: Callable[..., Any]) -> Callable[[str], tuple[World, World]]:
+    def made(by: str) -> tuple[World, World]:
+        return tuple(World(daemon, modern, has_secret=each, by=by) for each in (True, False))  # type: ignore[return-value]
+
+    return made
+
+
+def happens(step: str, number: int, *worlds: World) -> None:
+    for world in worlds:
+        STEPS[step](world, number)
+    if step in ("edit home", "crash", "crash and lose the index"):
+        for world in worlds:
+            world.reconcile()  # what is public may settle, so that both worlds have come as far
+
+
+@pytest.mark.parametrize("by", ["flag", "rule", "both"])
+def test_nothing_tells_the_worlds_apart(worlds: Callable[[str], tuple[World, World]], by: str) -> None:
+    one, other = worlds(by)
+    story = [
+        *("show home", "show the secret", "remember the moment", "ask", "save in parts", "ask", "delete", "ask"),
+        *("save", "show plan", "crash and lose the index", "ask", "delete", "crash and lose the index", "ask"),
+    ]
+    until_s = math.inf
+    for number, step in enumerate(story):
+        if step == "ask":
+            assert_same(one, other, until_s)
+            continue
+        # An empty file is a public note when it has settled, as it must be: a busy machine may take that long.
+        until_s = time.monotonic() + SETTLE_EMPTY_S if step == "save in parts" else math.inf
+        happens(step, number, one, other)
+
+
+@pytest.mark.parametrize("by", ["flag", "rule"])
+def test_an_unmounted_vault_tells_the_worlds_apart_no_more(
+    worlds: Callable[[str], tuple[World, World]], by: str
+) -> None:
+    one, other = worlds(by)
+    happens("show home", 0, one, other)
+    happens("show the secret", 0, one, other)
+    assert_same(one, other)
+    for world in (one, other):
+        world.unmount()
+    for step in ("reconcile", "crash and lose the index"):
+        happens(step, 0, one, other)
+        assert_same(one, other)
+    for world in (one, other):
+        world.mount()
+        world.reconcile()
+    assert_same(one, other)
+
+
+@settings(
+    max_examples=int(os.environ.get("TWO_WORLDS_EXAMPLES", "2")),
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[*HealthCheck],
+)
+@given(
+    st.sampled_from(["flag", "rule", "both"]),
+    st.lists(st.tuples(st.sampled_from([*STEPS, "ask"]), st.integers(0, 11)), min_size=6, max_size=14),
+)
+def test_no_story_tells_the_worlds_apart(
+    worlds: Callable[[str], tuple[World, World]], by: str, story: list[tuple[str, int]]
+) -> None:
+    one, other = worlds(by)
+    for step, number in [*story, ("ask", 0)]:
+        if step == "ask":
+            assert_same(one, other)
+        else:
+            happens(step, number, one, other)

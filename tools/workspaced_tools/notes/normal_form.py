@@ -1,0 +1,36 @@
+"""Unicode normalization in a time that grows with the text alone.
+
+CPython sorts the combining marks behind one letter by insertion, in quadratic time: a note of 800,000 marks takes
+hours. A long run of marks is therefore sorted before, which changes no result.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final, Literal
+
+import regex
+
+_MARKS_MIN: Final = 256
+"""A run of fewer marks is left to the standard library."""
+_MARK: Final = regex.compile(r"[\p{M}\uff9e\uff9f]")
+"""The two last characters become marks under NFKC and NFKD."""
+_RUN: Final = regex.compile(r"[\p{M}\uff9e\uff9f]{64,}")
+
+
+def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """As `unicodedata.normalize`."""
+    if not _MARK.search(text[::_MARKS_MIN]):  # A long run has one of these characters.
+        return unicodedata.normalize(form, text)
+    decomposed: Literal["NFD", "NFKD"] = "NFKD" if "K" in form else "NFD"
+    return unicodedata.normalize(form, _RUN.sub(lambda run: "".join(_sorted(decomposed, run[0])), text))
+
+
+def _sorted(form: Literal["NFD", "NFKD"], run: str) -> Iterator[str]:
+    """The marks of `run` in canonical order: between two marks of class 0 by class, in the order of the text."""
+    marks = (mark for character in run for mark in unicodedata.normalize(form, character))
+    for moves, group in groupby(marks, lambda mark: unicodedata.combining(mark) > 0):
+        several = list(group)
+        if moves:
+            several.sort(key=unicodedata.combining)
+        yield from several

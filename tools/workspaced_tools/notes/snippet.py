@@ -1,0 +1,127 @@
+"""The line of a note that shows best why a search found it."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from ..limits import (
+    INDEXED_CHARS_MAX,
+    LINK_CONTEXT_CHARS_MAX,
+    SNIPPETS_CHARS_FOLDED_MAX,
+)
+from .note import Note
+from .search_query import Term
+from .search_text import Kind, folded, kind_of
+
+SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_STRIDE_CHARS: Final = 256
+_LINES_TOGETHER: Final = 64
+
+
+class Snippets:
+    """The snippets of one answer. They share a bound, so that an answer with long notes takes no longer."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self._terms = terms
+        self._left = SNIPPETS_CHARS_FOLDED_MAX
+
+    def of(self, note: Note) -> tuple[int, str]:
+        """(raw line, text) of the first line that holds most of the terms, as whole words where it can; (1, "") if
+        no line holds any. The text is trimmed, and of a long line SNIPPET_CHARS_MAX characters around the first
+        term. Of lines that are not ASCII, SNIPPETS_CHARS_FOLDED_MAX characters of all notes are compared."""
+        if not self._terms:
+            return 1, ""
+        lines, spent = _bounded(note.body[:INDEXED_CHARS_MAX], self._left)
+        self._left -= spent
+        return _best_line(lines, self._terms, note.front_matter.body_line)
+
+
+def _bounded(body: str, bound: int) -> tuple[list[str], int]:
+    """The lines of `body` that are ASCII, or among the first `bound` characters of the others; the rest are empty.
+    And how many characters of the others there are."""
+    lines = _LINE_END.split(body)
+    if body.isascii():
+        return lines, 0
+    left = bound
+    for at, line in enumerate(lines):
+        if not line.isascii():
+            lines[at] = line[:left]
+            left -= len(lines[at])
+    return lines, bound - left
+
+
+def _best_line(lines: Sequence[str], terms: Sequence[Term], first: int) -> tuple[int, str]:
+    best, best_worth, best_at = "", 0, 1
+    for start in range(0, len(lines), _LINES_TOGETHER):
+        several = lines[start : start + _LINES_TOGETHER]
+        if not _hold_any(several, terms):
+            continue
+        for number, line in enumerate(several, start=first + start):
+            worth = _worth(folded(line), terms)
+            if worth > best_worth:
+                best, best_worth, best_at = line, worth, number
+        if best_worth == len(terms) * _worth_of(Kind.WHOLE):
+            break
+    if not best_worth:
+        return _over_two_lines(lines, terms, first)
+    return best_at, _around(best, terms)
+
+
+def _hold_any(lines: Sequence[str], terms: Sequence[Term]) -> bool:
+    """Whether some of the lines may hold a term; false only if none does."""
+    if len(lines) == 1:
+        return True
+    text = folded("\n".join(lines))
+    return any(term.text in text for term in terms)
+
+
+def _worth(text: str, terms: Sequence[Term]) -> int:
+    """How well a line shows the terms: each that it holds counts more than how well it holds the others."""
+    kinds = (kind_of(term.text, text, whole=term.whole) for term in terms if term.text in text)
+    return sum(_worth_of(kind) for kind in kinds if kind is not None)
+
+
+def _worth_of(kind: Kind) -> int:
+    return 100 - kind
+
+
+def _over_two_lines(lines: Sequence[str], terms: Sequence[Term], first: int) -> tuple[int, str]:
+    """The first line in which a phrase begins that goes on in the next line."""
+    phrases = [term.text for term in terms if " " in term.text]
+    for number, (line, following) in enumerate(pairwise(lines) if phrases else (), start=first):
+        both = folded(f"{line} {following}")
+        if any(phrase in both for phrase in phrases):
+            return number, line.strip()[-SNIPPET_CHARS_MAX:].strip()
+    return 1, ""
+
+
+def _around(line: str, terms: Sequence[Term]) -> str:
+    line = line.strip()
+    if len(line) <= SNIPPET_CHARS_MAX:
+        return line
+    text = folded(line)
+    places = [place for term in terms if (place := text.find(term.text)) >= 0]
+    start = max(0, _unfolded(line, min(places, default=0)) - SNIPPET_CHARS_MAX // 3)
+    return line[start : start + SNIPPET_CHARS_MAX].strip()
+
+
+def _unfolded(line: str, place: int) -> int:
+    """The place in `line` for a place in `folded(line)`, which may be shorter or longer; a few characters off
+    where a stretch folds otherwise than within its line."""
+    passed = 0
+    for start in range(0, len(line), _STRIDE_CHARS):
+        size = _folded_size(line[start : start + _STRIDE_CHARS])
+        if passed + size > place:
+            for at in range(start, len(line)):
+                passed += _folded_size(line[at])
+                if passed > place:
+                    return at
+        passed += size
+    return len(line)
+
+
+def _folded_size(part: str) -> int:
+    """How long a part of a line is when folded, with the blanks at its ends."""
+    return len(folded(f"x{part}x")) - 2

@@ -1,0 +1,261 @@
+"""Search by words: takes candidates from the index, verifies them on their text, and ranks them.
+
+A note that is called like the query comes first. Others are ranked by where a word occurs (title, file name or
+alias before headings, tags and path, before text), then by how (as a whole word, at a word's beginning, inside a
+word), then by BM25 in steps, then by the last visit. Of several words, each counts the same.
+
+Only CANDIDATES_VERIFIED_MAX candidates are verified, the notes written last first, and no more text than
+CHARS_VERIFIED_MAX. Where there are more, notes with the words in their names are found first all the same, and the
+total is a lower bound.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ...limits import CANDIDATES_VERIFIED_MAX, CHARS_VERIFIED_MAX, NAMES_COMPARED_MAX, NAMES_VERIFIED_MAX
+from ...notes.name_keys import stem, without_ending
+from ...notes.search_query import Term, TextQuery, literal, parse
+from ...notes.search_text import NAME_END, Kind, folded, kind_of
+from ...ports.vault import SearchQuery
+from . import full_text
+from .entries import Field
+from .full_text import Match
+from .index import Index
+from .queries import TAGGED, restriction, tagged
+
+_WEIGHT: Final[dict[int, int]] = {
+    Field.TITLE: 0,
+    Field.ALIASES: 0,
+    Field.PATH: 1,
+    Field.HEADINGS: 1,
+    Field.BODY: 2,
+}
+_WORST: Final = (max(_WEIGHT.values()) + 1) * len(Kind)
+_ORDER: Final = sorted(Field, key=lambda field: (_WEIGHT[field], field))
+_NAME_FIELDS: Final = (Field.TITLE, Field.PATH)
+"""What a client that is shown names alone knows of a note."""
+_K1: Final = 1.2
+_B: Final = 0.75
+_USUAL_CHARS: Final = 2_000
+_BM25_STEPS: Final = 10
+"""BM25 counts in so many steps; within one the note that was visited last comes first."""
+NEVER: Final[Mapping[NoteId, str]] = {}
+
+
+class Hit(msgspec.Struct, frozen=True, gc=False):
+    """A note that holds what was asked for."""
+
+    note: NoteId
+    score: float
+    """Higher is better."""
+
+
+class Hits(msgspec.Struct, frozen=True, gc=False):
+    """The best notes, best first."""
+
+    hits: list[Hit]
+    total: int
+    is_exact: bool
+    """False: there may be more than `total`."""
+    meant: TextQuery
+    """How the query was understood."""
+    as_text: bool = False
+    """Whether its operators found nothing, so that they were taken as text."""
+
+
+class _Verified(msgspec.Struct, gc=False):
+    """A candidate that holds all terms."""
+
+    note: NoteId
+    level: int
+    """Lower is better: where and how the terms occur."""
+    counts: list[int]
+    """How often each term occurs."""
+    chars: int
+
+
+def search(index: Index, query: SearchQuery, visited: Mapping[NoteId, str] = NEVER) -> Hits:
+    """The best notes for `query`. One with operators that finds nothing is tried again as text.
+
+    Args:
+        visited: when the user last visited notes; later times sort later.
+    """
+    meant = parse(query.words)
+    found = _search(index, query, meant, visited)
+    if found.total == 0 and meant.has_operators:
+        as_text = _search(index, query, literal(query.words), visited)
+        return msgspec.structs.replace(as_text, as_text=True)
+    return found
+
+
+def _search(index: Index, query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
+    if meant.is_empty:
+        return Hits([], 0, True, meant)
+    verified, is_exact = _found(index, query, meant)
+    ranked = _ranked(verified, meant, visited)
+    return Hits(ranked[: query.limit], len(ranked), is_exact, meant)
+
+
+def _found(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[list[_Verified], bool]:
+    """All notes that hold what is `meant`, in no particular order, and whether these are all."""
+    wanted = full_text.match(index.file.read, meant.terms, names=query.names_only)
+    if wanted is None:
+        return [], True
+    limit = CANDIDATES_VERIFIED_MAX
+    candidates = _candidates(index, query, meant, wanted, limit + 1, names=query.names_only)
+    found, is_whole = _verified(index, candidates[:limit], query, meant)
+    if len(candidates) <= limit and is_whole:
+        return list(found.values()), wanted.is_whole
+    if not query.names_only:
+        more, _ = _verified(index, _best_names(index, query, meant), query, meant)
+        found |= more
+    return list(found.values()), False
+
+
+def _candidates(
+    index: Index, query: SearchQuery, meant: TextQuery, wanted: Match, limit: int, *, names: bool
+) -> list[tuple[int, NoteId]]:
+    """Numbers and paths of the notes that may hold what is `meant`, the last written first."""
+    source, where, arguments = "notes n", "", []
+    if wanted.grams is not None:
+        table = "name_grams" if names else "grams"
+        source, where = f"{table} t CROSS JOIN notes n ON n.note = t.rowid", f" AND {table} MATCH ?"
+        arguments.append(wanted.grams)
+        if wanted.signs is not None:
+            where += " AND t.rowid IN (SELECT rowid FROM signs WHERE signs MATCH ?)"
+            arguments.append(wanted.signs)
+    elif wanted.signs is not None:
+        source, where = "signs t CROSS JOIN notes n ON n.note = t.rowid", " AND signs MATCH ?"
+        arguments.append(wanted.signs)
+    for tags, member in ((meant.tags, "IN"), (meant.without_tags, "NOT IN")):
+        for tag in tags:
+            where += f" AND n.note {member} ({TAGGED})"
+            arguments += tagged(tag)
+    for path in meant.paths:
+        found = full_text.match(index.file.read, [Term(path)], names=True)
+        if found is None:
+            return []
+        if found.grams is not None and found.is_whole:  # else the paths are compared when candidates are verified
+            where += " AND n.note IN (SELECT rowid FROM name_grams WHERE name_grams MATCH ?)"
+            arguments.append(found.grams)
+    narrowed, more = restriction(query)
+    order = "n.note" if source == "notes n" else "t.rowid"
+    return index.file.read(
+        f"SELECT n.note, n.path FROM {source} WHERE NOT n.withheld{where}{narrowed} ORDER BY {order} DESC LIMIT ?",
+        (*arguments, *more, limit),
+    )
+
+
+def _verified(
+    index: Index, candidates: Iterable[tuple[int, NoteId]], query: SearchQuery, meant: TextQuery
+) -> tuple[dict[int, _Verified], bool]:
+    """Those of the candidates that hold what is `meant`, and whether all could be verified."""
+    fields = _NAME_FIELDS if query.names_only else _ORDER
+    paths = dict(candidates)
+    found: dict[int, _Verified] = {}
+    left = CHARS_VERIFIED_MAX
+    for number, text in full_text.texts(index.file.read, list(paths)):
+        left -= len(text)
+        if left < 0:
+            return found, False
+        if not all(term.text in text for term in meant.terms):
+            continue
+        level = _level(meant, full_text.fields(text), fields)
+        if level is not None:
+            counts = [text.count(term.text) for term in meant.terms]
+            found[number] = _Verified(paths[number], level, counts, len(text))
+    return found, True
+
+
+def _level(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> int | None:
+    """How well a note with these texts holds what is `meant`, lower is better; None: it does not."""
+    if not all(path in texts[Field.PATH] for path in meant.paths):
+        return None
+    if any(path in texts[Field.PATH] for path in meant.without_paths):
+        return None
+    if any(_place(term, texts, fields) is not None for term in meant.without):
+        return None
+    level = 0
+    for term in meant.terms:
+        place = _place(term, texts, fields)
+        if place is None:
+            return None
+        level += place
+    return -len(meant.terms) if level == 0 and _is_called(meant, texts, fields) else level
+
+
+def _is_called(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> bool:
+    """Whether the words are a whole title, file name or alias of the note."""
+    called = " ".join(term.text for term in meant.terms)
+    return any(
+        called == name
+        for field in (Field.TITLE, Field.ALIASES)
+        if field in fields
+        for name in texts[field].split(NAME_END)
+    )
+
+
+def _place(term: Term, texts: Sequence[str], fields: Sequence[Field]) -> int | None:
+    """The best place and way in which the term occurs; None: it does not."""
+    best: int | None = None
+    for field in fields:
+        if best is not None and _WEIGHT[field] > best // len(Kind):
+            break
+        if term.text in texts[field]:
+            kind = kind_of(term.text, texts[field], whole=term.whole)
+            if kind is not None:
+                place = _WEIGHT[field] * len(Kind) + kind
+                best = place if best is None else min(best, place)
+    return best
+
+
+def _best_names(index: Index, query: SearchQuery, meant: TextQuery) -> list[tuple[int, NoteId]]:
+    """The notes whose names hold the terms best, of all there are."""
+    wanted = full_text.match(index.file.read, meant.terms, names=True, every=False)
+    if wanted is None or wanted.grams is None:
+        return []
+    candidates = _candidates(index, query, meant, wanted, NAMES_COMPARED_MAX, names=True)
+    entries = index.entries([path for _, path in candidates])
+    levels = []
+    for number, path in candidates:
+        if (entry := entries.get(path)) is not None:
+            names = [folded(name) for name in (entry.title, stem(path), without_ending(path), *entry.aliases)]
+            levels.append((sum(_name_place(term, names) for term in meant.terms), -number, path))
+    return [(-number, path) for _, number, path in sorted(levels)[:NAMES_VERIFIED_MAX]]
+
+
+def _name_place(term: Term, names: Iterable[str]) -> int:
+    kinds = (kind_of(term.text, name, whole=term.whole) for name in names)
+    return min((kind for kind in kinds if kind is not None), default=_WORST)
+
+
+# -- ranking --
+
+
+def _ranked(verified: Sequence[_Verified], meant: TextQuery, visited: Mapping[NoteId, str]) -> list[Hit]:
+    """Best first: by the score, then the visit, then BM25 itself, then the path."""
+    terms = max(len(meant.terms), 1)
+    ranked = []
+    for each in verified:
+        bm25 = _bm25(each)
+        step = math.floor(_BM25_STEPS * bm25 / (bm25 + 1)) / _BM25_STEPS
+        score = (_WORST * terms - each.level + step) / terms
+        ranked.append((score, visited.get(each.note, ""), bm25, each.note))
+    ranked.sort(key=lambda each: each[3])
+    ranked.sort(key=lambda each: each[:3], reverse=True)
+    return [Hit(note, score) for score, _, _, note in ranked]
+
+
+def _bm25(each: _Verified) -> float:
+    """Okapi BM25 of one note, by itself.
+
+    Its length is compared with a fixed one, in characters, and no word counts as rarer than another: a mean or a
+    count over all notes would show a client that another note exists, which may be withheld a moment later.
+    """
+    length = _K1 * (1 - _B + _B * each.chars / _USUAL_CHARS)
+    return sum(count * (_K1 + 1) / (count + length) for count in each.counts)

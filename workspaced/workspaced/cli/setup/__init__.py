@@ -1,0 +1,1 @@
+"""Commands that fit workspaced into the user's system: completion, manual, paths, services."""

@@ -1,0 +1,45 @@
+"""`workspaced path`."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ...errors import SettingsInvalid
+from ..shared.options import json_option
+from ..shared.output import print_json
+
+_PACKAGE: Final = Path(__file__).parents[2]
+_PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
+"""For each name its folder in the installed package, and in a clone."""
+
+
+@click.command()
+@click.argument("name", type=click.Choice(list(_PLACES)))
+@json_option
+def path_command(name: str, as_json: bool) -> None:
+    """Print where a part of this installation is: `neovim` is the plugin's folder, for the runtimepath.
+
+    \b
+    vim.opt.runtimepath:prepend(vim.trim(vim.fn.system({"workspaced", "path", "neovim"})))
+    """
+    place = installed_folder(name)
+    if as_json:
+        print_json({"name": name, "path": str(place)})
+    else:
+        click.echo(str(place))
+
+
+def installed_folder(name: str) -> Path:
+    """The folder of `name`, in the installed package or in the clone that it runs from.
+
+    Raises:
+        SettingsInvalid: this installation does not have it.
+    """
+    in_package, in_clone = _PLACES[name]
+    for place in (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone):
+        if place.is_dir():
+            return place
+    raise SettingsInvalid(
+        f"This installation has no {name} plugin.", hint="Install the wheel: `pip install workspaced`."
+    )

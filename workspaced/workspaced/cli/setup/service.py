@@ -1,0 +1,142 @@
+"""`workspaced service`: the daemon as a service of the user's session."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from workspaced_events.escaping import escape_control
+
+from ...daemon.settings import load_settings
+from ...discovery.autostart import installed_command
+from ...errors import ServiceFailed, SettingsInvalid
+from ...vaults.registration import usable_folder
+from ..shared.options import json_option, workspace_option
+from ..shared.output import print_json, write_lines
+from .service_units import MARK, UNITS, Unit
+
+_COMMAND_S: Final = 30.0
+
+
+@click.group(name="service")
+def service_command() -> None:
+    """Run the daemon as a service: a systemd user unit, or a launchd agent."""
+
+
+@service_command.command("install")
+@click.option("--vault", "vaults", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="A folder.")
+@workspace_option
+@click.option("--manager", type=click.Choice(list(UNITS)), help="Default: that of this system.")
+@click.option("--remove", is_flag=True, help="Stop the service and remove its definition.")
+@click.option("--dry-run", is_flag=True, help="Only show the definition and the commands.")
+@click.option("--start/--no-start", default=True, help="Whether to start and stop the service (default: yes).")
+@json_option
+def install_command(
+    vaults: tuple[Path, ...],
+    workspace: str | None,
+    manager: str | None,
+    remove: bool,
+    dry_run: bool,
+    start: bool,
+    as_json: bool,
+) -> None:
+    """Have the daemon of a workspace start with the user's session.
+
+    \b
+    workspaced service install --vault ~/notes
+    workspaced service install --vault ~/work --workspace work --dry-run
+    workspaced service install --remove
+
+    Writes the definition into the user's own folder of services, replaces one that it wrote before, and starts the
+    service. Log, socket and settings are those of `workspaced serve --workspace NAME`.
+    """
+    name = load_settings(workspace=workspace).workspace
+    make = UNITS[manager or ("launchd" if sys.platform == "darwin" else "systemd")]
+    unit = make(name, [] if remove else _command(name, vaults), Path.home())
+    _check_ours(unit.path)
+    commands = [*unit.stop, *unit.stopped] if remove else unit.start
+    if not dry_run:
+        failed = _removed(unit, start=start) if remove else _installed(unit, start=start)
+    if as_json:
+        print_json(_report(name, unit, commands, remove=remove, dry_run=dry_run, start=start))
+    else:
+        _print(unit, commands, remove=remove, dry_run=dry_run, start=start)
+    if not dry_run and failed:
+        raise ServiceFailed(failed, hint="Run: " + "; ".join(map(shlex.join, commands)))
+
+
+def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
+    """The daemon's command line; without `vaults` those of the settings are served."""
+    if not vaults and not load_settings().vaults:
+        raise SettingsInvalid("No vault is named.", hint="Give --vault DIR, or set `vaults` in config.toml.")
+    command = [*installed_command(), "serve", "--workspace", workspace]
+    for vault in vaults:
+        command += ["--vault", str(usable_folder(vault))]
+    "".join(command).encode()  # raises for a path that is not UTF-8, because no definition can hold it
+    return command
+
+
+def _check_ours(path: Path) -> None:
+    """
+    Raises:
+        SettingsInvalid: there is a definition that `service install` has not written.
+    """
+    if path.exists() and MARK not in path.read_text(errors="replace"):
+        raise SettingsInvalid(
+            f"{escape_control(str(path))} is not ours.", hint="Remove it, or name another --workspace."
+        )
+
+
+def _installed(unit: Unit, *, start: bool) -> str:
+    """Writes the definition and starts the service; returns why it could not be started, or an empty text."""
+    unit.path.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(iter([unit.text.encode()]), unit.path)
+    return _run(unit.start) if start else ""
+
+
+def _removed(unit: Unit, *, start: bool) -> str:
+    if not unit.path.exists():
+        return ""
+    failed = _run(unit.stop) if start else ""
+    unit.path.unlink()
+    return failed or (_run(unit.stopped) if start else "")
+
+
+def _run(commands: list[list[str]]) -> str:
+    """Runs the commands; returns what failed, or an empty text."""
+    for command in commands:
+        if shutil.which(command[0]) is None:
+            return f"There is no command {command[0]}."
+        try:
+            done = subprocess.run(  # noqa: S603
+                command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_COMMAND_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"`{shlex.join(command)}` did not end within {_COMMAND_S:g} s."
+        if done.returncode != 0:
+            why = escape_control(" ".join(done.stderr.split()))
+            return f"`{shlex.join(command)}` failed: {why or done.returncode}."
+    return ""
+
+
+def _report(name: str, unit: Unit, commands: list[list[str]], **flags: bool) -> dict[str, Any]:
+    text = {} if flags["remove"] else {"text": unit.text}
+    return {"workspace": name, "path": str(unit.path), **text, "commands": commands, **_camel(flags)}
+
+
+def _camel(flags: dict[str, bool]) -> dict[str, bool]:
+    return {"dryRun" if name == "dry_run" else name: value for name, value in flags.items()}
+
+
+def _print(unit: Unit, commands: list[list[str]], *, remove: bool, dry_run: bool, start: bool) -> None:
+    if dry_run and not remove:
+        click.echo(unit.text, nl=False)
+    done = "would be " if dry_run else ""
+    click.echo(f"{escape_control(str(unit.path))} {done}{'removed' if remove else 'written'}", err=True)
+    if dry_run or not start:
+        for command in commands:
+            click.echo(f"  {shlex.join(command)}", err=True)

@@ -1,0 +1,86 @@
+"""The user's terminal: its width, whether it has colours, and times of its zone."""
+
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_UTC: Final = "workspaced.utc"
+_COLUMNS_MIN: Final = 20
+
+
+def columns() -> int | None:
+    """The width of the terminal on standard output, or COLUMNS where that is set; None: lines of any length."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(_COLUMNS_MIN, int(given))
+    try:
+        return max(_COLUMNS_MIN, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):
+        return None
+
+
+def has_no_colour() -> bool:
+    """Whether the environment asks for output without colour."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def utc_option(function: F) -> F:
+    """`--utc`: times in UTC instead of the local zone."""
+
+    def set_utc(context: click.Context, _option: click.Parameter, value: bool) -> None:
+        context.meta[_UTC] = value or context.meta.get(_UTC, False)
+
+    return click.option(
+        "--utc", is_flag=True, expose_value=False, callback=set_utc, help="Times in UTC instead of the local zone."
+    )(function)
+
+
+def local_time(time: str, *, timespec: str = "seconds") -> str:
+    """A recorded time for people, in the local zone with its offset, or in UTC with `--utc`. `--at` takes it.
+
+    Args:
+        time: ISO 8601 in UTC, as events have it. Other texts are returned as they are.
+        timespec: the last part that is shown, as of `datetime.isoformat`.
+    """
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(_UTC):
+        return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", timespec) + "Z"
+    return moment.astimezone().isoformat(" ", timespec)
+
+
+def print_labelled(label: str, text: str, *, colour: str | None = None) -> None:
+    """Prints a label and a text; a text that is wider than the terminal goes on below itself, broken at spaces."""
+    width = columns()
+    head = f"{label} " if label else ""
+    lines = [text]
+    if width is not None:
+        lines = _wrapped(text, max(_COLUMNS_MIN, width - len(head)))
+    click.echo((click.style(label, fg=colour) + " " if label else "") + lines[0])
+    for line in lines[1:]:
+        click.echo(" " * len(head) + line)
+
+
+def print_wrapped(text: str) -> None:
+    """Prints a text, broken at spaces where it is wider than the terminal."""
+    print_labelled("", text)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def wrap_cell(text: str, width: int) -> list[str]:
+    """The lines of a table's cell, broken at spaces; a longer word stays whole."""
+    return _wrapped(text, max(1, width))
