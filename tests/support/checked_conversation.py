@@ -71,7 +71,8 @@ class Talk:
             self.client.call("workspaced/reconcile")  # until it has settled
 
     def move(self, path: str, to: str, *, is_told: bool = False) -> None:
-        """Moves a note on disk, or `is_told`: as an editor does that says so."""
+        """Moves a note on disk, or `is_told`: as an editor does that says so. The daemon knows the note before."""
+        self.client.call("workspaced/reconcile")
         target = self.running.vault / to
         target.parent.mkdir(parents=True, exist_ok=True)
         (self.running.vault / path).rename(target)

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol
 
 import jmespath
@@ -202,8 +204,10 @@ class Command:
 
     def __call__(self, state: WorkspaceState) -> bool | None:
         state_json = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
-        with tempfile.TemporaryFile() as errors:
-            code = self._exit_code(state_json, errors.fileno())
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+            given.write(state_json)
+            given.seek(0)
+            code = self._exit_code(given.fileno(), errors.fileno())
             if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
                 return None if code == CANNOT_TELL else code == SHOWN
             errors.seek(0, os.SEEK_END)
@@ -217,18 +221,21 @@ class Command:
             exit=code,
         )
 
-    def _exit_code(self, state_json: bytes, errors: int) -> int:
-        # A session of its own, so that child processes are killed too.
-        process = subprocess.Popen(  # noqa: S603 (the user's own command)
-            ["/bin/sh", "-c", self._command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
+    def _exit_code(self, given: int, errors: int) -> int:
+        process: subprocess.Popen[bytes] | None = None
         try:
-            process.communicate(state_json, timeout=self._timeout_s)
+            with _interrupts_held_back():  # until we know which process to kill
+                process = subprocess.Popen(  # noqa: S603 (the user's own command)
+                    ["/bin/sh", "-c", self._command],
+                    stdin=given,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    start_new_session=True,  # so that child processes are killed too
+                )
+            process.wait(self._timeout_s)
         except BaseException as error:
+            if process is None:
+                raise
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -238,3 +245,20 @@ class Command:
                 f"The command took longer than {self._timeout_s:g} s.", hint="Give it more with --timeout."
             ) from None
         return process.returncode
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C has its effect at the end of the block instead of in it. Only the main thread is ever interrupted."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held_back: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: held_back.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held_back:
+        signal.raise_signal(signal.SIGINT)

@@ -5,6 +5,8 @@ import io
 import math
 import os
 import select
+import signal
+import subprocess
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -378,6 +380,22 @@ class TestACommand:
             assert os.read(reading, 100) == b""
         finally:
             os.close(reading)
+
+    def test_that_is_interrupted_as_it_starts_is_killed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[subprocess.Popen[bytes]] = []
+
+        class InterruptedPopen(subprocess.Popen[bytes]):
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                started.append(self)
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(subprocess, "Popen", InterruptedPopen)
+        with pytest.raises(KeyboardInterrupt):
+            Command("sleep 600")(EMPTY)
+        (process,) = started
+        assert process.returncode == -signal.SIGKILL
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     def test_bisects(self) -> None:
         found = find_between(logs.source_of(SESSION), Command("grep -q '\"seq\":[678]'"))
