@@ -370,6 +370,16 @@ def test_links_to_a_former_path_are_links_to_the_note(make_vault: MakeVault, mak
     assert incoming(vault, "new.md") == ([], 0)
 
 
+def test_a_note_that_turns_out_to_be_private_links_to_nothing_before_the_index_knows(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = make_vault({"t.md": "", "a.md": "[[t]]\n", "s.md": "[[t]]\n"})
+    monkeypatch.setattr(vault._indexer, "hide", lambda _note: None)
+    write(vault, "s.md", "---\nworkspaced: private\n---\n[[t]]\n")
+    vault.read([NoteId("s.md")])
+    assert incoming(vault, "t.md") == ([("a.md", 1)], 1)
+
+
 def test_incoming_links_are_read_from_the_files_as_they_are_now(make_vault: MakeVault) -> None:
     vault = make_vault({"t.md": "# Target", "a.md": "[[t]]", "b.md": "[[t]]"})
     write(vault, "a.md", "first\n\n[[t]] and [[t]]")

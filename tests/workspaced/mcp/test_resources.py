@@ -3,11 +3,15 @@
 import json
 import socket
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyee.base import EventEmitter
 
+from workspaced.journal.log_tail import NOTES_MOVED
 from workspaced.limits import SUBSCRIPTIONS_PER_CONNECTION_MAX
+from workspaced.mcp.resource_subscriptions import ResourceWatch
 
 CONTEXT, CURRENT = "workspace://context", "workspace://note/current"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -358,3 +362,14 @@ def test_a_note_in_no_list_is_told_of_as_well_whatever_becomes_of_it(shared: Any
         with shared.connect() as client:
             client.call("workspaced/reconcile")
         assert peer.notice()["params"]["uri"] == uri
+
+
+def test_a_watch_that_is_closed_is_called_no_more() -> None:
+    """A connection may open and close watches all day: none of them may stay behind."""
+    signals = EventEmitter()
+    service: Any = SimpleNamespace(tail=SimpleNamespace(signals=signals, seq=0))
+    watch = ResourceWatch(service, SimpleNamespace(), "agent", [CURRENT])  # type: ignore[arg-type]
+    assert len(signals.listeners(NOTES_MOVED)) == 1
+    watch.close()
+    watch.close()
+    assert signals.listeners(NOTES_MOVED) == []

@@ -1,6 +1,7 @@
 """Calls are recorded in their order by another thread, and nothing that goes wrong there reaches an answer."""
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from hashlib import sha256
@@ -133,6 +134,41 @@ def test_long_arguments_are_kept_beside_the_log(blobs: Blobs, log: Log, more: in
     else:
         content = blobs.get(event.arguments_sha256 or "")
         assert event.arguments == {} and content is not None and json.loads(content) == arguments
+
+
+def test_what_repeated_calls_read_is_encoded_once_until_the_note_changes(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = []
+
+    def encode(*args: Any) -> bytes:
+        encoded.append(recorded(*args))
+        return encoded[-1]
+
+    recorded = recorder_module.recorded
+    monkeypatch.setattr(recorder_module, "recorded", encode)
+    session.open()
+    session.look_at("a.md")
+    for _ in range(5):
+        session.call("get_current_note")
+        session.service.call_recorder.flush()
+    assert len(encoded) == 1
+    sessions.write(session.vaults["one"], "a.md", b"# Another text\n")
+    session.call("get_current_note")
+    session.service.call_recorder.flush()
+    assert len(encoded) == 2
+    assert [each.outcome for each in session.verified()] == [Outcome.SAME] * 6
+
+
+def test_what_a_sweep_may_have_removed_is_stored_again(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.open()
+    session.call("get_note_by_reference", {"reference": "a.md"})
+    session.service.call_recorder.flush()
+    shutil.rmtree(session.data / "served")
+    monkeypatch.setattr(recorder_module, "_LAST_S", 0.0)
+    session.call("get_note_by_reference", {"reference": "a.md"})
+    session.service.call_recorder.flush()
+    assert [each.outcome for each in session.verified()] == [Outcome.SAME] * 2
 
 
 # -- on which thread --
