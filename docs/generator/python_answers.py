@@ -17,71 +17,82 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[2]
 SCHEMAS: Final = ROOT / "schemas" / "tools"
 TARGET: Final = ROOT / "workspaced" / "workspaced" / "client" / "answers.py"
-_COMMON: Final = {
-    "success": "bool",
-    "message": 'str = ""',
-    "as_of_seq": "int | None = None",
-    "error": "str | None = None",
-    "code": "str | None = None",
-    "hint": "str | None = None",
-    "warnings": "list[str] = []",
-    "truncation": "dict[str, Any] | None = None",
-}
-"""Fields of every answer. `success` decides whether `data` or `error` and `code` are there."""
 _SCALARS: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _KEYWORDS: Final = {"from": "from_"}
 Schema = dict[str, Any]
 
 
 class Structs:
-    """The structs of one tool's answer, innermost first."""
+    """The structs of all answers, by the names of their definitions in the schemas, innermost first."""
 
-    def __init__(self, root: Schema) -> None:
-        self._definitions: Schema = root.get("$defs", {})
+    def __init__(self) -> None:
         self.lines: list[str] = []
-        self._made: dict[str, str] = {}
+        self._made: dict[str, Schema] = {}
 
-    def type_of(self, schema: Schema, name: str) -> str:
-        """The Python type of a schema; an object with properties becomes a struct called `name`."""
+    def type_of(self, schema: Schema, definitions: Schema) -> str:
+        """The Python type of a schema. A definition with properties becomes a struct of its name.
+
+        Raises:
+            ValueError: definitions of one name differ.
+        """
         if "$ref" in schema:
-            target = schema["$ref"].rpartition("/")[2]
-            if target not in self._made:
-                definition = self._definitions[target]
-                # While it is being made it may name itself; what is no struct has no name for that.
-                self._made[target] = name if definition.get("properties") else "Any"
-                self._made[target] = self.type_of(definition, name)
-            return self._made[target]
+            name = schema["$ref"].rpartition("/")[2]
+            return self._named(name, definitions)
         if branches := schema.get("anyOf") or schema.get("oneOf"):
-            return " | ".join(dict.fromkeys(self._branches(branches, name)))
+            return " | ".join(dict.fromkeys(self.type_of(each, definitions) for each in branches))
         kind = schema.get("type")
         if isinstance(kind, list):
-            return " | ".join(self.type_of({**schema, "type": each}, name) for each in kind)
+            return " | ".join(self.type_of({**schema, "type": each}, definitions) for each in kind)
         if kind == "array":
-            return f"list[{self.type_of(schema.get('items', {}), f'{name}Item')}]"
-        if kind == "object" and schema.get("properties"):
-            return self._struct(schema, name)
-        if kind == "object":
-            return "dict[str, Any]"
-        return _SCALARS.get(str(kind), "Any")
+            return f"list[{self.type_of(schema.get('items', {}), definitions)}]"
+        return "dict[str, Any]" if kind == "object" else _SCALARS.get(str(kind), "Any")
 
-    def _branches(self, branches: list[Schema], name: str) -> Iterator[str]:
-        """One struct at most: msgspec cannot tell two of them apart."""
-        types = [self.type_of(each, f"{name}{number or ''}") for number, each in enumerate(branches)]
-        structs = [each for each in types if each.startswith(name)]
-        yield from ["dict[str, Any]" if each in structs and len(structs) > 1 else each for each in types]
+    def _named(self, name: str, definitions: Schema) -> str:
+        definition = definitions[name]
+        if not definition.get("properties"):
+            # It may name itself, and what is no struct has no name for that.
+            return self.type_of(definition, {**definitions, name: {}}) if definition else "Any"
+        if name not in self._made:
+            self._made[name] = definition
+            self.lines += self._struct(name, definition, definitions)
+        elif self._made[name] != definition:
+            raise ValueError(f"Two tools define {name!r} differently.")
+        return name
 
-    def _struct(self, schema: Schema, name: str) -> str:
+    def _struct(self, name: str, definition: Schema, definitions: Schema) -> list[str]:
         lines = [f"class {name}({_STRUCT}):", '    """See docs/reference/tools.md."""', ""]
-        for field, each in schema["properties"].items():
-            type_ = self.type_of(each, name + field[:1].upper() + field[1:])
+        for field, each in definition["properties"].items():
+            type_ = self.type_of(each, definitions)
             if "None" not in type_.split(" | ") and type_ != "Any":
                 type_ += " | None"
             lines.append(f"    {_field(field)}: {type_} = {_renamed(field)}")
-        self.lines += [*lines, "", ""]
-        return name
+        return [*lines, "", ""]
 
 
 _STRUCT: Final = "msgspec.Struct, frozen=True, kw_only=True, rename=camel"
+_ANSWER: Final = '''
+class Answer(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """The answer of a tool. `data` is set if and only if `success`; otherwise `error` and `code` are."""
+
+    success: bool
+    message: str = ""
+    as_of_seq: int | None = None
+    error: str | None = None
+    code: str | None = None
+    warnings: list[str] = []
+    truncation: Truncation | None = None
+    details: dict[str, Any] | None = None
+    """What a failure says besides, as JSON values: candidates, near titles, the outline."""
+
+
+A = TypeVar("A", bound=Answer)
+
+
+def _typed(answer: dict[str, Any], type_: type[A]) -> A:
+    if not answer["success"]:
+        answer = {**answer, "data": None, "details": answer.get("data")}
+    return msgspec.convert(answer, type_)
+'''
 
 
 def _snake(name: str) -> str:
@@ -106,14 +117,13 @@ def _methods(tools: dict[str, tuple[Schema, str]], *, is_async: bool) -> Iterato
     yield "        raise NotImplementedError"
     for tool, (schema, answer) in tools.items():
         required = schema.get("required", [])
-        structs = Structs(schema)
         yield ""
         yield f"    {prefix}def {tool}("
         yield "        self,"
         if schema["properties"]:
             yield "        *,"
         for name, each in sorted(schema["properties"].items(), key=lambda pair: pair[0] not in required):
-            type_ = structs.type_of(each, "Any")
+            type_ = Structs().type_of(each, {})
             default = "" if name in required else " | None = None"
             yield f"        {_field(name)}: {type_}{default},"
         yield f"    ) -> {answer}:"
@@ -122,7 +132,7 @@ def _methods(tools: dict[str, tuple[Schema, str]], *, is_async: bool) -> Iterato
         for name in schema["properties"]:
             yield f'            "{name}": {_field(name)},'
         yield "        }"
-        yield f'        return msgspec.convert({awaited}self.tool("{tool}", _given(arguments)), {answer})'
+        yield f'        return _typed({awaited}self.tool("{tool}", _given(arguments)), {answer})'
     yield ""
 
 
@@ -134,7 +144,7 @@ def generated() -> str:
         "Generated by docs/generator/python_answers.py from schemas/tools: run `make schemas`.",
         '"""',
         "",
-        "from typing import Any",
+        "from typing import Any, TypeVar",
         "",
         "import msgspec",
         "",
@@ -146,22 +156,30 @@ def generated() -> str:
         "",
         "",
     ]
+    structs, answers = Structs(), list[str]()
     tools: dict[str, tuple[Schema, str]] = {}
     for path in sorted(SCHEMAS.glob("*.input.json")):
         tool = path.name.removesuffix(".input.json")
         schema = json.loads(path.with_name(f"{tool}.output.json").read_text())
-        name = "".join(part.title() for part in tool.removeprefix("get_").split("_"))
-        structs = Structs(schema)
-        data = structs.type_of(schema["properties"].get("data", {}), f"{name}Data")
-        lines += structs.lines
-        lines += [f"class {name}({_STRUCT}):", f'    """The answer of `{tool}`."""', ""]
-        lines += [f"    {field}: {type_}" for field, type_ in _COMMON.items()]
-        lines += [f"    data: {data} | None = None", "", ""]
+        for part in (_data(schema), "Truncation"):
+            if part in schema["$defs"]:
+                structs.type_of({"$ref": part}, schema["$defs"])
+        name = "".join(part.title() for part in tool.removeprefix("get_").split("_")) + "Answer"
+        answers += [f"class {name}(Answer, frozen=True, kw_only=True):", f'    """The answer of `{tool}`."""', ""]
+        answers += [f"    data: {_data(schema)} | None = None", "", ""]
         tools[tool] = json.loads(path.read_text()), name
+    lines += [*structs.lines, *_ANSWER.splitlines(), "", "", *answers]
     lines += ["def _given(arguments: dict[str, Any]) -> dict[str, Any]:"]
     lines += ["    return {name: value for name, value in arguments.items() if value is not None}", "", ""]
     lines += [*_methods(tools, is_async=False), "", *_methods(tools, is_async=True)]
     return _formatted("\n".join(lines))
+
+
+def _data(schema: Schema) -> str:
+    """The struct of a success's data: the first of the schemas of `data`; the others are those of failures."""
+    data = schema["properties"]["data"]
+    reference: str = data.get("anyOf", [data])[0]["$ref"]
+    return reference.rpartition("/")[2]
 
 
 def _formatted(text: str) -> str:

@@ -64,8 +64,15 @@ def test_fields_are_attributes(looking: Any) -> None:
     with looking.connect() as client:
         found = client.get_current_note()
         assert found.data.title == "Alpha" and "The first note" in found.data.content
-        absent = client.get_note_by_reference(reference="no such note")
-        assert not absent.success and absent.code == "NOTE_NOT_FOUND" and absent.error
+        named = client.get_note_by_reference(reference="Alpha", max_content_length=100)
+        assert named.data.resolved_by == "title" and named.truncation.returned_length == len(named.data.content)
+
+
+def test_a_failure_says_in_its_details_what_may_have_been_meant(looking: Any) -> None:
+    with looking.connect() as client:
+        absent = client.get_note_by_reference(reference="Alpa")
+    assert not absent.success and absent.code == "NOTE_NOT_FOUND" and absent.error
+    assert absent.data is None and [each["id"] for each in absent.details["near"]][:1] == ["a.md"]
 
 
 async def test_the_asynchronous_client_has_them_as_well(looking: Any) -> None:
