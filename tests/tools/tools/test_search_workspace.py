@@ -363,6 +363,26 @@ def test_a_result_shows_the_line_that_holds_the_words(
     assert (first["line"], first["snippet"], first["title"]) == (6, "The quokka plan.", "Plan")
 
 
+@pytest.mark.parametrize("query", ["quo*ka plam", "nothing OR nowhere", "/quok+b/", "quok.*x"])
+def test_the_syntax_of_other_searches_is_said_to_be_text_where_it_finds_nothing(
+    make_vault: MakeVault, make_view: MakeView, call: Call, query: str
+) -> None:
+    vault = make_vault(FILES)
+    vault.wait_until_searchable(5)
+    answer = call(TOOL, make_view(vault, EMPTY_VAULT), query=query)
+    assert answer["data"]["total"] == 0 and "wildcards, OR and regular expressions" in answer["message"]
+
+
+@pytest.mark.parametrize("query", ["zebra plan", "NOTHING", "work/plan/zebra"])
+def test_other_queries_without_a_hit_get_other_advice(
+    make_vault: MakeVault, make_view: MakeView, call: Call, query: str
+) -> None:
+    vault = make_vault(FILES)
+    vault.wait_until_searchable(5)
+    answer = call(TOOL, make_view(vault, EMPTY_VAULT), query=query)
+    assert answer["data"]["total"] == 0 and "wildcards" not in answer["message"]
+
+
 def test_text_is_not_searched_for_a_client_that_is_shown_names(
     make_vault: MakeVault, make_view: MakeView, call: Call
 ) -> None:

@@ -1,5 +1,6 @@
 """`search_workspace`: notes by the words in them."""
 
+import re
 import unicodedata
 from typing import Annotated, Any, Final, Literal
 
@@ -30,6 +31,8 @@ from .tool import Answer, Arguments, Model, Tool
 from .visit_answers import Room
 
 _SCORE_DIGITS: Final = 3
+_FOREIGN_SYNTAX: Final = re.compile(r"\w[*?]\w|\.[*+]|(?<!\S)(?:OR|AND|NOT)(?!\S)|(?<!\S)/.+/(?!\S)")
+"""Wildcards, operators and regular expressions of other searches."""
 
 
 class SearchWorkspace(Arguments):
@@ -144,6 +147,8 @@ def _advice(arguments: SearchWorkspace) -> str:
     ]
     if narrowed:
         return f"No note holds all the words there. Search again without {' and '.join(narrowed)}."
+    if _FOREIGN_SYNTAX.search(arguments.query):
+        return "No note holds that text: wildcards, OR and regular expressions are text here. Try parts of words."
     if len(parse(arguments.query).terms) > 1:
         return "No note holds all the words. Try fewer of them, or a part of one: every word must occur."
     return "No note holds the word, also not within a longer one. Try another form of it, or a part."
