@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
+from support import provider_bodies as bodies
 from support.daemon import refusal
 
 from workspaced import Client
@@ -736,3 +737,21 @@ async def test_the_async_client_has_the_same_methods(shared: Any) -> None:
                 await client.context.assemble(chat, "nothing")
             assert raised.value.code == "UNKNOWN_MESSAGE"
             await client.context.end(chat)
+
+
+@pytest.mark.parametrize("shape", bodies.SHAPES)
+def test_a_runtime_may_bring_each_result_of_a_round_by_itself(chat: Chat, shape: str) -> None:
+    """As OpenAI's messages have them: one message for each result."""
+    chat.user("Look twice.")
+    calls = [{"id": name, "name": "look", "arguments": {"at": name}} for name in ("one", "two")]
+    chat.assistant("I look.", toolCalls=calls)
+    for name in ("one", "two"):
+        chat.say(role="user", toolResults=[{"id": name, "name": "look", "text": f"Found {name}."}])
+    for text in (None, "And now?"):
+        if text is not None:
+            chat.assistant("So it is.")
+            chat.user(text)
+        body = bodies.of_body(shape, chat.prompt(shape=shape)["body"])
+        parts = [part for message in body.messages for part in message.parts]
+        assert [part.text for part in parts if part.kind == "result"] == ["Found one.", "Found two."]
+        assert len([part for part in parts if part.kind == "call"]) == 2

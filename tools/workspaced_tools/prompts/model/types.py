@@ -80,6 +80,8 @@ class Policy(Wire, frozen=True):
     """The library is rebased when replaced revisions hold more than this share of its tokens."""
     skills_stay: bool = False
     """Whether the bodies of skills stay in the user's message of their turn. False for older prompts."""
+    results_in_parts: bool = False
+    """Whether the results of one round of tools may come in several messages. False for older prompts."""
     history_turns: int | None = None
     """As in `conversation_started`."""
     summary_tokens_max: int | None = None
