@@ -153,7 +153,10 @@ def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> Ch
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
         for each in message.tool_results
     ]
-    blocks += [Block("thinking", texts(each.text_sha256), signature=each.signature) for each in message.thinking]
+    blocks += [
+        Block("thinking", texts(each.text_sha256), signature=each.signature, redacted=each.redacted)
+        for each in message.thinking
+    ]
     blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
     return ChatMessage("assistant" if message.role == "assistant" else "user", tuple(blocks), message.id)
@@ -164,7 +167,7 @@ def paired(messages: Iterable[ChatMessage], *, in_parts: bool = False) -> Paired
 
     A tool's call stays if the user's messages after it have its result; a result stays if one of the assistant's
     messages directly before has its call; of several with one id the first stays. Thinking stays if it is the
-    assistant's and is signed. Messages that are then empty go. Other messages stay unchanged.
+    assistant's, and signed or redacted. Messages that are then empty go. Other messages stay unchanged.
 
     Args:
         in_parts: whether the results of one round may come in several messages; False: only in the first.
@@ -229,7 +232,11 @@ _KINDS: Final = {"toolCall": "tool_call", "toolResult": "tool_result", "thinking
 
 def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
     if block.type == "thinking":
-        return None if block.signature and allowed == "toolCall" else "without the assistant's signature"
+        return (
+            None
+            if (block.signature or block.redacted) and allowed == "toolCall"
+            else "without the assistant's signature"
+        )
     if block.type in {"toolCall", "toolResult"}:
         return None if block.type == allowed and block.id in left else f"{block.name} {block.id}: unpaired"
     return None

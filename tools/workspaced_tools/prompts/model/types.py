@@ -145,6 +145,8 @@ class Block(Wire, frozen=True):
     name: str | None = None
     is_error: bool = False
     signature: str | None = None
+    redacted: bool = False
+    """Whether the text of a thinking block is data that only its provider can read."""
     blob: str | None = None
     """For an image: the sha256 of its bytes."""
     media_type: str | None = None
