@@ -67,6 +67,11 @@ class Chat(Talk):
         thinking = (c.Thinking(self.keep(thought), signature),)
         self._add("assistant", "", text, tool_calls=called, thinking=thinking)
 
+    def redacts(self, data: str, text: str) -> None:
+        """The assistant thinks what only the provider can read, and says something."""
+        thinking = (c.Thinking(self.keep(data), redacted=True),)
+        self._add("assistant", "", text, thinking=thinking)
+
     def gives(self, *results: tuple[str, str, str, bool]) -> Any:
         """Results of tools: id, name, text, whether it is an error."""
         given = tuple(c.ToolResult(call, name, self.keep(text), bad) for call, name, text, bad in results)

@@ -187,7 +187,7 @@ def _anthropic_part(block: dict[str, Any]) -> Part:
             assert base64.b64decode(block["source"]["data"], validate=True)
             return Part("image", block["source"]["media_type"])
         case kind:
-            return Part(kind, block.get("thinking", ""))
+            return Part(kind, block.get("thinking", block.get("data", "")))
 
 
 def _of_gemini(body: dict[str, Any]) -> Read:

@@ -467,6 +467,8 @@ export interface MessageAddedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256: string;
       readonly signature?: string | null;
+      /** (default false) */
+      readonly redacted?: boolean;
     }>;
   };
 }
@@ -532,6 +534,8 @@ export interface MessageReplacedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256: string;
       readonly signature?: string | null;
+      /** (default false) */
+      readonly redacted?: boolean;
     }>;
   };
 }
@@ -1080,9 +1084,10 @@ export interface ContextMessageParams {
     }>;
     /** (maxItems 200) */
     readonly thinking?: ReadonlyArray<{
-      readonly text: string;
+      readonly text?: string | null;
       /** (maxLength 100000) */
       readonly signature?: string | null;
+      readonly redacted?: string | null;
     }>;
     /** (minLength 1, maxLength 128) */
     readonly replaces?: string | null;
@@ -1317,6 +1322,8 @@ export interface Prompt {
       /** (default false) */
       readonly isError?: boolean;
       readonly signature?: string | null;
+      /** (default false) */
+      readonly redacted?: boolean;
       readonly blob?: string | null;
       readonly mediaType?: string | null;
     }>;

@@ -70,7 +70,9 @@ class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
 class Thinking(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     text_sha256: Sha256
+    """Names the text; of redacted thinking the provider's data, which only the provider can read."""
     signature: Annotated[str, Redact.SECRET] | None = None
+    redacted: bool = False
 
 
 class MessageData(Data, frozen=True):

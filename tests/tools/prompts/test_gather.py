@@ -663,5 +663,11 @@ def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeli
     world.conversation = replace(world.conversation, settings=settings)
     world.says()
     turn = world.gather(pipeline=pipeline)
-    expected = Policy(pipeline=pipeline, skills_stay=True, history_turns=7, summary_tokens_max=SUMMARY_TOKENS_MAX)
+    expected = Policy(
+        pipeline=pipeline,
+        skills_stay=True,
+        results_in_parts=True,
+        history_turns=7,
+        summary_tokens_max=SUMMARY_TOKENS_MAX,
+    )
     assert turn.policy == expected

@@ -24,20 +24,29 @@ def assert_valid(messages: Sequence[ChatMessage]) -> None:
         assert message.role in {"user", "assistant"}
         assert any(block.type != "thinking" for block in message.content)
         assert all(block.text and block.text.strip(" \t\r\n") for block in message.content if block.type == "text")
-        assert all(block.signature for block in message.content if block.type == "thinking")
+        thinking = [block for block in message.content if block.type == "thinking"]
+        assert all(block.signature or block.redacted for block in thinking)
     called: list[str | None] = []
-    for message in messages:
+    answered: list[str | None] = []
+    for at, message in enumerate(messages):
         results = [block.id for block in message.content if block.type == "toolResult"]
         calls = [block.id for block in message.content if block.type == "toolCall"]
         if message.role == "assistant":
             assert not results
             called += calls
-        else:
-            assert not calls
-            assert Counter(called) == Counter(results)
-            assert len(set(called)) == len(called)
-            called = []
+            continue
+        assert not calls
+        answered += results
+        if len(results) == len(message.content) and at + 1 < len(messages) and brings_results(messages[at + 1]):
+            continue  # the rest of the round comes in the next message
+        assert Counter(called) == Counter(answered)
+        assert len(set(called)) == len(called)
+        called, answered = [], []
     assert not called
+
+
+def brings_results(message: ChatMessage) -> bool:
+    return message.role == "user" and all(block.type == "toolResult" for block in message.content)
 
 
 def ids(messages: Sequence[ChatMessage]) -> list[str]:
@@ -52,6 +61,7 @@ policies = st.builds(
     Policy,
     pipeline=st.sampled_from(["chat", "compression"]),
     skills_stay=st.booleans(),
+    results_in_parts=st.booleans(),
     history_turns=st.none() | st.integers(1, 4),
 )
 
@@ -71,12 +81,12 @@ def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject
     message = data.draw(st.sampled_from(list(talk.now.messages)))
     policy = data.draw(policies)
     before = history_of(talk.now, message, talk.texts, policy)
-    since = continuation_of(talk.now, message, talk.texts)
+    since = continuation_of(talk.now, message, talk.texts, in_parts=policy.results_in_parts)
     assert_valid(before.messages)
     assert_valid(since.messages)
     assert (before, since) == (
         history_of(talk.now, message, talk.texts, policy),
-        continuation_of(talk.now, message, talk.texts),
+        continuation_of(talk.now, message, talk.texts, in_parts=policy.results_in_parts),
     )
 
 
@@ -90,7 +100,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
     first = talk.now.messages[every[turn]]
     begin = turn + (first.role == "user" and not first.is_carrier)
     before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
-    since = continuation_of(talk.now, message, talk.texts)
+    since = continuation_of(talk.now, message, talk.texts, in_parts=data.draw(st.booleans()))
     for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
         records = [entry.id for entry in past.dropped]
         assert len(set(records)) == len(records)
@@ -100,19 +110,22 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(talks(), st.integers(0, 24))
-def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: NamedTalk, cut: int) -> None:
-    messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
-    assert paired(messages) == (messages, ())
-    assert_valid(paired(messages[cut:]).messages)
-    assert_valid(paired(messages[:cut]).messages)
+@given(talks(), st.integers(0, 24), st.booleans())
+def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(
+    talk: NamedTalk, cut: int, in_parts: bool
+) -> None:
+    policy = Policy(results_in_parts=in_parts)
+    messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts, policy).messages
+    assert paired(messages, in_parts=in_parts) == (messages, ())
+    assert_valid(paired(messages[cut:], in_parts=in_parts).messages)
+    assert_valid(paired(messages[:cut], in_parts=in_parts).messages)
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(talks(), st.booleans())
-def test_a_history_goes_on_as_it_began(talk: NamedTalk, skills_stay: bool) -> None:
+@given(talks(), st.booleans(), st.booleans())
+def test_a_history_goes_on_as_it_began(talk: NamedTalk, skills_stay: bool, in_parts: bool) -> None:
     """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
-    policy = Policy(skills_stay=skills_stay)
+    policy = Policy(skills_stay=skills_stay, results_in_parts=in_parts)
     again = NamedTalk()
     again.ask("first", "words")
     last: tuple[ChatMessage, ...] = ()
@@ -153,6 +166,40 @@ def test_what_has_no_partner_in_the_next_message_goes(talk: NamedTalk, order: st
     assert {block.type for message in past.messages for block in message.content} == {"text"}
     assert {entry.why for entry in past.dropped} == {"filtered"}
     assert len(past.dropped) == (1 if order in {"no result", "no call"} else 2)
+
+
+@pytest.mark.parametrize("in_parts", [True, False])
+def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk, in_parts: bool) -> None:
+    """Older prompts dropped all but the first of these messages, and are rebuilt so."""
+    talk.say("q", "user", "question")
+    talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("z", "{}")))
+    for name in ("y", "x", "z"):
+        talk.say(f"found.{name}", "user", results=((name, f"found {name}"),))
+    talk.say("again", "user", results=(("x", "found x again"),))
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts, Policy(results_in_parts=in_parts))
+    results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
+    assert results == (["y", "x", "z"] if in_parts else ["y"])
+    calls = [block.id for each in past.messages for block in each.content if block.type == "toolCall"]
+    assert calls == (["x", "y", "z"] if in_parts else ["y"])
+    assert_valid(past.messages)
+
+
+def test_results_after_words_are_no_part_of_the_round(talk: NamedTalk) -> None:
+    """Providers want all results before the words."""
+    talk.say("q", "user", "question")
+    talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}")))
+    talk.say("found.x", "user", "and this", results=(("x", "found x"),))
+    talk.say("found.y", "user", results=(("y", "found y"),))
+    talk.say("end", "user", "go on")
+    past = history_of(talk.now, MessageId("end"), talk.texts, Policy(results_in_parts=True))
+    results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
+    assert results == ["x"]
+    assert [(entry.id, entry.why) for entry in past.dropped] == [
+        ("calls#1", "filtered"),
+        ("found.y#0", "filtered"),
+        ("found.y", "filtered"),
+    ]
 
 
 def test_several_calls_may_be_answered_in_part(talk: NamedTalk) -> None:

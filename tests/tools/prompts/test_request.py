@@ -417,6 +417,27 @@ def test_thinking_stays_for_the_provider_that_signed_it(family: str | None, prov
     assert bool(changes) != kept
 
 
+@pytest.mark.parametrize(
+    ("family", "provider", "kept"),
+    [
+        ("anthropic", "anthropic", True),
+        (None, "anthropic", True),
+        ("gemini", "gemini", False),
+        ("openai", "openai", False),
+    ],
+)
+def test_redacted_thinking_goes_back_to_the_only_provider_that_redacts(
+    family: str | None, provider: str, kept: bool
+) -> None:
+    chat = chat_with(provider)
+    chat.say("Why?")
+    chat.redacts("b3BhcXVl", "So.")
+    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), family)
+    thinking = [(part.text, part.signature, part.redacted) for part in parts(request, "thinking")]
+    assert thinking == ([("b3BhcXVl", None, True)] if kept else [])
+    assert bool(changes) != kept
+
+
 @pytest.mark.parametrize("signature", ["YWI=", "YQ", "Y-_I", "Y+/I"])
 def test_gemini_s_signatures_may_be_of_either_alphabet_of_base64(signature: str) -> None:
     chat = chat_with("gemini")

@@ -122,7 +122,7 @@ def full(client: Any) -> str:
             "role": "assistant",
             "text": "",
             "toolCalls": [{"id": "t1", "name": "look_up", "arguments": {"q": "x"}}],
-            "thinking": [{"text": "hm", "signature": "s"}],
+            "thinking": [{"text": "hm", "signature": "s"}, {"redacted": "b3BhcXVl"}],
         },
         {
             "id": "m2",

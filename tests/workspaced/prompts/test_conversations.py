@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
+from support import provider_bodies as bodies
 from support.daemon import refusal
 
 from workspaced import Client
@@ -736,3 +737,44 @@ async def test_the_async_client_has_the_same_methods(shared: Any) -> None:
                 await client.context.assemble(chat, "nothing")
             assert raised.value.code == "UNKNOWN_MESSAGE"
             await client.context.end(chat)
+
+
+@pytest.mark.parametrize("shape", bodies.SHAPES)
+def test_a_runtime_may_bring_each_result_of_a_round_by_itself(chat: Chat, shape: str) -> None:
+    """As OpenAI's messages have them: one message for each result."""
+    chat.user("Look twice.")
+    calls = [{"id": name, "name": "look", "arguments": {"at": name}} for name in ("one", "two")]
+    chat.assistant("I look.", toolCalls=calls)
+    for name in ("one", "two"):
+        chat.say(role="user", toolResults=[{"id": name, "name": "look", "text": f"Found {name}."}])
+    for text in (None, "And now?"):
+        if text is not None:
+            chat.assistant("So it is.")
+            chat.user(text)
+        body = bodies.of_body(shape, chat.prompt(shape=shape)["body"])
+        parts = [part for message in body.messages for part in message.parts]
+        assert [part.text for part in parts if part.kind == "result"] == ["Found one.", "Found two."]
+        assert len([part for part in parts if part.kind == "call"]) == 2
+
+
+def test_thinking_that_the_provider_redacted_goes_back_in_its_place_and_unchanged(client: Any) -> None:
+    chat = Chat(client, provider="anthropic", model="large")
+    chat.user("Look.")
+    thinking = [{"text": "Hm.", "signature": "c2lnbmVk"}, {"redacted": "b3BhcXVl"}]
+    call = {"id": "one", "name": "look", "arguments": {}}
+    chat.assistant("I look.", toolCalls=[call], thinking=thinking)
+    chat.say(role="user", toolResults=[{"id": "one", "name": "look", "text": "Found."}])
+    answer = chat.prompt(shape="anthropic")["body"]["messages"][1]
+    assert answer["content"][:2] == [
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"},
+        {"type": "redacted_thinking", "data": "b3BhcXVl"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "thinking", [{}, {"text": "a", "redacted": "b"}, {"redacted": "b", "signature": "c"}, {"signature": "c"}]
+)
+def test_thinking_that_contradicts_itself_is_refused(chat: Chat, thinking: dict[str, str]) -> None:
+    chat.user("Look.")
+    refused = refusal(chat.assistant, "So.", thinking=[thinking])
+    assert refused.code == "INVALID_ARGUMENT" and "messages[0]: thinking" in refused.message

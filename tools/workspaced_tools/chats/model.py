@@ -56,6 +56,8 @@ class SavedResult(Saved, frozen=True):
 class SavedThinking(Saved, frozen=True):
     text: str
     signature: str | None = None
+    redacted: bool = False
+    """As in `conversation_events.Thinking`."""
 
 
 class SavedMessage(Saved, frozen=True):

@@ -84,10 +84,11 @@ class ToolResult(TypedDict, total=False):
 
 
 class Thinking(TypedDict, total=False):
-    """Needs `text`."""
+    """Needs `text` or `redacted`."""
 
     text: str
     signature: str
+    redacted: str
 
 
 class Message(TypedDict, total=False):

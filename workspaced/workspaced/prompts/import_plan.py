@@ -155,7 +155,10 @@ class _Checking:
             "attachments": [each for each in attachments if each is not None],
             "toolCalls": [msgspec.to_builtins(each) for each in fitting.tool_calls],
             "toolResults": [self._result(line, each) for each in fitting.tool_results],
-            "thinking": [msgspec.to_builtins(each) for each in fitting.thinking],
+            "thinking": [
+                {"redacted": each.text} if each.redacted else {"text": each.text, "signature": each.signature}
+                for each in fitting.thinking
+            ],
         }
         try:
             return msgspec.convert(raw, p.Message)

@@ -1,6 +1,7 @@
 """Checks which parts a message's role may have, and converts the message to the data of its event."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -38,7 +39,7 @@ def recorded(
         tuple(_attachment(each, staging) for each in message.attachments),
         tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
         tuple(_tool_result(each, staging) for each in message.tool_results),
-        tuple(c.Thinking(staging.text(each.text), each.signature) for each in message.thinking),
+        tuple(_thinking(each, staging) for each in message.thinking),
     )
     return data, staging.blobs.values()
 
@@ -65,6 +66,13 @@ def _tool_result(result: params.ToolResult, staging: BlobStaging) -> c.ToolResul
     )
 
 
+def _thinking(thinking: params.Thinking, staging: BlobStaging) -> c.Thinking:
+    if thinking.redacted is not None:
+        return c.Thinking(staging.text(thinking.redacted), redacted=True)
+    assert thinking.text is not None, "checked"
+    return c.Thinking(staging.text(thinking.text), thinking.signature)
+
+
 def _content(text: str | None, search: params.Search | None, staging: BlobStaging) -> str | None:
     """The hash of the staged text, or of the staged JSON of a search; None if there is neither."""
     if search is not None:
@@ -79,32 +87,46 @@ def _arguments(call: params.ToolCall, staging: BlobStaging) -> str:
 
 def _check(message: params.Message, index: int) -> None:
     """Raises InvalidArgument if the parts do not fit the role, or each other."""
-
-    def refuse(what: str, hint: str) -> InvalidArgument:
-        error = InvalidArgument(f"messages[{index}]: {what}", hint=hint)
+    problems = chain(_problems_of_role(message), _problems_of_parts(message))
+    if (problem := next(problems, None)) is not None:
+        error = InvalidArgument(f"messages[{index}]: {problem[0]}", hint=problem[1])
         error.at_index(index)
-        return error
+        raise error
 
+
+_Problem = tuple[str, str]
+"""What is wrong, and its repair."""
+
+
+def _problems_of_role(message: params.Message) -> Iterator[_Problem]:
     if message.role != "assistant" and (message.tool_calls or message.thinking):
-        raise refuse(f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", "")
+        yield f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", ""
     if message.role != "user" and (message.tool_results or message.attachments):
-        raise refuse(f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", "")
+        yield f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", ""
     if message.tool_results and message.attachments:
-        raise refuse(
+        yield (
             "a message that brings results of tools goes on with the turn before it and attaches nothing.",
             "Attach to the user's message that the turn begins with.",
         )
     if message.replaces is not None and message.id not in (None, message.replaces):
-        raise refuse("`id` is another one than `replaces`.", "What replaces a message keeps its id.")
+        yield "`id` is another one than `replaces`.", "What replaces a message keeps its id."
+
+
+def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
     for attached in message.attachments:
-        if (wrong := _problem_of(attached)) is not None:
-            raise refuse(*wrong)
+        if (problem := _problem_of(attached)) is not None:
+            yield problem
     for result in message.tool_results:
         if (result.text is None) == (result.search is None):
-            raise refuse("the result of a tool has either a `text` or a `search`.", "Give one of the two.")
+            yield "the result of a tool has either a `text` or a `search`.", "Give one of the two."
+    for thinking in message.thinking:
+        if (thinking.text is None) == (thinking.redacted is None):
+            yield "thinking has either a `text` or what is `redacted`.", "Give one of the two."
+        elif thinking.redacted is not None and thinking.signature is not None:
+            yield "thinking that is `redacted` has no `signature`.", "Its data is all that goes back."
 
 
-def _problem_of(attached: params.Attached) -> tuple[str, str] | None:
+def _problem_of(attached: params.Attached) -> _Problem | None:
     """The problem of an attachment and its repair; None if there is none."""
     of_kind = f"an attachment of kind {attached.kind!r}"
     if not attached.id and attached.kind not in NEEDS_NO_ID:

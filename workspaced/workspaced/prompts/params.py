@@ -111,8 +111,10 @@ class ToolResult(Params, frozen=True):
 
 
 class Thinking(Params, frozen=True):
-    text: str
+    text: str | None = None
     signature: Annotated[str, Meta(max_length=SIGNATURE_CHARS_MAX)] | None = None
+    redacted: str | None = None
+    """Instead of `text`: the data of thinking that the provider encrypted, which goes back to it unchanged."""
 
 
 class Message(Params, frozen=True):

@@ -183,7 +183,7 @@ class _Exporting:
     # -- the whole conversation --
 
     def _saved(self, message: Message) -> SavedMessage:
-        thinking = ((self._kept(each.text_sha256), each.signature) for each in message.thinking)
+        thinking = ((self._kept(each.text_sha256), each) for each in message.thinking)
         return SavedMessage(
             message.role,
             message.id,
@@ -198,7 +198,9 @@ class _Exporting:
                 SavedResult(each.id, each.name, self._text(each.text_sha256), each.is_error, each.form)
                 for each in message.tool_results
             ),
-            tuple(SavedThinking(text, signature) for text, signature in thinking if text is not None),
+            tuple(
+                SavedThinking(text, each.signature, each.redacted) for text, each in thinking if text is not None
+            ),
             self._layers(message),
         )
 

@@ -117,7 +117,8 @@ class _Prompt:
         self.past = self._past()
         self.rest = EMPTY
         if self.parts.turn:
-            self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
+            in_parts = turn.policy.results_in_parts
+            self.rest = continuation_of(conversation, turn.message, texts, self.numbers, in_parts=in_parts)
         tools = conversation.settings.tools_sha256
         self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)

@@ -105,7 +105,7 @@ def _fit_history(
             history = (*map(shorten, history[:old]), *history[old:])
             sizes = _sizes(history, estimator)
     gone = _rounds_to_leave_out(history[:old], sizes, low) if sum(sizes) > room else 0
-    kept, unpaired = paired(history[gone:])
+    kept, unpaired = paired(history[gone:], in_parts=policy.results_in_parts)
     entries = (
         *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
         *shortenings(whole[gone:], history[gone:]),

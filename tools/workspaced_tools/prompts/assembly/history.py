@@ -14,7 +14,7 @@ decides again. Without room, the same results go, together with those that have 
 results come back, and the cache is lost once in PROMPTS_MAX prompts.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -73,7 +73,9 @@ def history_of(
     window = window_of(conversation, message, policy)
     skills = _skills(window.messages, texts, lost) if policy.skills_stay else {}
     spoken = [each for each in window.messages if each.role != "system"]
-    read = paired(_chat(each, texts, skills.get(each.id, ())) for each in spoken)
+    read = paired(
+        (_chat(each, texts, skills.get(each.id, ())) for each in spoken), in_parts=policy.results_in_parts
+    )
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     dropped = [*window.dropped, *systems, *read.dropped, *failed]
@@ -92,12 +94,17 @@ def history_of(
 
 
 def continuation_of(
-    conversation: Conversation, message: MessageId, texts: Texts, numbers: Numbers | None = None
+    conversation: Conversation,
+    message: MessageId,
+    texts: Texts,
+    numbers: Numbers | None = None,
+    *,
+    in_parts: bool = False,
 ) -> Past:
     """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 
     They are the whole turn if it begins without a user's words. `numbers` has the numbers of the sources that the
-    turn showed before; the function adds new ones.
+    turn showed before; the function adds new ones. `in_parts`: as for `paired`.
 
     Raises:
         NotRecorded: a text is not kept.
@@ -106,7 +113,7 @@ def continuation_of(
     turn = turn_of(conversation, message)
     begin = ids.index(turn) + begins(conversation.messages[turn])
     since = [conversation.messages[each] for each in ids[begin : ids.index(message) + 1]]
-    read = paired(_chat(each, texts) for each in since if each.role != "system")
+    read = paired((_chat(each, texts) for each in since if each.role != "system"), in_parts=in_parts)
     systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
     shown = written(conversation, read.messages, numbers if numbers is not None else Numbers())
     return Past(shown, (*systems, *read.dropped))
@@ -146,33 +153,53 @@ def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> Ch
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
         for each in message.tool_results
     ]
-    blocks += [Block("thinking", texts(each.text_sha256), signature=each.signature) for each in message.thinking]
+    blocks += [
+        Block("thinking", texts(each.text_sha256), signature=each.signature, redacted=each.redacted)
+        for each in message.thinking
+    ]
     blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
     return ChatMessage("assistant" if message.role == "assistant" else "user", tuple(blocks), message.id)
 
 
-def paired(messages: Iterable[ChatMessage]) -> Paired:
+def paired(messages: Iterable[ChatMessage], *, in_parts: bool = False) -> Paired:
     """The messages without blocks that a provider would refuse.
 
-    A tool's call stays if the next user's message has its result; a result stays if one of the assistant's
+    A tool's call stays if the user's messages after it have its result; a result stays if one of the assistant's
     messages directly before has its call; of several with one id the first stays. Thinking stays if it is the
-    assistant's and is signed. Messages that are then empty go. Other messages stay unchanged.
+    assistant's, and signed or redacted. Messages that are then empty go. Other messages stay unchanged.
+
+    Args:
+        in_parts: whether the results of one round may come in several messages; False: only in the first.
     """
     kept: list[ChatMessage] = []
     dropped: list[ManifestEntry] = []
-    waiting: list[ChatMessage] = []
-    for message in messages:
-        if message.role == "assistant":
-            waiting.append(message)
-            continue
-        calls = {block.id for each in waiting for block in each.content if block.type == "toolCall"}
-        answered = calls & {block.id for block in message.content if block.type == "toolResult"}
-        _keep(waiting, "toolCall", answered, kept, dropped)
-        _keep([message], "toolResult", answered, kept, dropped)
-        waiting.clear()
-    _keep(waiting, "toolCall", set(), kept, dropped)
+    for asking, answering in _exchanges(messages, in_parts=in_parts):
+        calls = {block.id for each in asking for block in each.content if block.type == "toolCall"}
+        answered = calls & {block.id for each in answering for block in each.content if block.type == "toolResult"}
+        _keep(asking, "toolCall", answered, kept, dropped)
+        _keep(answering, "toolResult", answered, kept, dropped)
     return Paired(tuple(kept), tuple(dropped))
+
+
+def _exchanges(
+    messages: Iterable[ChatMessage], *, in_parts: bool
+) -> Iterator[tuple[list[ChatMessage], list[ChatMessage]]]:
+    """The assistant's messages in a row, and the user's message after them: with `in_parts` all those that go on
+    with nothing but results."""
+    asking: list[ChatMessage] = []
+    answering: list[ChatMessage] = []
+    for message in messages:
+        goes_on = in_parts and _brings_only_results(message) and all(map(_brings_only_results, answering))
+        if answering and not goes_on:
+            yield asking, answering
+            asking, answering = [], []
+        (asking if message.role == "assistant" else answering).append(message)
+    yield asking, answering
+
+
+def _brings_only_results(message: ChatMessage) -> bool:
+    return message.role == "user" and all(block.type == "toolResult" for block in message.content)
 
 
 def _keep(
@@ -205,7 +232,11 @@ _KINDS: Final = {"toolCall": "tool_call", "toolResult": "tool_result", "thinking
 
 def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
     if block.type == "thinking":
-        return None if block.signature and allowed == "toolCall" else "without the assistant's signature"
+        return (
+            None
+            if (block.signature or block.redacted) and allowed == "toolCall"
+            else "without the assistant's signature"
+        )
     if block.type in {"toolCall", "toolResult"}:
         return None if block.type == allowed and block.id in left else f"{block.name} {block.id}: unpaired"
     return None

@@ -80,6 +80,8 @@ class Policy(Wire, frozen=True):
     """The library is rebased when replaced revisions hold more than this share of its tokens."""
     skills_stay: bool = False
     """Whether the bodies of skills stay in the user's message of their turn. False for older prompts."""
+    results_in_parts: bool = False
+    """Whether the results of one round of tools may come in several messages. False for older prompts."""
     history_turns: int | None = None
     """As in `conversation_started`."""
     summary_tokens_max: int | None = None
@@ -143,6 +145,8 @@ class Block(Wire, frozen=True):
     name: str | None = None
     is_error: bool = False
     signature: str | None = None
+    redacted: bool = False
+    """Whether the text of a thinking block is data that only its provider can read."""
     blob: str | None = None
     """For an image: the sha256 of its bytes."""
     media_type: str | None = None

@@ -19,6 +19,8 @@ class Part(Wire, frozen=True):
     input: dict[str, Any] | None = None
     """The arguments of a toolCall as an object."""
     is_error: bool = False
+    redacted: bool = False
+    """Whether the text of a thinking part is data that only its provider can read."""
     signature: str | None = None
     """The signature of a thinking part, or of a toolCall that Gemini signed instead."""
     media_type: str | None = None

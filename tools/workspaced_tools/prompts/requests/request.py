@@ -231,14 +231,16 @@ class _Reader:
         why = ""
         if not self._thinks:
             why = "openai takes none" if self._family == "openai" else "another provider signed it"
-        elif self._family is not None and not block.signature:
+        elif block.redacted and self._family not in (None, "anthropic"):
+            why = f"{self._family} redacts none"
+        elif self._family is not None and not (block.signature or block.redacted):
             why = "it is not signed"
         elif self._family == "gemini" and not _is_base64(block.signature or ""):
             why = "its signature is none of gemini's"
         if why:
             self._changes.add(f"Thinking is left out, since {why}", where)
             return None
-        return Part("thinking", block.text or "", signature=block.signature)
+        return Part("thinking", block.text or "", signature=block.signature, redacted=block.redacted)
 
     def _image(self, block: Block, where: str) -> Part:
         media_type, content = block.media_type or "image/unknown", self._blob(block.blob or "")

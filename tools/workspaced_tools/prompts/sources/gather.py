@@ -75,6 +75,7 @@ def gather(
         policy=Policy(
             pipeline=pipeline,
             skills_stay=True,
+            results_in_parts=True,
             history_turns=settings.history_turns,
             summary_tokens_max=SUMMARY_TOKENS_MAX,
         ),
