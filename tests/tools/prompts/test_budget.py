@@ -200,7 +200,10 @@ def test_a_refusal_says_what_takes_the_room() -> None:
         fit(given_parts, 640, POLICY, PLAIN, NONE)
     assert caught.value.code == "BUDGET_EXCEEDED"
     took = {"system": 300, "tools": 100, "turn": 200, "summary": 20, "history": size(past)}
+    largest = caught.value.details.pop("largest")
     assert caught.value.details == {"needed": sum(took.values()), "limit": 640, "library": 80} | took
+    assert largest[0] == {"kind": "tools", "id": "definitions", "tokens": 100}
+    assert [each["kind"] for each in largest[1:]] == ["message", "message"]
 
 
 @pytest.mark.parametrize("limit", [0, -5, 99])

@@ -407,6 +407,24 @@ def test_no_room_is_an_error_that_says_what_takes_it_and_records_nothing(client:
     assert answer["log"]["durability"] == "synced"
 
 
+TOO_MUCH: dict[str, tuple[dict[str, Any], list[Any], str]] = {
+    "file": ({}, [{"kind": "file", "id": "huge.txt", "text": "word " * 2_000}], "selected_text"),
+    "tools": ({"tools": [{"name": "look", "description": "word " * 2_000}]}, [], "fewer tools"),
+    "section": ({"system": "word " * 2_000}, [], "shorten"),
+}
+
+
+@pytest.mark.parametrize("kind", TOO_MUCH)
+def test_the_error_of_a_prompt_without_room_names_the_largest_thing_and_what_helps(client: Any, kind: str) -> None:
+    settings, attached, remedy = TOO_MUCH[kind]
+    chat = Chat(client, context_window=1_000, output_reserve=100, **settings)
+    chat.user("One.", *attached)
+    error = refusal(chat.prompt)
+    first = error.details["largest"][0]
+    assert (error.code, first["kind"]) == ("BUDGET_EXCEEDED", kind) and first["tokens"] > 900
+    assert repr(first["id"]) in error.message and remedy in str(error.hint)
+
+
 # -- what an agent is not shown --
 
 

@@ -173,7 +173,8 @@ class _Prompt:
         while True:
             payload = self._payload(attached, query)
             fixed = system.tokens + payload.builder.tokens + query.tokens + self.tool_tokens
-            fitted = self._fitted(fixed, system.tokens, library, history, attached)
+            named = (*system.entries, *payload.builder.entries, *query.entries)
+            fitted = self._fitted(fixed, system.tokens, library, history, attached, named)
             history, until = fitted.history, fitted.elided_until or until
             entries += (entry for entry in fitted.entries if entry.layer != "L2_PREVIOUS")
             if fitted.library is not None:
@@ -252,6 +253,7 @@ class _Prompt:
         library: tuple[LibraryEntry, ...],
         history: tuple[ChatMessage, ...],
         attached: Attached,
+        named: tuple[ManifestEntry, ...],
     ) -> Fitted:
         summary = self.past.summary
         settings = self.conversation.settings
@@ -264,6 +266,7 @@ class _Prompt:
                 summary_tokens=self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0,
                 system=system,
                 tools=self.tool_tokens,
+                named=named,
             ),
             settings.context_window - settings.output_reserve,
             self.turn.policy,

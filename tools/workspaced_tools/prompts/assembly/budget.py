@@ -7,19 +7,22 @@ the library likewise. A window that slides with every turn would cost as much as
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import msgspec
 
 from workspaced_events.ids import MessageId
-from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from ...errors import BudgetExceeded
+from ...limits import ECHO_CHARS_MAX
 from ...ports.manifest import ManifestEntry
 from ..model.token_estimator import Estimator
 from ..model.types import ChatMessage, Policy
 from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
 
+LARGEST_NAMED_MAX: Final = 3
+_ARTIFACT_KINDS: Final = frozenset(get_args(ArtifactKind))
 SHORTEN: Final = (short_results, short_images)
 """Applied to old messages in this order before any message is left out."""
 
@@ -40,6 +43,8 @@ class Parts(msgspec.Struct, frozen=True):
     """The first layer's share of `fixed`, for the error."""
     tools: int = 0
     """The share of the tools' definitions in `fixed`, for the error."""
+    named: tuple[ManifestEntry, ...] = ()
+    """The things in `fixed` except the tools' definitions, for the error."""
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -77,7 +82,7 @@ def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator, latest: 
         return Fitted(history.messages, None, entries, len(entries), until, estimate)
     used = others + history.tokens
     if used > limit:
-        raise _exceeded(parts, limit, history.tokens, beside - others)
+        raise _exceeded(parts, limit, history, beside - others, estimator)
     library, without = _newest(parts, limit - used, limit, policy, estimator, latest)
     entries += without
     estimate = used + _library_tokens(parts, library, estimator)
@@ -171,21 +176,44 @@ def _newest(
 # -- no room --
 
 
-def _exceeded(parts: Parts, limit: int, history: int, library: int) -> BudgetExceeded:
+def _exceeded(parts: Parts, limit: int, history: _History, library: int, estimator: Estimator) -> BudgetExceeded:
     needed = {
         "system": parts.system,
         "tools": parts.tools,
         "turn": parts.fixed - parts.system - parts.tools,
         "summary": parts.summary_tokens,
-        "history": history,
+        "history": history.tokens,
     }
     total = sum(needed.values())
     parted = ", ".join(f"{name} {tokens}" for name, tokens in needed.items() if tokens)
+    largest = _largest(parts, history, estimator)
+    named = ", ".join(f"{kind} {name[:ECHO_CHARS_MAX]!r} {tokens}" for kind, name, tokens in largest)
     return BudgetExceeded(
-        f"The prompt needs at least {total} tokens without its library and may have {limit}: {parted}.",
-        hint="Nothing more can be left out: shorten the largest of these, or give the model a larger window.",
+        f"The prompt needs at least {total} tokens without its library and may have {limit}: {parted}"
+        f"{f'; most of it {named}' if named else ''}.",
+        hint=_remedy(largest[0][0] if largest else ""),
         needed=total,
         limit=limit,
         library=library,
+        largest=[{"kind": kind, "id": name, "tokens": tokens} for kind, name, tokens in largest],
         **needed,
     )
+
+
+def _largest(parts: Parts, history: _History, estimator: Estimator) -> list[tuple[str, str, int]]:
+    """Kind, id and tokens of the largest things that cannot be left out, at most LARGEST_NAMED_MAX."""
+    things = [(each.kind, each.id, each.tokens) for each in parts.named]
+    things += [("message", str(each.id), estimator.message_tokens(each)) for each in history.messages]
+    things += [("tools", "definitions", parts.tools)]
+    return sorted((each for each in things if each[2]), key=lambda each: -each[2])[:LARGEST_NAMED_MAX]
+
+
+def _remedy(kind: str) -> str:
+    """What helps against a thing of this kind that is too large."""
+    if kind == "message":
+        return "Set a summary up to an earlier message, or remove messages; or give the model a larger window."
+    if kind == "tools":
+        return "Define fewer tools, or describe them shorter; or give the model a larger window."
+    if kind in _ARTIFACT_KINDS:
+        return "Attach less: a part of it as selected_text, say; or give the model a larger window."
+    return "Nothing more can be left out: shorten the largest of these, or give the model a larger window."
