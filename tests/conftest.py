@@ -13,8 +13,8 @@ profiles.load()
 answers.watch()
 
 
-def _factory() -> Iterator[Factory]:
-    made = Factory()
+def _factory(*, indexed: bool = False) -> Iterator[Factory]:
+    made = Factory(indexed=indexed)
     yield made
     made.tear_down()
 
@@ -27,8 +27,8 @@ def daemon() -> Iterator[Factory]:
 
 @pytest.fixture(scope="module")
 def module_daemon() -> Iterator[Factory]:
-    """Starts daemons that end with the module."""
-    yield from _factory()
+    """Starts daemons that end with the module. They have indexed their vaults."""
+    yield from _factory(indexed=True)
 
 
 @pytest.fixture(scope="module")

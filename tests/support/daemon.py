@@ -310,7 +310,9 @@ def write_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Path:
 class Factory:
     """Makes daemons; see the module's docstring."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, indexed: bool = False) -> None:
+        """`indexed`: a daemon that is started here has indexed its vault, so that its answers change no more."""
+        self._indexed = indexed
         self._made: list[Daemon] = []
         self._roots: list[Path] = []
 
@@ -334,7 +336,12 @@ class Factory:
         made.real = real
         (root / "vault").mkdir(exist_ok=True)
         self._made.append(made)
-        return made.start() if start else made
+        if start:
+            made.start()
+        if start and self._indexed:
+            with made.connect() as client:
+                client.call("workspaced/reconcile")
+        return made
 
     def beside(self, other: Daemon, *flags: str) -> Daemon:
         """A second daemon for the same data and socket, not started."""

@@ -24,7 +24,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 def looking(shared: Any) -> Any:
     with shared.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
-        client.call("workspaced/reconcile")  # answers say whether the index is ready
     return shared
 
 
