@@ -53,7 +53,6 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.assembly": context.assembly,
     "context.shape": context.shaping,
     "context.long.overhead": prompt_load.overhead,
-    "context.long.memory": prompt_load.memory,
     "cli": vault.command_line,
 }
 """What measures the figures whose names begin so."""
@@ -63,6 +62,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "peers": peers.side_by_side,
     "context": context.tokens,
     "context.long": prompt_cost.cost,
+    "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "search": search.search,
 }

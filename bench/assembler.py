@@ -5,7 +5,7 @@ This is the one place where benchmarks make the inputs of prompts by hand.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -17,7 +17,7 @@ from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Policy, Provided, Turn
 from workspaced_tools.prompts.requests.templates import shape, template_named
 
-from .prefix_caches import Block, anthropic_blocks, openai_blocks
+from .prefix_caches import Block, blocks_of
 from .prompt_scenarios import SYSTEM, TOOL, TOOLS, Attached, Scenario, ScenarioTurn
 
 AT: Final = "2026-01-01T00:00:00Z"
@@ -73,15 +73,8 @@ def keep(blobs: dict[str, str], text: str) -> str:
     return name
 
 
-class Bodies(NamedTuple):
-    """One prompt as the blocks of each provider's request."""
-
-    anthropic: list[Block]
-    openai: list[Block]
-
-
-def prompts_of(scenario: Scenario, turns: Sequence[ScenarioTurn]) -> Iterator[Bodies]:
-    """The prompts of a scenario."""
+def prompts_of(scenario: Scenario, turns: Sequence[ScenarioTurn]) -> Iterator[list[Block]]:
+    """The prompts of a scenario, as bodies for Anthropic."""
     blobs: dict[str, str] = {}
     run = InProcess(
         c.ConversationStarted(
@@ -104,10 +97,10 @@ def prompts_of(scenario: Scenario, turns: Sequence[ScenarioTurn]) -> Iterator[Bo
             )
         )
         inputs = _inputs(run, name, turn)
-        yield _bodies(run, inputs)
+        yield _body(run, inputs)
         if turn.result is not None:
             carrier = _add_round(run, turn)
-            yield _bodies(run, msgspec.structs.replace(inputs, message=carrier))
+            yield _body(run, msgspec.structs.replace(inputs, message=carrier))
         run.add(
             c.MessageAdded(CONVERSATION, MessageId(f"answer-{turn.number}"), "assistant", run.keep(turn.answer))
         )
@@ -153,11 +146,7 @@ def _add_round(run: InProcess, turn: ScenarioTurn) -> MessageId:
     return carrier
 
 
-def _bodies(run: InProcess, inputs: Turn) -> Bodies:
+def _body(run: InProcess, inputs: Turn) -> list[Block]:
     envelope = run.prompt(inputs).envelope
-    settings = run.conversation.settings
-    anthropic, openai = (
-        shape(envelope, settings, template_named(name, None), run.text, lambda _name: None).body
-        for name in ("anthropic", "openai")
-    )
-    return Bodies(anthropic_blocks(anthropic), openai_blocks(openai))
+    template = template_named("anthropic", None)
+    return blocks_of(shape(envelope, run.conversation.settings, template, run.text, lambda _name: None).body)

@@ -15,7 +15,7 @@ Time is no part of it: every request comes before an entry expires, and a conver
 import hashlib
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -97,8 +97,6 @@ def rough_tokens(text: str) -> list[int]:
 class MarkedCache:
     """A cache that is told by marks where to write."""
 
-    provider: Final = "anthropic"
-
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self._entries: set[bytes] = set()
@@ -134,8 +132,6 @@ class MarkedCache:
 class BlockCache:
     """A cache that keeps every prompt, in blocks of equal size."""
 
-    provider: Final = "openai"
-
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self._blocks: set[bytes] = set()
@@ -145,25 +141,22 @@ class BlockCache:
         prompt: array[int] = array("i")
         for block in request:
             prompt += self._counter.tokens(block)
-        read, digest, unbroken = 0, hashlib.sha256(), True
+        read, digest = 0, hashlib.sha256()
         for begin in range(0, len(prompt) - BLOCK_TOKENS + 1, BLOCK_TOKENS):
             digest.update(prompt[begin : begin + BLOCK_TOKENS])
             name = digest.digest()
-            unbroken = unbroken and name in self._blocks
-            read += BLOCK_TOKENS * unbroken
+            read += BLOCK_TOKENS * (name in self._blocks)  # a block is only known with all before it
             self._blocks.add(name)
         read = read if read >= PREFIX_TOKENS_MIN else 0
         return Use(read, 0, len(prompt) - read)
 
 
-Cache = MarkedCache | BlockCache
+def blocks_of(body: dict[str, Any]) -> list[Block]:
+    """The blocks of a body of the Messages API.
 
-
-# -- bodies --
-
-
-def anthropic_blocks(body: dict[str, Any]) -> list[Block]:
-    """The blocks of a body of the Messages API."""
+    A body of chat completions has the same texts in the same order, only joined. That makes no difference to
+    `BlockCache`, so this body is the only one made.
+    """
     blocks = [_block("tools", each) for each in body.get("tools", ())]
     blocks += [_block("system", each) for each in body.get("system", ())]
     for message in body["messages"]:
@@ -174,24 +167,6 @@ def anthropic_blocks(body: dict[str, Any]) -> list[Block]:
 def _block(role: str, block: dict[str, Any]) -> Block:
     bare = {key: value for key, value in block.items() if key != "cache_control"}
     return Block(role, _text(bare), block.get("cache_control") is not None)
-
-
-def openai_blocks(body: dict[str, Any]) -> list[Block]:
-    """The blocks of a body of chat completions, which has no marks; a tool's message counts as the user's."""
-    blocks = [Block("tools", _json(each)) for each in body.get("tools", ())]
-    for message in body["messages"]:
-        role = "user" if message["role"] == "tool" else message["role"]
-        blocks += [Block(role, text) for text in _texts(message)]
-    return blocks
-
-
-def _texts(message: dict[str, Any]) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield content if message["role"] != "tool" else f"{message['tool_call_id']} {content}"
-    elif content is not None:
-        yield from map(_text, content)
-    yield from map(_json, message.get("tool_calls", ()))
 
 
 def _text(block: dict[str, Any]) -> str:

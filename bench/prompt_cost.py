@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from .assembler import Bodies, prompts_of
+from .assembler import prompts_of
 from .daemon import Place
 from .measure import Figure, at_least, at_most
 from .peer_install import Skip, install
@@ -69,7 +69,7 @@ def _figures(
         counter = Counter(encode)
         ours.add(turns, prompts_of(scenario, turns), counter)
         for name, way in BASELINES.items():
-            others[name].add(turns, (Bodies(blocks, blocks) for blocks in way(scenario, turns)), counter)
+            others[name].add(turns, way(scenario, turns), counter)
     about = {
         "tokenizer": "rough" if at.sizes.quick else NAME,
         "conversations": len(made),
@@ -116,7 +116,7 @@ class Outcome:
         """The mean of both providers."""
         return sum(use.base_tokens(provider) for provider, use in self.uses.items()) / len(self.uses)
 
-    def add(self, turns: Sequence[ScenarioTurn], prompts: Iterable[Bodies], counter: Counter) -> None:
+    def add(self, turns: Sequence[ScenarioTurn], prompts: Iterable[list[Block]], counter: Counter) -> None:
         """Counts one conversation; it finds the caches empty."""
         marked, automatic = MarkedCache(counter), BlockCache(counter)
         before, stood = list[Block](), frozenset[str]()
@@ -124,15 +124,15 @@ class Outcome:
         number = None
         for number, prompt in zip(numbers, prompts, strict=False):
             self.prompts += 1
-            self.uses["anthropic"] += marked.serve(prompt.anthropic)
-            self.uses["openai"] += automatic.serve(prompt.openai)
-            blocks, stands = prompt.anthropic, _marks_in(prompt.anthropic)
-            self.breaks += [each[:2] for each in blocks[: len(before)]] != [each[:2] for each in before]
+            self.uses["anthropic"] += marked.serve(prompt)
+            self.uses["openai"] += automatic.serve(prompt)
+            stands = _marks_in(prompt)
+            self.breaks += [each[:2] for each in prompt[: len(before)]] != [each[:2] for each in before]
             if any(mark.startswith("Zt") for mark in stood - stands):
                 self.folds += 1
                 self.turns_held.append(sum(mark.startswith("Zt") for mark in stands))
                 self._hold(turns, number, stands)
-            before, stood = blocks, stands
+            before, stood = prompt, stands
         if number != turns[-1].number:
             self.unfinished = True
         else:

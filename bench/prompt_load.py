@@ -6,6 +6,7 @@ asks for the provider's body, adds the calls and results of tools and asks again
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,14 +15,13 @@ from workspaced.client.sync_client import SyncClient
 from .assembler import RESERVE
 from .bare import BareLog
 from .daemon import Place, daemon
-from .measure import Figure, at_most, median, percentile, seconds
+from .measure import Figure, at_most, cpu_seconds, median, percentile, seconds
 from .prompt_scenarios import SYSTEM, TOOL, TOOLS, Scenario, ScenarioTurn, Words, turns_of
 
 LONG: Final = Scenario("long", 400_000, active=True, once=60, note_chars=3_000, edits=0.15, tools=0.3)
 """Nothing is cut: all turns stand in the last prompt."""
 LONG_TURNS: Final = 200
-LONG_RUNS: Final = 3
-LAST: Final = 20
+LAST: Final = 40
 """The overhead is that of the last turns."""
 CONVERSATIONS: Final = 200
 MESSAGES: Final = 200
@@ -39,17 +39,20 @@ def overhead(at: Place) -> Iterator[Figure]:
     with daemon(at, vault, name="overhead") as running:
         running.wait_for_index()
         with running.client() as client:
-            runs = [list(_timed(client, vault, turns, bare)) for _ in range(1 if at.sizes.quick else LONG_RUNS)]
+            timed = _timed(client, vault, turns, bare)
+            before = list(islice(timed, len(turns) - LAST))
+            cpu_s = cpu_seconds(running.pid)
+            last = list(timed)
+            cpu_s = cpu_seconds(running.pid) - cpu_s
     bare.close()
-    last = [taken for run in runs for taken in run[-LAST:]]
     fields = {
         "p99": percentile([taken.whole for taken in last], 0.99),
         "bodies_ms": median([taken.bodies for taken in last]),
+        "daemon_cpu_ms": cpu_s * 1e3 / len(last),
         "bare_syncs_ms": median([taken.bare for taken in last]),
-        "first_turns_ms": median([taken.whole for run in runs for taken in run[:LAST]]),
+        "first_turns_ms": median([taken.whole for taken in before[:LAST]]),
         "turns": len(turns),
-        "conversations": len(runs),
-        "note": "each call is recorded durably; bare_syncs: as many bare writes with fdatasync, beside each turn",
+        "note": "each call is recorded durably; bare_syncs: as many bare writes with fdatasync, after each turn",
     }
     whole = median([taken.whole for taken in last])
     yield Figure("context.long.overhead", whole, "ms", at.sizes.whole(at_most(20)), None, fields)
@@ -75,7 +78,7 @@ def memory(at: Place) -> Iterator[Figure]:
         "resident_mb": [round(each) for each in resident],
     }
     goal = at.sizes.whole(at_most(GROWTH_MB_MAX))
-    yield Figure("context.long.memory", resident[-1] - resident[0], "MB", goal, None, fields)
+    yield Figure("context.memory", resident[-1] - resident[0], "MB", goal, None, fields)
 
 
 class _Taken(NamedTuple):

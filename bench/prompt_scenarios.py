@@ -38,7 +38,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
     {
         "name": name,
         "description": f"{does} Paths are relative to the vault. Answers are cut where they are long.",
-        "parameters": {
+        "input_schema": {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": f"What to {name.replace('_', ' ')}."},

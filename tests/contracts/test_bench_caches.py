@@ -155,7 +155,7 @@ def test_a_body_is_read_in_the_order_tools_system_messages_and_marks_change_no_b
         "tools": [{"name": "look_up", "input_schema": {}}],
     }
 
-    blocks = caches.anthropic_blocks(body)
+    blocks = caches.blocks_of(body)
 
     assert [(each.role, each.mark) for each in blocks] == [
         ("tools", False),
@@ -167,22 +167,3 @@ def test_a_body_is_read_in_the_order_tools_system_messages_and_marks_change_no_b
     assert [each.text for each in blocks[1:3]] == ["Be brief.", "Hello."]
     assert blocks[4].text == "c1 Found."
     assert not any("cache_control" in each.text for each in blocks)
-
-
-def test_the_body_of_chat_completions_has_the_same_blocks_without_marks(caches):
-    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
-    body = {
-        "messages": [
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "Hello."},
-            {"role": "assistant", "content": "Wait.", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "c1", "content": "Found."},
-        ],
-        "tools": [{"type": "function"}],
-    }
-
-    blocks = caches.openai_blocks(body)
-
-    assert [each.role for each in blocks] == ["tools", "system", "user", "assistant", "assistant", "user"]
-    assert [blocks[at].text for at in (1, 2, 3, 5)] == ["Be brief.", "Hello.", "Wait.", "c1 Found."]
-    assert not any(each.mark for each in blocks)
