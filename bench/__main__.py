@@ -17,6 +17,8 @@ from . import (
     mcp_calls,
     peers,
     privacy,
+    prompt_cost,
+    prompt_load,
     publish,
     recording,
     replay,
@@ -50,6 +52,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "scale": scale.growth,
     "context.assembly": context.assembly,
     "context.shape": context.shaping,
+    "context.long.overhead": prompt_load.overhead,
     "cli": vault.command_line,
 }
 """What measures the figures whose names begin so."""
@@ -58,10 +61,23 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "mcp": mcp_calls.calls,
     "peers": peers.side_by_side,
     "context": context.tokens,
+    "context.long": prompt_cost.cost,
+    "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
+
+
+def groups_for(only: str) -> dict[str, Callable[[Place], Iterator[Figure]]]:
+    """The groups whose names begin so; and the one that measures the figures whose names begin so.
+
+    Of several that might, it is the one with the longest name: `context.long.state_8k` is no matter of `context`.
+    """
+    named = GROUPS | ON_REQUEST
+    groups = {name: run for name, run in GROUPS.items() if name.startswith(only)}
+    above = [name for name in named if only.startswith(name)]
+    return groups | {name: named[name] for name in sorted(above, key=len)[-1:]}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,8 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dir", type=Path, default=Path.cwd(), metavar="DIR", help="on the disk to measure")
     options = parser.parse_args(arguments)
     only: str = options.only
-    groups = {name: run for name, run in GROUPS.items() if name.startswith(only) or only.startswith(name)}
-    groups |= {name: run for name, run in ON_REQUEST.items() if only.startswith(name)}
+    groups = groups_for(only)
     if not groups:
         parser.error(f"no figure begins with {only!r}; there are {', '.join(GROUPS | ON_REQUEST)}")
     with place(options.dir.resolve(), QUICK if options.quick else FULL) as at:

@@ -14,19 +14,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from workspaced.client.sync_client import SyncClient
-from workspaced_events.ids import ConversationId, EventId, MessageId
-from workspaced_events.projections.conversations import (
-    NO_CONVERSATIONS,
-    Conversation,
-    Conversations,
-    apply_conversation,
-)
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
 from workspaced_tools.prompts.requests.templates import RenderedBody, shape, template_named
 
+from .assembler import AT, CONVERSATION, InProcess, keep
 from .daemon import Place, daemon
 from .measure import Figure, at_least, at_most, interleaved, median, percentile, seconds
 from .peer_install import Skip, install
@@ -231,42 +226,30 @@ class _Large(NamedTuple):
 
 def _large() -> _Large:
     blobs: dict[str, str] = {}
-
-    def keep(text: str) -> str:
-        name = hashlib.sha256(text.encode()).hexdigest()
-        blobs[name] = text
-        return name
-
-    def turn(message: str, numbers: Sequence[int]) -> Turn:
-        artifacts = tuple(
-            Artifact("note", f"n/{number}.md", f"Note {number}", keep(_note(number)), "2026-01-01T00:00:00Z")
-            for number in numbers
-        )
-        return Turn(TURN_VERSION, ConversationId("bench"), MessageId(message), artifacts)
-
-    events = _Events()
-    talk = ConversationId("bench")
-    sections = (c.Section("system", keep(SYSTEM)),)
-    events.add(
+    run = InProcess(
         c.ConversationStarted(
-            conversation=talk,
+            conversation=CONVERSATION,
             provider="bench",
             model="large",
             context_window=2_000_000,
             output_reserve=1_000,
-            sections=sections,
-        )
+            sections=(c.Section("system", keep(blobs, SYSTEM)),),
+        ),
+        blobs,
     )
-    events.add(c.MessageAdded(talk, MessageId("m1"), "user", keep("What is all this?")))
-    all_new = turn("m1", range(ARTIFACTS))
-    first = assemble(events.state.by_id[talk], all_new, blobs.__getitem__)
-    for block in first.blocks:
-        keep(block)
-    events.add(prompt_event(talk, 2, all_new, first, inputs_sha256="", manifest_sha256=""))
-    events.add(c.MessageAdded(talk, MessageId("m2"), "assistant", keep("Notes.")))
-    events.add(c.MessageAdded(talk, MessageId("m3"), "user", keep("And these?")))
+
+    def turn(message: str, numbers: Sequence[int]) -> Turn:
+        artifacts = tuple(
+            Artifact("note", f"n/{number}.md", f"Note {number}", run.keep(_note(number)), AT) for number in numbers
+        )
+        return Turn(TURN_VERSION, CONVERSATION, MessageId(message), artifacts)
+
+    run.add(c.MessageAdded(CONVERSATION, MessageId("m1"), "user", run.keep("What is all this?")))
+    run.prompt(turn("m1", range(ARTIFACTS)))
+    run.add(c.MessageAdded(CONVERSATION, MessageId("m2"), "assistant", run.keep("Notes.")))
+    run.add(c.MessageAdded(CONVERSATION, MessageId("m3"), "user", run.keep("And these?")))
     again = turn("m3", [*range(0, ARTIFACTS, ARTIFACTS // ATTACHED), ARTIFACTS])
-    return _Large(events.state.by_id[talk], again, blobs.__getitem__)
+    return _Large(run.conversation, again, run.text)
 
 
 def assembly(at: Place) -> Iterator[Figure]:
@@ -312,19 +295,3 @@ def shaping(at: Place) -> Iterator[Figure]:
 def _note(number: int) -> str:
     line = f"Note {number} says what note {number - 1} does not. "
     return line * (ARTIFACT_CHARS // len(line))
-
-
-class _Events:
-    """Conversations folded from events."""
-
-    def __init__(self) -> None:
-        self.state: Conversations = NO_CONVERSATIONS
-        self._seq = 0
-
-    def add(self, data: c.Data) -> None:
-        self._seq += 1
-        made = c.ENTRY_OF[type(data)].event
-        self.state = apply_conversation(
-            self.state,
-            made(self._seq, EventId(str(self._seq)), "2026-01-01T00:00:00.000000Z", "bench", None, data),
-        )

@@ -38,10 +38,11 @@ class Tokenizer:
     def __call__(self, text: str) -> list[int]:
         """The tokens of `text`."""
         if (known := self._known.get(text)) is None:
-            known = self._known[text] = self._encoded(text)
+            known = self._known[text] = self.encoded(text)
         return known
 
-    def _encoded(self, text: str) -> list[int]:
+    def encoded(self, text: str) -> list[int]:
+        """The tokens of `text`, counted now and not kept here."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(text) + b"\n")
         self._process.stdin.flush()

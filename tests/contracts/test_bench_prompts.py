@@ -1,0 +1,169 @@
+"""The conversations that prompts are compared over, and the ways they are compared with."""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support import ROOT
+
+from workspaced_tools.prompts.requests import templates
+
+NAMES = ("__main__", "assembler", "prompt_cost", "prompt_scenarios", "transcripts")
+TURNS = 30
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[SimpleNamespace]:
+    # bench/ is importable from the root only, and no part of an installed wheel.
+    sys.path.insert(0, str(ROOT))
+    try:
+        yield SimpleNamespace(**{name: importlib.import_module(f"bench.{name}") for name in NAMES})
+    finally:
+        sys.path.remove(str(ROOT))
+
+
+@pytest.fixture(scope="module")
+def words(bench, tmp_path_factory):
+    return bench.prompt_scenarios.Words(tmp_path_factory.mktemp("words") / "vault", 1)
+
+
+@pytest.fixture(scope="module")
+def tight(bench):
+    """Notes come once and are edited, and the window is soon full."""
+    return bench.prompt_scenarios.Scenario("tight", 6_000, active=True, once=10, edits=0.3, tools=0.3)
+
+
+@pytest.fixture(scope="module")
+def turns(bench, words, tight):
+    return bench.prompt_scenarios.turns_of(tight, words, 1, TURNS)
+
+
+def bare(prompt):
+    return [(block.role, block.text) for block in prompt]
+
+
+def test_a_conversation_is_a_function_of_its_seed(bench, words, tight, turns):
+    again = bench.prompt_scenarios.turns_of(tight, words, 1, TURNS)
+    other = bench.prompt_scenarios.turns_of(tight, words, 2, TURNS)
+
+    assert again == turns
+    assert other != turns
+
+
+def test_the_scenarios_have_what_their_names_say(bench, words):
+    for scenario in bench.prompt_scenarios.SCENARIOS:
+        turns = bench.prompt_scenarios.turns_of(scenario, words, 1)
+        notes = {note.path for turn in turns for note in turn.attached}
+
+        assert len(turns) == 120
+        assert scenario.name.endswith(f"_{scenario.limit // 1_000}k")
+        assert len(notes) >= scenario.once + scenario.again
+        assert any(turn.result for turn in turns) == (scenario.tools > 0)
+        assert 0.5 < sum(a.state != b.state for a, b in pairwise(turns)) / 119 < 0.7
+
+
+def test_the_words_that_tell_a_note_stand_in_its_text_and_nowhere_else(turns):
+    for turn in turns:
+        for note in turn.attached:
+            assert all(mark in note.text for mark in note.marks)
+            assert not any(
+                mark in other for mark in note.marks for other in (note.path, turn.state, turn.question)
+            )
+    assert max(len(note.marks) for turn in turns for note in turn.attached) == 2
+
+
+@pytest.mark.parametrize("name", ["append_only", "step_by_step"])
+def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, name):
+    prompts = list(bench.transcripts.BASELINES[name](tight, turns))
+
+    head, cuts = len(bench.transcripts.head_of(tight)), 0
+    for before, prompt in pairwise(map(bare, prompts)):
+        oldest = before.index(prompt[head])
+        assert prompt[head : head + len(before) - oldest] == before[oldest:]
+        cuts += oldest > head
+    assert len(prompts) == TURNS + sum(turn.result is not None for turn in turns)
+    assert cuts > 0
+    assert all(sum(block.mark for block in prompt) <= 4 for prompt in prompts)
+
+
+def test_dropping_half_cuts_less_often_than_step_by_step(bench, tight, turns):
+    def cuts(name):
+        found = bench.prompt_cost.Outcome()
+        counter = bench.prompt_cost.Counter(bench.prompt_cost.rough_tokens)
+        found.add(turns, bench.transcripts.BASELINES[name](tight, turns), counter)
+        return found.folds
+
+    assert 0 < cuts("append_only") < cuts("step_by_step")
+
+
+def test_a_transcript_sends_no_note_again_that_stands_in_it_as_it_is(bench, tight, turns):
+    for prompt in bench.transcripts.APPEND_ONLY(tight, turns):
+        text = "\n".join(block.text for block in prompt)
+        wholes = re.findall(r"<(?:active_)?note>\n<path>.*?</(?:active_)?note>", text, re.DOTALL)
+
+        assert len(wholes) == len(set(wholes))
+
+
+def test_our_prompts_hold_the_question_and_the_notes_of_their_turn(bench, tight, turns):
+    prompts = iter(bench.assembler.prompts_of(tight, turns))
+
+    for turn in turns:
+        for blocks in (next(prompts) for _ in range(1 if turn.result is None else 2)):
+            text = "\n".join(block.text for block in blocks)
+            assert turn.question in text
+            assert all(mark in text for note in turn.attached for mark in note.marks)
+            assert sum(block.mark for block in blocks) <= 4
+        assert turn.result is None or turn.result in text
+    assert next(prompts, None) is None
+
+
+def test_the_body_for_openai_has_the_same_texts_in_the_same_order(bench, tight, turns, monkeypatch):
+    # Both caches are measured with the body for Anthropic; this is why they may be.
+    bodies: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    def both(envelope, settings, template, texts, blob):
+        anthropic = templates.shape(envelope, settings, template, texts, blob)
+        openai = templates.shape(envelope, settings, templates.template_named("openai", None), texts, blob)
+        bodies.append((anthropic.body, openai.body))
+        return anthropic
+
+    monkeypatch.setattr(bench.assembler, "shape", both)
+    for _ in bench.assembler.prompts_of(tight, turns):
+        pass
+
+    assert len(bodies) > TURNS
+    for anthropic, openai in bodies:
+        assert texts_of_anthropic(anthropic) == texts_of_openai(openai)
+
+
+def texts_of_anthropic(body: dict[str, Any]) -> list[str]:
+    found = [*(tool["name"] for tool in body["tools"]), "\n\n".join(part["text"] for part in body["system"])]
+    for message in body["messages"]:
+        for kind, parts in groupby(message["content"], key=lambda part: part["type"]):
+            texts = [part["text"] if kind == "text" else part.get("content") or part["name"] for part in parts]
+            found += ["\n\n".join(texts)] if kind == "text" else texts
+    return found
+
+
+def texts_of_openai(body: dict[str, Any]) -> list[str]:
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    found = list[str]()
+    for message in body["messages"]:
+        found += [message["content"]] if "content" in message else []
+        found += [call["function"]["name"] for call in message.get("tool_calls", ())]
+    return [*names, *found]
+
+
+def test_a_figure_is_measured_by_the_group_with_the_longest_name(bench):
+    groups_for = vars(bench)["__main__"].groups_for
+
+    assert list(groups_for("context.long.state_8k")) == ["context.long"]
+    assert list(groups_for("context.long")) == ["context.long.overhead", "context.long"]
+    assert list(groups_for("context.assembly")) == ["context.assembly"]
+    assert list(groups_for("context.uncached.glued")) == ["context"]
+    assert "context.long" not in groups_for("")
