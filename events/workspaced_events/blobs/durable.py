@@ -21,7 +21,7 @@ from ..log.disk import Disk, write_whole
 
 _ZLIB = b"z"
 _KNOWN_MAX: Final = 16_384
-"""Verified files remembered; a `put` verifies any other file again."""
+"""Files known to be whole; a `put` verifies and syncs any other file again."""
 
 Problem = Literal["damaged", "missing", "unreadable"]
 
@@ -44,7 +44,8 @@ class DurableBlobStore:
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self._whole: OrderedDict[str, int] = OrderedDict()
-        """File sizes of the verified blobs by name, oldest verification first; only the writer thread uses it."""
+        """File sizes of the blobs known to be whole and durable, by name, the oldest first; only the writer thread
+        uses it."""
         self._troubles: dict[str, BlobTrouble] = {}
         """By blob name."""
         self._examining = threading.Lock()
@@ -66,9 +67,11 @@ class DurableBlobStore:
         if not self._has_directory:
             self._make_directory()
         self.disk.make_directory(directory)
-        if self._is_whole(name):
-            # A crash or a failed sync may have come between the rename and the sync of the directory.
-            self.disk.sync_directory(directory)
+        if (size := self._whole_size(name)) is not None:
+            if self._whole.get(name) != size:
+                # A crash or a failed sync may have come between the rename and the sync of the directory.
+                self.disk.sync_directory(directory)
+                self._remember(name, size)
             return name
         data = packed(content)
         with self._examining:
@@ -115,18 +118,14 @@ class DurableBlobStore:
                 if (problem := problem_of(self.disk, BLOBS, name)) is not None:
                     self._troubles[name] = BlobTrouble(blob_path(BLOBS, name), problem, seq)
 
-    def _is_whole(self, name: str) -> bool:
-        """Whether the file exists and its content has the hash in its name."""
+    def _whole_size(self, name: str) -> int | None:
+        """The size of the file if it exists and its content has the hash in its name."""
         try:
             size = self.disk.size(blob_path(BLOBS, name))
         except FileNotFoundError:
-            return False
-        if self._whole.get(name) == size:
-            return True
-        if problem_of(self.disk, BLOBS, name) is not None:
-            return False
-        self._remember(name, size)
-        return True
+            return None
+        is_whole = self._whole.get(name) == size or problem_of(self.disk, BLOBS, name) is None
+        return size if is_whole else None
 
     def _remember(self, name: str, size: int) -> None:
         self._whole[name] = size

@@ -142,6 +142,17 @@ def test_a_text_is_read_once_however_often_it_is_put() -> None:
         store.get(NAME)
 
 
+def test_a_text_that_is_put_again_is_synced_no_more() -> None:
+    disk = SimDisk()
+    DurableBlobStore(disk).put(TEXT)
+    synced: list[str] = []
+    disk.faults = lambda operation, name: synced.append(name) if operation.startswith("sync") else None
+    store = DurableBlobStore(disk)
+    for _ in range(3):
+        store.put(TEXT)
+    assert len(synced) == 1, "once, since another store may have failed to"
+
+
 def overwrite(disk: Disk, name: str, data: bytes) -> None:
     file = disk.open(name)
     file.truncate(0)
