@@ -618,9 +618,9 @@ def test_a_plan_is_asked_for_and_what_is_answered_is_checked(shared: Any) -> Non
     assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
-def test_a_plan_shows_what_the_turn_holds_and_nothing_that_is_said_to_who_answers(daemon: Any) -> None:
+def test_a_plan_shows_what_the_turn_holds_and_how_the_answer_is_to_be_written(daemon: Any) -> None:
     running = daemon(notes={"front.md": f"---\ntags: [{'x, ' * 200}]\n---\n# Front\n\nThe words.\n"})
-    chat = Chat(running.connect(), composer="Answer in verse.")
+    chat = Chat(running.connect(), composer="Answer in verse.", adapter="Think first.")
     image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
     given = {"kind": "tool_result", "id": "s", "search": found(("Web", "https://example.org/x"))}
     chat.user("And then?", "front.md", "gone.md", image, given)
@@ -638,7 +638,8 @@ def test_a_plan_shows_what_the_turn_holds_and_nothing_that_is_said_to_who_answer
         "look_up",
     ):
         assert held in prompt, held
-    assert "verse" not in prompt and "gone.md" not in prompt and "tags: [" not in prompt
+    assert "<answer_style>\n<content>\nAnswer in verse.\n" in prompt
+    assert "Think first." not in prompt and "gone.md" not in prompt and "tags: [" not in prompt
 
 
 def test_a_conversation_without_tools_plans_with_ours(chat: Chat) -> None:
