@@ -409,6 +409,16 @@ def test_a_search_is_kept_as_such_and_what_is_none_is_refused(chat: Chat, shared
     assert any("[2] Web (https://example.org/x)" in text for text in sent(chat.prompt()))
 
 
+@pytest.mark.parametrize("tool", ["localSearch", "webSearch", "web_search"])
+def test_a_result_is_named_as_its_tool_was_called_and_stays_so(chat: Chat, tool: str) -> None:
+    end = f"It says </{tool}> here."
+    search = {"kind": "tool_result", "id": "s", "title": tool, "search": found(("Beta", "b.md"), text=end)}
+    chat.user("What?", {"kind": "tool_result", "id": tool, "text": end}, search)
+    words = sent(chat.prompt())[-1]
+    assert words.count(f"<{tool}>\n") == words.count(f"\n</{tool}>") == 2
+    assert words.count(f"</{tool}>") == 2 and "<tool_result>" not in words
+
+
 @pytest.mark.parametrize(
     "parts",
     [
