@@ -1203,6 +1203,7 @@ export interface ContextUsageParams {
   readonly cachedTokens?: number;
   /** (minimum 0, maximum 1000000000, default 0) */
   readonly outputTokens?: number;
+  readonly cachedInInput?: boolean | null;
 }
 
 /** Unknown fields are ignored: a newer client may say more about itself. */

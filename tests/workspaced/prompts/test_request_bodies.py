@@ -558,8 +558,10 @@ def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(sha
         {"report": {"prompt_tokens": -1}, "shape": "openai"},
         {"report": {}, "shape": "openai"},
         {"report": REPORTS["openai"], "shape": "openai", "cached_tokens": 5},
-        {"input_tokens": 9, "shape": "openai"},
-        {"input_tokens": 9, "cached_tokens": 10},
+        {"report": REPORTS["openai"], "shape": "openai", "cached_in_input": True},
+        {"input_tokens": 9, "shape": "openai", "cached_in_input": True},
+        {"input_tokens": 9, "cached_tokens": 10, "cached_in_input": True},
+        {"input_tokens": 9, "cached_tokens": 8},
     ],
 )
 def test_usage_that_says_nothing_clear_is_refused(shared: Any, usage: Json) -> None:

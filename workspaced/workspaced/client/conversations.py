@@ -228,6 +228,7 @@ class ContextMethods(Generic[Result]):
         input_tokens: int | None = None,
         cached_tokens: int | None = None,
         output_tokens: int | None = None,
+        cached_in_input: bool | None = None,
         message: str | None = None,
         provider: str | None = None,
         model: str | None = None,
@@ -238,6 +239,8 @@ class ContextMethods(Generic[Result]):
 
         Args:
             report: the usage in the provider's answer, instead of the counts.
+            cached_in_input: whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since
+                providers differ.
             shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
         return self._ask(
@@ -247,6 +250,7 @@ class ContextMethods(Generic[Result]):
             inputTokens=input_tokens,
             cachedTokens=cached_tokens,
             outputTokens=output_tokens,
+            cachedInInput=cached_in_input,
             message=message,
             provider=provider,
             model=model,

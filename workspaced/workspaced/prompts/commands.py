@@ -312,7 +312,7 @@ def report_usage(params: p.Usage) -> Plan:
     """Records the tokens that a provider counted for a prompt.
 
     Raises:
-        InvalidArgument: there must be either the tokens or the provider's report, not both.
+        InvalidArgument: there must be either the tokens with `cached_in_input`, or the provider's report.
     """
     check_usage(params)
 

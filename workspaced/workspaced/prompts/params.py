@@ -166,6 +166,8 @@ class Usage(Params, frozen=True):
     model: Name | None = None
     cached_tokens: Tokens = 0
     output_tokens: Tokens = 0
+    cached_in_input: bool | None = None
+    """Whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since providers differ."""
 
 
 class Summarise(Params, frozen=True):

@@ -65,8 +65,8 @@ def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
 def called_name(*tools: str) -> str:
     """The name of the block for a tool's result: as the tool was called, such as `localSearch` or `web_search`.
 
-    The first of `tools` that can be a block's name and does not read as that of another block or field; if there is
-    none, `tool_result`.
+    The first of `tools` that can be a block's name and does not read as that of another block or field; if there
+    is none, `tool_result`.
     """
     return next(filter(_is_called, tools), "tool_result")
 
