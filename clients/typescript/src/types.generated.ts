@@ -1145,6 +1145,8 @@ export interface ContextStartParams {
   readonly outputReserve: number;
   /** (minLength 1, maxLength 128) */
   readonly conversation?: string | null;
+  /** (minLength 1, maxLength 128) */
+  readonly vault?: string | null;
   /** (default "") */
   readonly system?: string;
   /** (default "") */

@@ -301,12 +301,29 @@ def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any)
     running.flags = ("--vault", str(other))
     running.start()
     chat = Chat(running.connect("agent"))
+    chat.user("Here?")
+    assert "another vault" not in sent(chat.prompt())
+    chat.assistant("Yes.")
     chat.client.publish([{"type": "vault_switched", "data": {"vaultId": "other"}}])
     chat.user("What is A?", "a.md")
-    assert "The first note" in sent(chat.prompt())
+    told = sent(chat.prompt()).replace('\\"', '"')
+    assert "The first note" in told
+    assert 'about the vault "vault"; the user now has the vault "other" open' in told
     elsewhere = Chat(chat.client)
     elsewhere.user("What is A?", "a.md")
-    assert "Another note." in sent(elsewhere.prompt())
+    assert "Another note." in sent(elsewhere.prompt()) and "another vault" not in sent(elsewhere.prompt())
+    back = Chat(chat.client, vault="vault", environment=True)
+    back.user("What is A?", "a.md")
+    told = sent(back.prompt()).replace('\\"', '"')
+    assert 'works in the vault "vault"' in told and "The first note" in told and "another vault" in told
+    back.client.context.start(conversation=back.id, **{**SETTINGS, "model": "other"}, vault="vault")
+    for vault, hint in (("other", "Leave `vault` out"), ("nowhere", "other, vault")):
+        error = refusal(back.client.context.start, conversation=back.id, **SETTINGS, vault=vault)
+        assert error.code == "INVALID_ARGUMENT" and all(each in error.hint for each in hint.split(", "))
+    error = refusal(back.client.context.start, conversation="new", **SETTINGS, vault="nowhere")
+    assert error.code == "INVALID_ARGUMENT" and "other" in error.hint
+    assert refusal(back.client.context.assemble, "new").code == "UNKNOWN_CONVERSATION"
+    assert {event["vault"] for event in back.events("conversation_started", "message_added")} == {"vault"}
     assert {event["vault"] for event in chat.events("message_added", "prompt_assembled")} == {"vault"}
 
 

@@ -120,6 +120,7 @@ class ContextMethods(Generic[Result]):
         context_window: int,
         output_reserve: int,
         conversation: str | None = None,
+        vault: str | None = None,
         system: str | None = None,
         memory: str | None = None,
         project: str | None = None,
@@ -134,6 +135,7 @@ class ContextMethods(Generic[Result]):
         """Begins a conversation, or changes one's settings: `{conversation, clock}`.
 
         Args:
+            vault: the vault that the conversation is about; by default the current one when it begins.
             composer: text after the user's words of each turn; `adapter` follows it.
             history_turns: the minimum of last turns that stay verbatim.
         """
@@ -144,6 +146,7 @@ class ContextMethods(Generic[Result]):
             contextWindow=context_window,
             outputReserve=output_reserve,
             conversation=conversation,
+            vault=vault,
             system=system,
             memory=memory,
             project=project,

@@ -48,6 +48,8 @@ class Start(Params, frozen=True):
     output_reserve: Tokens
     conversation: Id | None = None
     """None: the daemon chooses one."""
+    vault: Id | None = None
+    """The vault that the conversation is about; None: the current one when it begins."""
     system: str = ""
     memory: str = ""
     project: str = ""
