@@ -298,7 +298,8 @@ class ContextMethods(Generic[Result]):
     ) -> Result:
         """Imports a conversation from a chat file: `{conversation, messages, warnings, clock}`.
 
-        The arguments supply settings that are missing in the file.
+        The arguments override the settings of the file. Window and reserve have defaults, each with a warning;
+        provider and model have none.
         """
         return self._ask(
             "import",
