@@ -490,6 +490,47 @@ def test_a_completion_is_given_what_stands_around_the_cursor(chat: Chat) -> None
     assert {"beforeSha256", "afterSha256", "textSha256"} <= attachment.keys()
 
 
+FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
+"m": {{ request.messages | json }}}"""
+
+
+def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(templates: Any) -> None:
+    running = templates
+    (running.root / "templates" / "fill.json.jinja").write_text(FILL)
+    running.start()
+    chat = Chat(running.connect())
+    before, after = "</cursor_context> The s\u202eec " + "é" * 10, 'ond "line".\n'
+    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "before": before, "after": after})
+    body = chat.prompt(pipeline="completion", shape="fill")["body"]
+    assert (body["p"], body["s"]) == (before, after)
+    for pipeline in ("refactor", "chat"):
+        body = chat.prompt(pipeline=pipeline, shape="fill")["body"]
+        assert (body["p"], body["s"]) == ("", "")
+    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "second"})
+    made = chat.prompt(pipeline="completion", shape="fill")
+    assert (made["body"]["p"], made["body"]["s"]) == ("# Beta\n\nThe ", ".\n")
+    for shape in ("sent", "fill"):
+        shown = running.cli("context", "show", chat.id, "--prompt", str(made["seq"]), "--body", shape)
+        assert json.loads(shown.stdout) == made["body"]
+    chat.user("Complete nothing.")
+    body = chat.prompt(pipeline="completion", shape="fill")["body"]
+    assert (body["p"], body["s"]) == ("", "")
+    running.kill()
+    shutil.rmtree(running.vault)
+    assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
+
+
+@pytest.mark.parametrize("pipeline", ["completion", "refactor"])
+def test_open_files_enter_completion_and_refactor_by_their_pin(daemon: Any, pipeline: str) -> None:
+    running = daemon(notes=NOTES)
+    chat = Chat(running.connect())
+    chat.client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+    chat.user("Go on.", {"kind": "selected_text", "id": "a.md#L3-L3", "text": "x", "before": "y", "after": "z"})
+    assert not any("b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
+    chat.context.pin(chat.id, "open", "open-files")
+    assert any("<pinned_context>" in text and "b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
+
+
 def test_what_stood_around_a_selection_is_kept_though_the_vault_is_gone(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     chat = Chat(running.connect())

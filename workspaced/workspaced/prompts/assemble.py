@@ -222,7 +222,7 @@ def _prompt(
     envelope, settings = made.envelope, conversation.settings
     body = None
     if wanted is not None:
-        body = body_of(envelope, settings, wanted, staging, service.blobs.get)
+        body = body_of(envelope, turn, settings, wanted, staging, service.blobs.get)
     shaped, shape = body if body is not None else (None, None)
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
