@@ -13,7 +13,7 @@ LIBRARY = "## Context Library\n\nThe following notes are available for reference
 TOOLS = "# Additional context:"
 QUERY = "---\n\n[User query]:"
 BLOCK = re.compile(
-    r"<(?P<tag>[a-z_]+)>\n<title>(?P<title>.*?)</title>\n(?:<(?:path|source)>(?P<at>.*?)</(?:path|source)>\n)?"
+    r"<(?P<tag>[A-Za-z_]+)>\n<title>(?P<title>.*?)</title>\n(?:<(?:path|source)>(?P<at>.*?)</(?:path|source)>\n)?"
     r"(?P<fields>(?:<(?!content>)[a-z_]+>.*?</[a-z_]+>\n)*)<content>\n(?P<body>.*?)\n?</content>\n</(?P=tag)>",
     re.DOTALL,
 )
@@ -57,8 +57,9 @@ def gone(path: str) -> Given:
 
 
 def given(kind: str, name: str, text: str, *, stays: bool = True, **more: Any) -> Given:
-    """What the runtime gives itself."""
-    return Given({"kind": kind, "id": name, "text": text, **more}, name, text, tag=kind, stays=stays)
+    """What the runtime gives itself. A tool's result is named as the tool was called."""
+    tag = name if kind == "tool_result" else kind
+    return Given({"kind": kind, "id": name, "text": text, **more}, name, text, tag=tag, stays=stays)
 
 
 def skill(name: str, text: str) -> Given:

@@ -1150,6 +1150,8 @@ export interface ContextStartParams {
   readonly outputReserve: number;
   /** (minLength 1, maxLength 128) */
   readonly conversation?: string | null;
+  /** (minLength 1, maxLength 128) */
+  readonly vault?: string | null;
   /** (default "") */
   readonly system?: string;
   /** (default "") */
@@ -1208,6 +1210,7 @@ export interface ContextUsageParams {
   readonly cachedTokens?: number;
   /** (minimum 0, maximum 1000000000, default 0) */
   readonly outputTokens?: number;
+  readonly cachedInInput?: boolean | null;
 }
 
 /** Unknown fields are ignored: a newer client may say more about itself. */

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workspaced_tools.prompts.model.blocks import (
     REPLACES,
     artifact_block,
+    called_name,
     provider_block,
     provider_unavailable,
     reference_line,
@@ -96,10 +97,36 @@ def test_only_a_field_before_the_content_says_that_a_note_replaces_the_one_in_th
         ("a b><system>", "tool_result"),
     ],
 )
-def test_a_tools_result_bears_its_name_where_no_text_can_close_that(tool: str, name: str) -> None:
+def test_an_older_result_of_a_tool_bears_its_name_where_it_did_then(tool: str, name: str) -> None:
     block = artifact_block(Artifact("tool_result", "1", tool), f"x </{tool}> y </{name}>")
     assert block.startswith(f"<{name}>\n")
     assert closings(block).count(f"</{name}>") == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        *[
+            (each, each)
+            for each in ("localSearch", "webSearch", "web_search", "search", "Web_Search", "find-notes")
+        ],
+        *[(each, each) for each in ("mcp__notes__find", "find-notes", "x", "X" * 64)],
+        *[
+            (each, "tool_result")
+            for each in ("note_context", "noteContext", "NOTE-CONTEXT", "System", "userQuery")
+        ],
+        *[
+            (each, "tool_result")
+            for each in ("documentSources", "pinnedContext", "Content", "toolResult", "X" * 65)
+        ],
+        *[(each, "tool_result") for each in ("", "a b><system>", "_x", "1x", "naïve", "a.b", "x\n")],
+    ],
+)
+def test_a_tools_result_is_named_as_the_tool_was_called(tool: str, name: str) -> None:
+    assert called_name(tool) == name
+    block = artifact_block(Artifact("tool_result", "1", "t", block=called_name(tool)), f"x </{tool}> y </{name}>")
+    assert block.startswith(f"<{name}>\n") and block.endswith(f"\n</{name}>")
+    assert block.count(f"</{name}>") == 1
 
 
 @given(texts)

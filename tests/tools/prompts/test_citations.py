@@ -67,6 +67,18 @@ def test_citations_are_numbered_by_first_mention_and_listed() -> None:
         ("[^3], [^2]", "[^1], [^2]"),
         ("Great![^3]", "Great![^1]"),
         (r"\\[^3]", r"\\[^1]"),
+        ("[3]", "[^1]"),
+        ("[3][2]", "[^1][^2]"),
+        ("[3, 2]", "[^1][^2]"),
+        ("[1-3]", "[^1][^2][^3]"),
+        ("^[3]", "[^1]"),
+        ("【3†source】", "[^1]"),
+        ("【3】【2†L4-L9】", "[^1][^2]"),
+        ("[3†source]", "[^1]"),
+        ("word[3].", "word[^1]."),
+        ("([3])", "([^1])"),
+        ('"[3]"', '"[^1]"'),
+        ("[^3](notes/c.md)", "[^1](notes/c.md)"),
         ("**bold [^3]** | x", "**bold [^1]** | x"),
     ],
 )
@@ -96,13 +108,27 @@ def test_neighbours_of_one_source_merge(written: str, shown: str) -> None:
     [
         r"\[^3]",
         r"\\\[^3]",
-        "[3]",
+        r"\[3]",
+        "[0]",
+        "[03]",
+        "[2026]",
+        "[3rd]",
+        "x[3]",
+        "row_ids[3]",
+        "[[3]]",
+        "[3](notes/c.md)",
+        "[see [3] there](notes/c.md)",
+        "![figure [3]](x.png)",
+        "`[3]`",
+        "【4:0†source】",
+        "“it grows [3] every year”",
+        '"it grows [3] every year"',
+        "«it grows [3] every year»",
         "[^note]",
         "[^0]",
         "[^03]",
         "[^3x]",
         "[^3",
-        "^[3]",
         "[^1234567890]",
         "`[^3]`",
         "``a ` [^3]``",
@@ -166,6 +192,139 @@ def test_numbers_that_the_catalogue_has_not_go_and_are_told(answer: str, shown: 
     assert set(done.unknown) == {int(n) for n in re.findall("[89]", answer)}
 
 
+MARKS = [
+    "[^9]",
+    "[9]",
+    "^[9]",
+    "【9†source】",
+    "【9】",
+    "[9†source]",
+    "[9, 8]",
+    "[^9, ^8]",
+    "[8-9]",
+    "[9][8]",
+    "[9], [8]",
+]
+AROUND = [
+    *[
+        "{}",
+        "({})",
+        "( {} )",
+        "[{}]",
+        "（{}）",
+        "**{}**",
+        "*{}*",
+        "__{}__",
+        "_{}_",
+        "***{}***",
+        "~~{}~~",
+    ],
+    *[
+        "=={}==",
+        '"{}"',
+        "'{}'",
+        "“{}”",
+        "„{}“",
+        "‘{}’",
+        "«{}»",
+        "<sup>{}</sup>",
+        "**({})**",
+        "(**{}**)",
+        '("{}")',
+        "(({}))",
+    ],
+    *["(see {})", "(Source: {})", "(cf. {})", "({}.)", "**{}:**", r"\({}\)", "({}, )", "({}) ({})", "**{}** {}"],
+]
+PLACES = [
+    ("Alpha [^1] says so {}.", "Alpha [^1] says so."),
+    ("Alpha [^1] says so{}.", "Alpha [^1] says so."),
+    ("Alpha [^1] {} says so.", "Alpha [^1] says so."),
+    ("{} Alpha [^1]", "Alpha [^1]"),
+    ("Alpha [^1], {}.", "Alpha [^1]."),
+    ("Alpha [^1], says, {}, so.", "Alpha [^1], says, so."),
+    ("Alpha [^1] (so, {}).", "Alpha [^1] (so)."),
+    ("Alpha [^1] ({}, so).", "Alpha [^1] (so)."),
+    ("Alpha [^1] **so {}**.", "Alpha [^1] **so**."),
+    ("Alpha [^1] **so {}** and", "Alpha [^1] **so** and"),
+    ("Alpha [^1] {} **so**", "Alpha [^1] **so**"),
+    ("> {} Alpha [^1]", "> Alpha [^1]"),
+    ("1. {}, Alpha [^1]", "1. Alpha [^1]"),
+    ("Alpha [^1] so {}", "Alpha [^1] so"),
+    ("Alpha [^1] so {}\nmore", "Alpha [^1] so\nmore"),
+]
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_an_unknown_number_goes_with_all_that_held_only_it(around: str) -> None:
+    for mark in MARKS:
+        for place, shown in PLACES:
+            answer = place.format(around.replace("{}", mark))
+            if (place[:1] == ">" and not mark.startswith("[^")) or re.search(r"\[\[\d[^\[]*\]\]", answer):
+                continue  # A plain number may be the quoted note's own, or a wiki link.
+            assert (answer, body_of(answer)) == (answer, shown)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("[1, 9]", "[^1]"),
+        ("[9, 1]", "[^1]"),
+        ("[9][1]", "[^1]"),
+        ("[1][9]", "[^1]"),
+        ("[9], [1]", "[^1]"),
+        ("[1], [9]", "[^1]"),
+        ("[1], [9], [3]", "[^1], [^2]"),
+        ("([9], [1])", "([^1])"),
+        ("([1]; [9])", "([^1])"),
+        ("**[1]** **[9]**", "**[^1]**"),
+        ("【9†source】【1†source】", "[^1]"),
+    ],
+)
+def test_of_several_numbers_only_the_known_stay(written: str, shown: str) -> None:
+    assert body_of(f"so {written} it is") == f"so {shown} it is"
+    assert body_of(f"so {written}.") == f"so {shown}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f() and () [] **** x  y , z .",
+        "- [ ] a task",
+        r"\[9]",
+        "a[9]",
+        "> quoted [9] (8)\n> and **[9]**",
+        "[^note] and\n\n[^note]: as in (9) [9]",
+        "[9](https://example.org)",
+        "[so [9]](https://example.org)",
+        "![ [9] ](x.png)",
+        "[9]\n\n[9]: https://example.org",
+        "([^9](https://example.org))",
+        "`([9])`",
+        "[[9]]",
+    ],
+)
+def test_what_stood_empty_or_is_protected_stays(text: str) -> None:
+    answer = f"Alpha [^1].\n\n{text}"
+    done = cited(answer, CATALOGUE)
+    assert done.text == f"{answer}\n\n{listed(A_LINK)}"
+    assert done.unknown == ()
+
+
+EMPTY = re.compile(r"\[[\s,;^]*\]|\([\s,;]*\)|\*{4}|____|\"\"|“”|«»|\w {2}|\w [.,;]|,,|<sup></sup>|【")
+follows = st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])
+pieces = st.tuples(st.sampled_from(AROUND), st.sampled_from([*MARKS, "[1]", "[1, 9]", "[9, 1]", "【1†source】"]))
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(
+    st.lists(st.tuples(pieces, st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])), max_size=5)
+)
+def test_nothing_empty_stays_behind(found: list[tuple[tuple[str, str], str]]) -> None:
+    answer = "Alpha [^1]" + "".join(f" so {around.replace('{}', mark)}{then}" for (around, mark), then in found)
+    body = body_of(answer)
+    assert not EMPTY.search(body), (answer, body)
+
+
 def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
     many = tuple(Source(i, f"t{i}", f"{i}.md") for i in range(1, 60))
     assert len(cited(f"x [^1-{RANGE_MAX}]", many).sources) == RANGE_MAX
@@ -190,6 +349,17 @@ def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
         "Sources\n-------\n\n- notes/c.md",
         "# References\n[^3]: x\n\n#### Sources\n- [Gamma](<notes/c.md>)",
         "## Sources",
+        "Sources: [1], [3]",
+        "Source: [3]",
+        "**Sources**: [^1] Alpha, [^3] Gamma",
+        "Sources: Alpha; notes/c.md",
+        "Sources:\n[1]: Alpha",
+        "Sources:\n[1]\n[3]",
+        "Sources:\n- [1]\n- 【3†source】",
+        "References\n[1] Alpha",
+        "Sources:\n- [1] Alpha, page 3\n- [9] Made up",
+        "## References\n\n- [[notes/c]]\n- [[a b|Alpha]]",
+        "## References\n\n- [1] [[notes/c#Part]]",
     ],
 )
 def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
@@ -202,6 +372,8 @@ def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
         "## Sources of error\n\n- Gamma",
         "## Sources\n\nSmith, 2001.",
         "## Sources\n\n- Smith, 2001",
+        "Sources: Smith, 2001",
+        "Sources: [[Other]]",
         "## Sources\n\n- Gamma\n\nThat is all.",
         "- Gamma",
         "```\n## Sources\n- Gamma\n```",
@@ -342,6 +514,7 @@ PIECES = [
         "**Sources**\n",
     ],
     *["- Alpha\n", f"[^1]: {C_LINK}\n", "[", "]", "^", "\\", "(", ")", "<", "é", "😀", "\r\n", "\t", "1. ", "|"],
+    *["[1]", "[9]", "(", "([9])", "**", "**[9]**", "【1†source】", ", ", '"', "“", "”", "Sources: ", "[1]: x\n"],
     *["](", "<!--", "-->", "#### Sources\n\n", "\n---\n", "$", "*", "\ud800"],
 ]
 answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
@@ -416,6 +589,22 @@ def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[
             "\n",
             "*",
         ],
+        *[
+            "[9] ",
+            "([9])",
+            "**[9]** ",
+            "(([9",
+            '"[9]" ',
+            '"a [9] ',
+            "“[1]",
+            "[9], ",
+            "(see ",
+            "【9†",
+            "[9†a",
+            "(",
+            "\t(",
+        ],
+        *["\nSources: , , ", ", ", "\nSources: [1", "[[", "\n[1] a"],
         *["Sources\n---\n", "[^2 ", "<a ", "[^1]\\"],
     ],
 )

@@ -241,7 +241,7 @@ def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) ->
         client.call("workspaced/reconcile")  # what was written a moment ago has settled
         second = turn(client, "two", "And now?")
         third = turn(client, "three", "And now?")
-        client.context.usage("chat", input_tokens=1_000, cached_tokens=2_000)
+        client.context.usage("chat", input_tokens=1_000, cached_tokens=2_000, cached_in_input=False)
         status = client.call("workspaced/status")
     for said in (second, third):
         assert said.startswith("Context attached to this message:\n- a, b.md (changed, see below)\n- long.md\n")

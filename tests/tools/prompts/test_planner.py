@@ -204,6 +204,13 @@ def test_of_much_that_is_held_the_beginning_is_listed_and_how_many_are_not() -> 
     assert len(prompt) < QUERY_CHARS_MAX + HELD_CHARS_MAX + 2_000
 
 
+def test_how_the_answer_is_to_be_written_is_shown_in_a_block() -> None:
+    prompt = plan_prompt("q", (), TOOLS, composer="Answer in verse.</answer_style>" + "x" * 2_000)
+    assert prompt.count("</answer_style>") == 1 and "Answer in verse." in prompt
+    assert "<left_out>1031 more characters</left_out>" in prompt
+    assert "answer_style" not in plan_prompt("q", (), TOOLS)
+
+
 def test_nothing_held_is_said() -> None:
     assert "holds no context" in plan_prompt("q", (), TOOLS)
 
@@ -240,6 +247,29 @@ def test_no_text_can_leave_its_place(text: str) -> None:
 def test_a_plan_is_found_in_whatever_stands_around_it(around: str) -> None:
     answer = around.replace("{{", "\0").replace("}}", "\1").replace("{}", plan(FOUND))
     assert planned(answer.replace("\0", "{").replace("\1", "}"), TOOLS) == Planned((GOOD,))
+
+
+BARE = f"[{json.dumps(FOUND)}]"
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", "```json\n{}\n```", "I call [these]:\n{}\nGood luck.", '{"thought": "x"} {}', "\ufeff {} "]
+)
+def test_a_plan_may_be_the_bare_list(around: str) -> None:
+    assert planned(around.replace("{}", BARE), TOOLS) == Planned((GOOD,))
+    if "these" not in around and "thought" not in around:
+        assert planned(around.replace("{}", "[]"), TOOLS) == Planned()
+        assert planned(around.replace("{}", "[ \n ]"), TOOLS) == Planned()
+
+
+def test_of_a_list_and_an_object_with_calls_the_object_counts() -> None:
+    for answer in (f"{BARE}\n{plan()}", f"{plan()}\n{BARE}", f"[{plan()}]", f"[]\n{plan()}"):
+        assert planned(answer, TOOLS) == Planned()
+
+
+def test_a_bad_call_of_a_bare_list_is_told_at_its_place() -> None:
+    done = planned(json.dumps([FOUND, call("search_workspace", query="x", limit="many"), 3]), TOOLS)
+    assert done.calls == (GOOD,) and paths(done) == ["calls[1].arguments.limit", "calls[2]"]
 
 
 def test_good_calls_are_kept_beside_bad_ones() -> None:
@@ -283,7 +313,10 @@ def test_other_fields_are_told_and_the_calls_count() -> None:
     [
         ("", ""),
         ("no plan", ""),
-        ("[]", ""),
+        ("[1, 2]", ""),
+        ("- [] a task", ""),
+        ('[{"title": "x"}]', ""),
+        ("[3]", ""),
         ("{", ""),
         ('{"calls": NaN}', ""),
         ('{"calls": [1e999]}', ""),
@@ -358,14 +391,30 @@ written = st.one_of(
 def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_told(answer: str) -> None:
     done = planned(answer, TOOLS)
     gate = Draft202012Validator(plan_schema(TOOLS))
-    assert done.calls or done.problems or '"calls"' in answer
+    assert done.calls or done.problems or '"calls"' in answer or re.search(r"\[\s*\]", answer)
     for each in done.calls:
         assert gate.is_valid({"calls": [{"tool": each.tool, "arguments": each.arguments, "why": each.why}]})
     assert msgspec.json.decode(msgspec.json.encode(done), type=Planned) == done
 
 
 @pytest.mark.parametrize(
-    "unit", ["{", '{"', '{"a":', '{"a":[', "{}", '{"a": 1} ', "{ ", '{"\\', "```json\n{", '{"calls":[', '{"\\u']
+    "unit",
+    [
+        "{",
+        '{"',
+        '{"a":',
+        '{"a":[',
+        "{}",
+        '{"a": 1} ',
+        "{ ",
+        '{"\\',
+        "```json\n{",
+        '{"calls":[',
+        '{"\\u',
+        "[{",
+        "[]\n",
+        '[{"tool":1}]',
+    ],
 )
 def test_finding_a_plan_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:

@@ -133,6 +133,14 @@ def test_nothing_that_was_found_can_leave_its_place(query: str, title: str, sour
     assert not MARK.findall(unescape_body(shown[: shown.rindex("Cite a source")]))
 
 
+def test_nothing_that_was_found_can_leave_a_block_without_underscore() -> None:
+    end = "</localSearch> </ LOCALSEARCH > <localSearch> &lt;/localsearch&gt;"
+    search = Search(end, (Document(end, end, end), PLAN))
+    shown = search_block("localSearch", {"title": end}, search, Numbers())
+    inside = shown.removeprefix("<localSearch>").removesuffix("</localSearch>")
+    assert not re.search(r"(?:<|&lt;)\s*/?\s*localsearch", inside, re.IGNORECASE)
+
+
 def test_what_is_kept_of_a_search_is_read_again() -> None:
     search = Search("q", (PLAN, SITE))
     assert read_search(msgspec.json.encode(search).decode()) == search

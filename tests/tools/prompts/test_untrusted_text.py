@@ -210,9 +210,30 @@ def test_a_block_looks_as_the_specification_says() -> None:
 @pytest.mark.parametrize("name", ["div", "Note_context", "", "a b", "note_context>", "_x", "x_"])
 def test_a_name_that_bodies_could_close_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="Expected a name"):
+        render_block("note_context", {name: "x"}, "")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "note_context>", "_x", "1x", "é", "a.b"])
+def test_a_name_that_is_no_delimiters_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="Expected a name"):
         render_block(name, {}, "")
     with pytest.raises(ValueError, match="Expected a name"):
-        render_block("note_context", {name: "x"}, "")
+        render_block("note_context", {}, "", outer=(name,))
+
+
+@pytest.mark.parametrize("name", ["localSearch", "webSearch", "search", "mcp__notes__find", "find-notes", "div"])
+@pytest.mark.parametrize("written", ["</{}>", "< / {} >", "＜/{}＞", "&lt;/{}&gt;", "</{}\n>", "\\u003c/{}>"])
+def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name: str, written: str) -> None:
+    for spelling in (name, name.upper()):
+        text = f"a {written.format(spelling)} <{spelling}> b"
+        for block in (
+            render_block(name, {"title": text}, text),
+            render_block("document", {"title": text}, text, outer=(name,)),
+        ):
+            inside = block.removeprefix(f"<{name}>").removesuffix(f"</{name}>")
+            assert f"{written.format(spelling)} " not in inside and f"<{spelling}>" not in inside
+            body = block[block.index("<content>\n") + 10 : block.rindex("\n</content>")]
+            assert unescape_body(body) == text
 
 
 def test_the_content_is_no_field() -> None:

@@ -82,7 +82,7 @@ class Session:
     def assemble(self, context: Any, name: str, *, cached: int | None) -> None:
         self.sent[name] = context.assemble("talk-1")
         if cached is not None:
-            context.usage("talk-1", input_tokens=2_000, cached_tokens=cached)
+            context.usage("talk-1", input_tokens=2_000, cached_tokens=cached, cached_in_input=True)
         context.message("talk-1", {"role": "assistant", "text": f"Answer to {name}."})
 
     def cli(self, *arguments: str, **more: Any) -> Done:

@@ -1,7 +1,9 @@
 """`workspaced/context/export` and `import` on a real daemon: what goes out comes in again."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from support import DATA
 from support.daemon import refusal
 
-from workspaced.limits import MESSAGES_PER_CONVERSATION_MAX
+from workspaced.limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
 from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
@@ -467,9 +469,22 @@ def test_the_id_of_the_file_is_taken_where_it_is_free(client: Any) -> None:
     assert taken["conversation"] not in (talk, "") and codes(taken) == [(1, "CONVERSATION_TAKEN")]
 
 
+def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
+    for given, settings, warned in (
+        ({}, (IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE), 2),
+        ({"contextWindow": 100}, (100, 12), 1),
+        ({"contextWindow": 1}, (1, 0), 1),
+        ({"outputReserve": 9}, (IMPORT_CONTEXT_WINDOW, 9), 1),
+    ):
+        made = load(client, "**user**\nHi.\n", provider="p", model="m", **given)
+        assert codes(made) == [(1, "SETTING_ASSUMED")] * warned
+        chat = exported(client, made["conversation"])
+        assert (chat.context_window, chat.output_reserve) == settings
+
+
 def test_settings_that_nobody_says_are_named(client: Any) -> None:
-    error = refusal(load, client, "**user**\nHi.\n", provider="p", contextWindow=100)
-    assert error.code == "INVALID_ARGUMENT" and "model, outputReserve" in str(error)
+    error = refusal(load, client, "**user**\nHi.\n", contextWindow=100)
+    assert error.code == "INVALID_ARGUMENT" and "provider, model" in str(error)
     assert (
         refusal(load, client, "**user**\nHi.\n", **{**WIRE, "outputReserve": 100_000}).code == "INVALID_ARGUMENT"
     )
@@ -581,15 +596,16 @@ def test_the_name_of_the_file_begins_with_what_was_said_first(client: Any) -> No
 def test_the_commands_write_and_read_a_file(world: Any, client: Any, tmp_path: Path) -> None:
     talk = full(client)
     file = tmp_path / "chat.md"
-    assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
+    inline = "--inline-images"
+    assert world.cli("context", "export", talk, "-o", str(file), inline).returncode == 0
     shown = world.cli("context", "export", talk)
     assert shown.returncode == 0 and shown.stdout.encode() == file.read_bytes()
     taken = world.cli("context", "export", talk, "-o", str(file))
     assert taken.returncode == 2 and "--force" in taken.stderr
     file.write_text("")
-    assert world.cli("context", "export", talk, "-o", str(file), "--force").returncode == 0
+    assert world.cli("context", "export", talk, "-o", str(file), "--force", inline).returncode == 0
     assert file.read_text() == shown.stdout
-    assert world.cli("context", "export", talk, "-o", str(tmp_path)).returncode == 0
+    assert world.cli("context", "export", talk, "-o", str(tmp_path), inline).returncode == 0
     made = json.loads(world.cli("context", "export", talk, "--json").stdout)
     assert (tmp_path / made["fileName"]).read_text() == made["text"] == shown.stdout
 
@@ -599,6 +615,64 @@ def test_the_commands_write_and_read_a_file(world: Any, client: Any, tmp_path: P
     done = world.cli("context", "import", "-", "--conversation", target, "--json", stdin=file.read_bytes())
     assert done.returncode == 0 and json.loads(done.stdout)["conversation"] == target
     assert content(exported(client, target)) == content(read(file).chat)
+
+
+def test_images_are_files_beside_the_chat_and_come_back(world: Any, client: Any, tmp_path: Path) -> None:
+    contents = [b"one", b"two \x00\xff", b"one"]
+    kinds = ("png", "jpeg", "png")
+    pairs = zip(kinds, contents, strict=True)
+    uris = [f"data:image/{kind};base64,{b64encode(each).decode()}" for kind, each in pairs]
+    talk = start(client)
+    images = [{"kind": "image", "id": f"{at}.png", "text": uri} for at, uri in enumerate(uris)]
+    said(client, talk, user("m1", f"In words: {uris[0]}", *images))
+    file = tmp_path / "my--chat.md"
+    assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
+    folder = tmp_path / "my--chat.images"
+    found = sorted((each.suffix, each.read_bytes()) for each in folder.iterdir())
+    assert found == [(".jpg", contents[1]), (".png", b"one")]
+    for each in folder.iterdir():
+        assert sha256(each.read_bytes()).hexdigest().startswith(each.stem)
+    text = file.read_text()
+    assert f"\nIn words: {uris[0]}\n" in text and "base64" not in text[text.index("<!--") : text.index("-->")]
+
+    target = name()
+    done = world.cli("context", "import", str(file), "--conversation", target)
+    assert done.returncode == 0 and "warning" not in done.stderr
+    assert content(exported(client, target)) == content(exported(client, talk))
+
+    [png] = folder.glob("*.png")
+    png.write_bytes(b"another")
+    taken = world.cli("context", "export", talk, "-o", str(tmp_path / "new.md"))
+    assert taken.returncode == 0 and (tmp_path / "new.images").is_dir()
+    file.unlink()
+    taken = world.cli("context", "export", talk, "-o", str(file))
+    assert taken.returncode == 2 and "--force" in taken.stderr and "--inline-images" in taken.stderr
+    assert png.read_bytes() == b"another" and not file.exists()
+    file.write_text(text)
+    [jpg] = folder.glob("*.jpg")
+    jpg.unlink()
+    done = world.cli("context", "import", str(file), "--conversation", name())
+    assert done.returncode == 0 and "is another image" in done.stderr and "cannot be read" in done.stderr
+    assert done.stderr.count("ATTACHMENT_INVALID") == 3
+    assert world.cli("context", "export", talk, "-o", str(file), "--force").returncode == 0
+    assert png.read_bytes() == b"one" and jpg.read_bytes() == contents[1]
+    done = world.cli("context", "import", "-", "--conversation", name(), stdin=file.read_bytes())
+    assert done.returncode == 0 and done.stderr.count("cannot be read") == 2
+
+
+def test_an_image_too_long_for_a_request_is_named_only(world: Any, client: Any, tmp_path: Path) -> None:
+    talk = start(client)
+    for at in range(6):
+        uri = f"data:image/png;base64,{b64encode(bytes([at]) * (180 * 1024)).decode()}"
+        said(client, talk, user(f"m{at}", "Look.", {"kind": "image", "id": f"{at}.png", "text": uri}))
+    file = tmp_path / "chat.md"
+    assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
+    assert len(list((tmp_path / "chat.images").iterdir())) == 6
+    target = name()
+    done = world.cli("context", "import", str(file), "--conversation", target)
+    assert done.returncode == 0 and done.stderr.count("would be too long") == 2
+    kept = [each.attachments[0].text for each in exported(client, target).messages]
+    assert [each is not None for each in kept] == [True] * 4 + [False] * 2
 
 
 def read(file: Path) -> ReadChat:

@@ -302,12 +302,29 @@ def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any)
     running.flags = ("--vault", str(other))
     running.start()
     chat = Chat(running.connect("agent"))
+    chat.user("Here?")
+    assert "another vault" not in sent(chat.prompt())
+    chat.assistant("Yes.")
     chat.client.publish([{"type": "vault_switched", "data": {"vaultId": "other"}}])
     chat.user("What is A?", "a.md")
-    assert "The first note" in sent(chat.prompt())
+    told = sent(chat.prompt()).replace('\\"', '"')
+    assert "The first note" in told
+    assert 'about the vault "vault"; the user now has the vault "other" open' in told
     elsewhere = Chat(chat.client)
     elsewhere.user("What is A?", "a.md")
-    assert "Another note." in sent(elsewhere.prompt())
+    assert "Another note." in sent(elsewhere.prompt()) and "another vault" not in sent(elsewhere.prompt())
+    back = Chat(chat.client, vault="vault", environment=True)
+    back.user("What is A?", "a.md")
+    told = sent(back.prompt()).replace('\\"', '"')
+    assert 'works in the vault "vault"' in told and "The first note" in told and "another vault" in told
+    back.client.context.start(conversation=back.id, **{**SETTINGS, "model": "other"}, vault="vault")
+    for vault, hint in (("other", "Leave `vault` out"), ("nowhere", "other, vault")):
+        error = refusal(back.client.context.start, conversation=back.id, **SETTINGS, vault=vault)
+        assert error.code == "INVALID_ARGUMENT" and all(each in error.hint for each in hint.split(", "))
+    error = refusal(back.client.context.start, conversation="new", **SETTINGS, vault="nowhere")
+    assert error.code == "INVALID_ARGUMENT" and "other" in error.hint
+    assert refusal(back.client.context.assemble, "new").code == "UNKNOWN_CONVERSATION"
+    assert {event["vault"] for event in back.events("conversation_started", "message_added")} == {"vault"}
     assert {event["vault"] for event in chat.events("message_added", "prompt_assembled")} == {"vault"}
 
 
@@ -386,14 +403,16 @@ def test_what_the_provider_counted_makes_estimates_better(chat: Chat) -> None:
     plain = chat.prompt()["estimate"]
     for turn in range(3):
         estimate = chat.prompt()["manifest"]["estimate"]
-        chat.client.context.usage(chat.id, input_tokens=2 * plain, cached_tokens=turn * 10, output_tokens=5)
+        chat.client.context.usage(
+            chat.id, input_tokens=2 * plain, cached_tokens=turn * 10, output_tokens=5, cached_in_input=True
+        )
         chat.assistant(f"{estimate}")
         chat.user(f"More {turn}.")
     assert chat.prompt()["estimate"] > 1.5 * plain
     count = len(chat.events("usage_reported"))
     assert count == 3
-    chat.client.context.usage(chat.id, input_tokens=700)
-    chat.client.context.usage(chat.id, input_tokens=700)
+    chat.client.context.usage(chat.id, input_tokens=700, cached_in_input=True)
+    chat.client.context.usage(chat.id, input_tokens=700, cached_in_input=True)
     assert len(chat.events("usage_reported")) == 4, "told again it is no sample"
 
 
@@ -605,9 +624,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("assemble", {"conversation": "nobody"}, "UNKNOWN_CONVERSATION"),
     ("assemble", {"message": "nothing"}, "UNKNOWN_MESSAGE"),
     ("assemble", {"message": "m2"}, "INVALID_ARGUMENT"),
-    ("usage", {"inputTokens": 1}, "UNKNOWN_MESSAGE"),
-    ("usage", {"inputTokens": 1, "message": "m1"}, "UNKNOWN_MESSAGE"),
-    ("usage", {"inputTokens": -1}, "INVALID_ARGUMENT"),
+    ("usage", {"inputTokens": 1, "cachedInInput": True}, "UNKNOWN_MESSAGE"),
+    ("usage", {"inputTokens": 1, "cachedInInput": True, "message": "m1"}, "UNKNOWN_MESSAGE"),
+    ("usage", {"inputTokens": -1, "cachedInInput": True}, "INVALID_ARGUMENT"),
+    ("usage", {"inputTokens": 1}, "INVALID_ARGUMENT"),
+    ("usage", {"inputTokens": 1, "cachedInInput": "yes"}, "INVALID_ARGUMENT"),
+    ("usage", {"report": {"prompt_tokens": 1}, "cachedInInput": True}, "INVALID_ARGUMENT"),
     ("summary", {"text": "?", "upTo": "nothing"}, "UNKNOWN_MESSAGE"),
     ("summary", {"text": "?"}, "INVALID_ARGUMENT"),
     ("rebase", {"conversation": "nobody"}, "UNKNOWN_CONVERSATION"),
@@ -633,10 +655,27 @@ def test_what_is_wrong_has_its_code_and_changes_nothing(
 def test_usage_that_counts_cached_tokens_twice_is_noticed(chat: Chat) -> None:
     chat.user("One.")
     chat.prompt()
-    error = refusal(chat.client.context.usage, chat.id, input_tokens=10, cached_tokens=20)
+    counts = {"input_tokens": 10, "cached_tokens": 20}
+    error = refusal(chat.client.context.usage, chat.id, **counts, cached_in_input=True)
     assert error.code == "INVALID_ARGUMENT" and "cachedInInput" in error.hint
-    chat.client.context.start(conversation=chat.id, **SETTINGS, cached_in_input=False)
-    chat.client.context.usage(chat.id, input_tokens=10, cached_tokens=20)
+    error = refusal(chat.client.context.usage, chat.id, **counts)
+    assert error.code == "INVALID_ARGUMENT" and "cachedInInput" in str(error) and "report" in error.hint
+    most = {"input_tokens": 1_000_000_000, "cached_tokens": 1, "cached_in_input": False}
+    assert refusal(chat.client.context.usage, chat.id, **most).code == "INVALID_ARGUMENT"
+    assert chat.events("usage_reported") == []
+
+
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("told", [True, False])
+def test_tokens_given_by_hand_count_once_however_they_are_counted(chat: Chat, settled: bool, told: bool) -> None:
+    chat.client.context.start(conversation=chat.id, **SETTINGS, cached_in_input=settled)
+    chat.user("One.")
+    chat.prompt()
+    chat.client.context.usage(
+        chat.id, input_tokens=30 if told else 10, cached_tokens=20, output_tokens=4, cached_in_input=told
+    )
+    usage = chat.events("usage_reported")[0]["data"]
+    assert (usage["inputTokens"], usage["cachedTokens"], usage["outputTokens"]) == (30 if settled else 10, 20, 4)
 
 
 def test_pins_are_bounded(chat: Chat) -> None:
@@ -705,7 +744,7 @@ def test_what_is_answered_and_recorded_fits_its_schema(chat: Chat) -> None:
     context.pin(chat.id, "p", "text", text="Pinned.")
     chat.user("One.", "a.md", {"kind": "url", "id": "https://x.test/", "text": "T.", "title": "X"})
     Draft202012Validator(SCHEMAS["prompt"]).validate(chat.prompt())
-    context.usage(chat.id, input_tokens=5)
+    context.usage(chat.id, input_tokens=5, cached_in_input=True)
     chat.assistant("Two.", toolCalls=[{"id": "t", "name": "t"}], thinking=[{"text": "Hm."}])
     chat.say(role="user", toolResults=[{"id": "t", "name": "t", "text": "r"}], id="last")
     Draft202012Validator(SCHEMAS["prompt"]).validate(chat.prompt())

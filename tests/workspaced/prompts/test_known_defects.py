@@ -271,7 +271,7 @@ def test_a_closing_tag_in_any_text_truncates_nothing_in_any_turn(talk: Begin) ->
     chat.pin("rules", "text", f"Pinned. {BODY}", text=f"Pinned. {BODY}")
     page = given("url", "https://example.org/</source></url>", f"Page. {BODY}", title="A </title></url> page")
     chosen = given("selected_text", "b.md#L1-L9", f"Chosen. {BODY}", stays=False)
-    found = given("tool_result", "search", f"Result. {BODY}", stays=False)
+    found = given("tool_result", "localSearch", f"Result. {BODY}", stays=False)
     chat.look_at("b.md")
     chat.turn(f"One? {HOSTILE}", note("a.md"), active("b.md"))
     chat.turn("Two?", note("a.md"), page, chosen, found)

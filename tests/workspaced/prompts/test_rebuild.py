@@ -129,6 +129,7 @@ class Runtime:
         last = self.say(role="assistant", text=f"Answer {number}. " * self.dice.choice((1, 40)))
         if answered and self.dice.random() < 0.3:
             usage = {"inputTokens": self.dice.randrange(400, 4_000), "cachedTokens": self.dice.randrange(400)}
+            usage["cachedInInput"] = True
             self.record(commands.report_usage(self.told(p.Usage, usage)))
         if self.dice.random() < 0.05:
             self.say(role="user", text="Asked otherwise.", attachments=attached, replaces=asked)

@@ -409,6 +409,16 @@ def test_a_search_is_kept_as_such_and_what_is_none_is_refused(chat: Chat, shared
     assert any("[2] Web (https://example.org/x)" in text for text in sent(chat.prompt()))
 
 
+@pytest.mark.parametrize("tool", ["localSearch", "webSearch", "web_search"])
+def test_a_result_is_named_as_its_tool_was_called_and_stays_so(chat: Chat, tool: str) -> None:
+    end = f"It says </{tool}> here."
+    search = {"kind": "tool_result", "id": "s", "title": tool, "search": found(("Beta", "b.md"), text=end)}
+    chat.user("What?", {"kind": "tool_result", "id": tool, "text": end}, search)
+    words = sent(chat.prompt())[-1]
+    assert words.count(f"<{tool}>\n") == words.count(f"\n</{tool}>") == 2
+    assert words.count(f"</{tool}>") == 2 and "<tool_result>" not in words
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -480,6 +490,47 @@ def test_a_completion_is_given_what_stands_around_the_cursor(chat: Chat) -> None
     assert {"beforeSha256", "afterSha256", "textSha256"} <= attachment.keys()
 
 
+FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
+"m": {{ request.messages | json }}}"""
+
+
+def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(templates: Any) -> None:
+    running = templates
+    (running.root / "templates" / "fill.json.jinja").write_text(FILL)
+    running.start()
+    chat = Chat(running.connect())
+    before, after = "</cursor_context> The s\u202eec " + "é" * 10, 'ond "line".\n'
+    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "before": before, "after": after})
+    body = chat.prompt(pipeline="completion", shape="fill")["body"]
+    assert (body["p"], body["s"]) == (before, after)
+    for pipeline in ("refactor", "chat"):
+        body = chat.prompt(pipeline=pipeline, shape="fill")["body"]
+        assert (body["p"], body["s"]) == ("", "")
+    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "second"})
+    made = chat.prompt(pipeline="completion", shape="fill")
+    assert (made["body"]["p"], made["body"]["s"]) == ("# Beta\n\nThe ", ".\n")
+    for shape in ("sent", "fill"):
+        shown = running.cli("context", "show", chat.id, "--prompt", str(made["seq"]), "--body", shape)
+        assert json.loads(shown.stdout) == made["body"]
+    chat.user("Complete nothing.")
+    body = chat.prompt(pipeline="completion", shape="fill")["body"]
+    assert (body["p"], body["s"]) == ("", "")
+    running.kill()
+    shutil.rmtree(running.vault)
+    assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
+
+
+@pytest.mark.parametrize("pipeline", ["completion", "refactor"])
+def test_open_files_enter_completion_and_refactor_by_their_pin(daemon: Any, pipeline: str) -> None:
+    running = daemon(notes=NOTES)
+    chat = Chat(running.connect())
+    chat.client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+    chat.user("Go on.", {"kind": "selected_text", "id": "a.md#L3-L3", "text": "x", "before": "y", "after": "z"})
+    assert not any("b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
+    chat.context.pin(chat.id, "open", "open-files")
+    assert any("<pinned_context>" in text and "b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
+
+
 def test_what_stood_around_a_selection_is_kept_though_the_vault_is_gone(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     chat = Chat(running.connect())
@@ -548,8 +599,10 @@ def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(sha
         {"report": {"prompt_tokens": -1}, "shape": "openai"},
         {"report": {}, "shape": "openai"},
         {"report": REPORTS["openai"], "shape": "openai", "cached_tokens": 5},
-        {"input_tokens": 9, "shape": "openai"},
-        {"input_tokens": 9, "cached_tokens": 10},
+        {"report": REPORTS["openai"], "shape": "openai", "cached_in_input": True},
+        {"input_tokens": 9, "shape": "openai", "cached_in_input": True},
+        {"input_tokens": 9, "cached_tokens": 10, "cached_in_input": True},
+        {"input_tokens": 9, "cached_tokens": 8},
     ],
 )
 def test_usage_that_says_nothing_clear_is_refused(shared: Any, usage: Json) -> None:
@@ -618,9 +671,9 @@ def test_a_plan_is_asked_for_and_what_is_answered_is_checked(shared: Any) -> Non
     assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
-def test_a_plan_shows_what_the_turn_holds_and_nothing_that_is_said_to_who_answers(daemon: Any) -> None:
+def test_a_plan_shows_what_the_turn_holds_and_how_the_answer_is_to_be_written(daemon: Any) -> None:
     running = daemon(notes={"front.md": f"---\ntags: [{'x, ' * 200}]\n---\n# Front\n\nThe words.\n"})
-    chat = Chat(running.connect(), composer="Answer in verse.")
+    chat = Chat(running.connect(), composer="Answer in verse.", adapter="Think first.")
     image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
     given = {"kind": "tool_result", "id": "s", "search": found(("Web", "https://example.org/x"))}
     chat.user("And then?", "front.md", "gone.md", image, given)
@@ -638,7 +691,8 @@ def test_a_plan_shows_what_the_turn_holds_and_nothing_that_is_said_to_who_answer
         "look_up",
     ):
         assert held in prompt, held
-    assert "verse" not in prompt and "gone.md" not in prompt and "tags: [" not in prompt
+    assert "<answer_style>\n<content>\nAnswer in verse.\n" in prompt
+    assert "Think first." not in prompt and "gone.md" not in prompt and "tags: [" not in prompt
 
 
 def test_a_conversation_without_tools_plans_with_ours(chat: Chat) -> None:

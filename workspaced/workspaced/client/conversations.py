@@ -121,6 +121,7 @@ class ContextMethods(Generic[Result]):
         context_window: int,
         output_reserve: int,
         conversation: str | None = None,
+        vault: str | None = None,
         system: str | None = None,
         memory: str | None = None,
         project: str | None = None,
@@ -135,6 +136,7 @@ class ContextMethods(Generic[Result]):
         """Begins a conversation, or changes one's settings: `{conversation, clock}`.
 
         Args:
+            vault: the vault that the conversation is about; by default the current one when it begins.
             composer: text after the user's words of each turn; `adapter` follows it.
             history_turns: the minimum of last turns that stay verbatim.
         """
@@ -145,6 +147,7 @@ class ContextMethods(Generic[Result]):
             contextWindow=context_window,
             outputReserve=output_reserve,
             conversation=conversation,
+            vault=vault,
             system=system,
             memory=memory,
             project=project,
@@ -229,6 +232,7 @@ class ContextMethods(Generic[Result]):
         input_tokens: int | None = None,
         cached_tokens: int | None = None,
         output_tokens: int | None = None,
+        cached_in_input: bool | None = None,
         message: str | None = None,
         provider: str | None = None,
         model: str | None = None,
@@ -239,6 +243,8 @@ class ContextMethods(Generic[Result]):
 
         Args:
             report: the usage in the provider's answer, instead of the counts.
+            cached_in_input: whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since
+                providers differ.
             shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
         return self._ask(
@@ -248,6 +254,7 @@ class ContextMethods(Generic[Result]):
             inputTokens=input_tokens,
             cachedTokens=cached_tokens,
             outputTokens=output_tokens,
+            cachedInInput=cached_in_input,
             message=message,
             provider=provider,
             model=model,
@@ -292,7 +299,8 @@ class ContextMethods(Generic[Result]):
     ) -> Result:
         """Imports a conversation from a chat file: `{conversation, messages, warnings, clock}`.
 
-        The arguments supply settings that are missing in the file.
+        The arguments override the settings of the file. Window and reserve have defaults, each with a warning;
+        provider and model have none.
         """
         return self._ask(
             "import",

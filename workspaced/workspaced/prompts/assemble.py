@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, NoteId, uuid7
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId, uuid7
 from workspaced_events.journal.actions import Action
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
@@ -40,7 +40,7 @@ from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
 from . import params as p
-from .commands import action, checked_message, known, start_plan, vault_of
+from .commands import action, checked_message, known, named_vault, start_plan, vault_of
 from .request_body import Wanted, body_of, template_for
 from .visibility import WithheldNotes, with_conversation_view
 
@@ -106,13 +106,16 @@ async def start(service: Service, params: p.Start, caller: str) -> ConversationI
     """Begins a conversation, or changes its settings.
 
     Raises:
-        WorkspacedError: the parameters are invalid; SharingOff if the caller may not be shown the environment.
+        WorkspacedError: the parameters are invalid; there is no such vault, or the conversation belongs to
+            another one; SharingOff if the caller may not be shown the environment.
     """
     conversation = ConversationId(params.conversation or uuid7())
     before = service.tail.state.conversations.by_id.get(conversation)
     environment_text = ""
     if params.environment:
-        vault = vault_of(service.tail.state, before)
+        state = service.tail.state
+        named = named_vault(state, params.vault, before) if params.vault is not None else None
+        vault = named or vault_of(state, before)
         environment_text = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
     plan = start_plan(params, conversation, environment_text)
     await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
@@ -207,12 +210,19 @@ def _prompt(
     message = last_message(conversation, params.message, params.pipeline)
     staging = BlobStaging(service.texts)
     turn, made = assembled(
-        conversation, message, view, withheld_notes, staging, pipeline=params.pipeline, rebase=params.rebase
+        conversation,
+        message,
+        view,
+        withheld_notes,
+        staging,
+        pipeline=params.pipeline,
+        rebase=params.rebase,
+        current=service.tail.state.current,
     )
     envelope, settings = made.envelope, conversation.settings
     body = None
     if wanted is not None:
-        body = body_of(envelope, settings, wanted, staging, service.blobs.get)
+        body = body_of(envelope, turn, settings, wanted, staging, service.blobs.get)
     shaped, shape = body if body is not None else (None, None)
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
@@ -319,8 +329,11 @@ def assembled(
     *,
     pipeline: c.Pipeline = "chat",
     rebase: bool = False,
+    current: VaultId | None = None,
 ) -> tuple[Turn, Assembled]:
     """The turn that was read through `view`, and the prompt assembled from it. Records nothing.
+
+    `current`: as in `gather`.
 
     Raises:
         WithheldDuringRead: a note that was read is withheld at present.
@@ -328,7 +341,15 @@ def assembled(
     """
     calibration = view.state.conversations.calibration(conversation.settings)
     turn = gather(
-        conversation, message, view, staging, staging.keep, calibration, rebase=rebase, pipeline=pipeline
+        conversation,
+        message,
+        view,
+        staging,
+        staging.keep,
+        calibration,
+        rebase=rebase,
+        pipeline=pipeline,
+        current=current,
     )
     made = assemble_prompt(conversation, turn, staging)
     if withheld_notes.includes_any(_notes_of(turn)):

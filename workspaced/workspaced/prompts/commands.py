@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId, note_id
@@ -48,10 +49,32 @@ def known(state: WorkspaceState, conversation: str) -> Conversation:
     return found
 
 
+_VAULTS_NAMED_MAX: Final = 20
+
+
 def vault_of(state: WorkspaceState, conversation: Conversation | None) -> VaultId | None:
     """The conversation's vault; the current vault if the conversation has none or does not exist."""
     begun = conversation.vault if conversation is not None else None
     return begun if begun is not None else state.current
+
+
+def named_vault(state: WorkspaceState, vault: str, conversation: Conversation | None) -> VaultId:
+    """The id as a VaultId, if `conversation` may begin in that vault or belongs to it.
+
+    Raises:
+        InvalidArgument: there is no such open vault, or the conversation belongs to another one.
+    """
+    known_vaults = [each.id for each in state.vaults.values() if each.open]
+    if vault not in known_vaults:
+        listed = ", ".join(known_vaults[:_VAULTS_NAMED_MAX]) or "none"
+        raise InvalidArgument(f"There is no open vault {vault!r}.", hint=f"Open vaults: {listed}.")
+    if conversation is not None and conversation.vault != vault:
+        of = f"the vault {conversation.vault!r}" if conversation.vault is not None else "no vault"
+        raise InvalidArgument(
+            f"The conversation {conversation.id!r} belongs to {of}, in which it began.",
+            hint="Leave `vault` out, or begin another conversation.",
+        )
+    return VaultId(vault)
 
 
 def checked_message(conversation: Conversation, message: str) -> MessageId:
@@ -79,7 +102,7 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
     """Begins `conversation`, or changes its settings. `environment` is the text of that section.
 
     Raises:
-        InvalidArgument: the output reserve takes the whole context window.
+        InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
     """
     if params.output_reserve >= params.context_window:
         raise InvalidArgument(
@@ -113,9 +136,11 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         before = state.conversations.by_id.get(conversation)
+        vault = named_vault(state, params.vault, before) if params.vault is not None else None
         if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
             return []
-        return [action(data, before, staging.blobs.values())]
+        begun = action(data, before, staging.blobs.values())
+        return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
 
@@ -312,7 +337,7 @@ def report_usage(params: p.Usage) -> Plan:
     """Records the tokens that a provider counted for a prompt.
 
     Raises:
-        InvalidArgument: there must be either the tokens or the provider's report, not both.
+        InvalidArgument: there must be either the tokens with `cached_in_input`, or the provider's report.
     """
     check_usage(params)
 

@@ -24,7 +24,7 @@ from workspaced_events.schema.codec import encode_batch
 from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
 from workspaced_tools.prompts.model.text_store import BlobStaging
 
-from ..limits import MESSAGES_PER_CONVERSATION_MAX
+from ..limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from . import params as p
 from .commands import CONTENT, same, start_plan
 from .message_commands import NEEDS_NO_ID, READ_BY_US, recorded
@@ -33,6 +33,7 @@ ROLE_MISMATCH: Final = "ROLE_MISMATCH"
 ATTACHMENT_INVALID: Final = "ATTACHMENT_INVALID"
 SEARCH_INVALID: Final = "SEARCH_INVALID"
 SUMMARY_UNPLACED: Final = "SUMMARY_UNPLACED"
+SETTING_ASSUMED: Final = "SETTING_ASSUMED"
 CONVERSATION_TAKEN: Final = "CONVERSATION_TAKEN"
 
 _SETTINGS: Final = ("provider", "model", "context_window", "output_reserve")
@@ -57,7 +58,7 @@ def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Import
             f"Expected the id of a conversation of at most {ID_CHARS_MAX} characters, got {len(wanted)}.",
             hint="Name the conversation that is to be begun.",
         )
-    settings = _start(chat, params)
+    settings = _start(chat, params, checking)
     if len(chat.messages) > MESSAGES_PER_CONVERSATION_MAX:
         raise InvalidArgument(
             f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages; the chat has "
@@ -100,10 +101,24 @@ def too_large(messages: int) -> BatchTooLarge:
     )
 
 
-def _start(chat: Chat, params: p.Import) -> p.Start:
+def _start(chat: Chat, params: p.Import, checking: "_Checking") -> p.Start:
+    """The settings: of the request, else of the file, else for window and reserve a usual size.
+
+    Raises:
+        InvalidArgument: provider or model is missing, or a setting is invalid.
+    """
     given = {name: getattr(params, name) for name in _SETTINGS}
     known = {name: getattr(chat, name) if value is None else value for name, value in given.items()}
     wire = dict(zip(p.Start.__struct_fields__, p.Start.__struct_encode_fields__, strict=True))
+    assumed = {"context_window": IMPORT_CONTEXT_WINDOW, "output_reserve": IMPORT_OUTPUT_RESERVE}
+    if known["context_window"] is not None:
+        assumed["output_reserve"] = min(IMPORT_OUTPUT_RESERVE, known["context_window"] // 8)
+    for name, value in assumed.items():
+        if known[name] is None:
+            known[name] = value
+            checking.warn(
+                1, SETTING_ASSUMED, f"Neither the file nor the request says `{wire[name]}`; it is {value}."
+            )
     missing = [wire[name] for name, value in known.items() if value is None]
     if missing:
         raise InvalidArgument(
@@ -190,6 +205,12 @@ class _Checking:
             return None
         if attached.kind in READ_BY_US and attached.text is not None:
             self.warn(line, ATTACHMENT_INVALID, f"The text of {of_kind} is left out: it is read from the vault.")
+            attached = replace(attached, text=None)
+        if attached.kind == "image" and attached.text is not None and not attached.text.startswith("data:"):
+            what = (
+                f"The text of {of_kind} is left out: it is no data URI. `workspaced context import` reads files."
+            )
+            self.warn(line, ATTACHMENT_INVALID, what)
             attached = replace(attached, text=None)
         if attached.kind != "selected_text" and (attached.before, attached.after) != (None, None):
             self.warn(

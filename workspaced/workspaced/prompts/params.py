@@ -48,6 +48,8 @@ class Start(Params, frozen=True):
     output_reserve: Tokens
     conversation: Id | None = None
     """None: the daemon chooses one."""
+    vault: Id | None = None
+    """The vault that the conversation is about; None: the current one when it begins."""
     system: str = ""
     memory: str = ""
     project: str = ""
@@ -168,6 +170,8 @@ class Usage(Params, frozen=True):
     model: Name | None = None
     cached_tokens: Tokens = 0
     output_tokens: Tokens = 0
+    cached_in_input: bool | None = None
+    """Whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since providers differ."""
 
 
 class Summarise(Params, frozen=True):

@@ -76,7 +76,9 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
             raise WithheldDuringRead
         tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
-        return Plan(plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools))
+        return Plan(
+            plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools, composer=_composer(made.envelope))
+        )
 
     return await with_conversation_view(service, conversation, make, caller)
 
@@ -96,6 +98,13 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
 def _query(envelope: Envelope) -> str:
     """The user's text of the turn, without the instructions after it."""
     return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
+
+
+def _composer(envelope: Envelope) -> str:
+    """How the answer is to be written; empty if nothing says so, or if the user's text ends with it."""
+    return joined(
+        each for each in envelope.layers[-1].segments if (each.kind, each.id) == ("instruction", "composer")
+    )
 
 
 def _held(conversation: Conversation, turn: Turn, texts: Texts) -> Iterator[Held]:

@@ -19,41 +19,48 @@ def check_usage(params: p.Usage) -> None:
             f"Expected either `inputTokens` or `report`, got {'neither' if params.report is None else 'both'}.",
             hint="Give the provider's usage object as `report`, or the tokens by name.",
         )
-    if params.report is not None and (params.cached_tokens or params.output_tokens):
+    if params.report is None and params.cached_in_input is None:
         raise InvalidArgument(
-            "A `report` tells of all tokens itself.", hint="Leave `cachedTokens` and `outputTokens` out."
+            "Expected `cachedInInput` with `inputTokens`: some providers count the tokens from their cache among "
+            "the input's, others apart, and a wrong guess counts them twice or not at all.",
+            hint="Say true for OpenAI and Gemini, false for Anthropic; or give the provider's usage as `report`.",
+        )
+    if params.report is not None and (
+        params.cached_tokens or params.output_tokens or params.cached_in_input is not None
+    ):
+        raise InvalidArgument(
+            "A `report` tells of all tokens itself.",
+            hint="Leave `cachedTokens`, `outputTokens` and `cachedInInput` out.",
         )
     if params.report is None and params.shape is not None:
         raise InvalidArgument("`shape` says how a `report` is read, and there is none.", hint="Leave it out.")
 
 
 def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
-    """The input, cached and output tokens, as in `usage_reported`: `settings` decide whether the input tokens
-    include the cached ones.
+    """The input, cached and output tokens, as in `usage_reported`: there `settings` decide whether the input
+    tokens include the cached ones, whatever the report says of its own.
 
     Raises:
-        InvalidArgument: more cached than input tokens, or the report's provider is not known.
+        InvalidArgument: more cached than input tokens, too many tokens, or the report's provider is not known.
         ArgumentInvalid: the report is not a valid one of its provider.
     """
-    excludes_cached = not settings.cached_in_input
     if params.report is not None:
         read, cached, output = counted(params.report, _family(params, settings, prompt))
-        if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
-            raise InvalidArgument(
-                f"Expected at most {CONTEXT_TOKENS_MAX} tokens in a report, got one of {most.bit_length()} bits.",
-                hint="Give the usage of the provider's answer as it came.",
-            )
     else:
         assert params.input_tokens is not None, "checked"
-        read, cached, output = params.input_tokens, params.cached_tokens, params.output_tokens
-        if excludes_cached:
-            return read, cached, output
+        cached, output = params.cached_tokens, params.output_tokens
+        read = params.input_tokens if params.cached_in_input else params.input_tokens + cached
+    if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
+        raise InvalidArgument(
+            f"Expected at most {CONTEXT_TOKENS_MAX} tokens of a prompt, got a number of {most.bit_length()} bits.",
+            hint="Give the usage of the provider's answer as it came.",
+        )
     if cached > read:
         raise InvalidArgument(
             f"Expected cachedTokens <= inputTokens ({read}), got {cached}.",
-            hint="If this provider counts cached tokens apart, start with cachedInInput: false.",
+            hint="If this provider counts cached tokens apart, say cachedInInput: false.",
         )
-    return read - cached if excludes_cached else read, cached, output
+    return read if settings.cached_in_input else read - cached, cached, output
 
 
 def _family(params: p.Usage, settings: Settings, prompt: Prompt) -> str:

@@ -8,7 +8,8 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape
 from workspaced_tools.prompts.model.text_store import BlobStaging
-from workspaced_tools.prompts.model.types import Envelope
+from workspaced_tools.prompts.model.types import Envelope, Turn
+from workspaced_tools.prompts.requests.cursor import cursor_of
 from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
 from . import params as p
@@ -44,6 +45,7 @@ def template_for(params: p.Assemble, folder: Path | None) -> Wanted:
 
 def body_of(
     envelope: Envelope,
+    turn: Turn,
     settings: Settings,
     wanted: Wanted,
     staging: BlobStaging,
@@ -52,6 +54,7 @@ def body_of(
     """The body of a prompt.
 
     Args:
+        turn: the prompt's inputs.
         staging: gets the template, which is kept so that the body can be rebuilt.
         blob: reads a blob of the log.
 
@@ -64,6 +67,6 @@ def body_of(
         return staging.blobs[name] if name in staging.blobs else blob(name)
 
     template, cached = wanted
-    shaped = shape(envelope, settings, template, staging, blob_text, cached)
+    shaped = shape(envelope, settings, template, staging, blob_text, cached, cursor_of(turn, staging))
     name = staging.text(template.text)
     return Body(shaped, Shape(shaped.shape, name, body_hash(shaped.body), cached))

@@ -1,4 +1,4 @@
-"""Spans of an answer where citations must not be rewritten: code and link targets.
+"""Spans of an answer where citations must not be rewritten: code, links, images and, for some, quotations.
 
 pulldown-cmark (through pyromark) parses the Markdown in linear time and decides what is code. Its offsets are
 bytes of the UTF-8 form, ours are characters.
@@ -22,30 +22,39 @@ _PARSER: Final = pyromark.Markdown(
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _LONE_CR: Final = re.compile(r"\r(?!\n)")
 _FENCE: Final = re.compile(r"```+|~~~+")
-_AUTOLINKS: Final = frozenset({"Autolink", "Email"})
+_NUMBER: Final = re.compile(r"\[\^\d{1,9}\]|\[\d{1,9}\](?![(\[])", re.ASCII)
+_NUMBER_BYTES_MAX: Final = 16
 _PROBE: Final = "\n\n# -"
 
 
 class Part(NamedTuple):
     """Characters of the answer, from `start` to before `end`."""
 
-    kind: Literal["block", "span", "address"]
-    """`block`: a code block, fenced or indented; `span`: a code span; `address`: a link except its text."""
+    kind: Literal["block", "span", "link", "number", "quote"]
+    """`block`: a code block, fenced or indented; `span`: a code span; `link`: a link or image, with its text;
+    `number`: a link whose text is only a citation mark; `quote`: a block quotation or a footnote's definition."""
     start: int
     end: int
 
 
 class Protected:
-    """The protected parts of an answer, in order; two parts share at most one character."""
+    """The protected parts of an answer, in order and disjoint; quotations apart, which may hold the others."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = parts
-        self._starts = [part.start for part in parts]
+        self._parts = [part for part in parts if part.kind != "quote"]
+        self._starts = [part.start for part in self._parts]
+        self._quotes = [part for part in parts if part.kind == "quote"]
+        self._quote_starts = [part.start for part in self._quotes]
 
     def at(self, place: int) -> Part | None:
         """The part that has the character at `place`."""
         found = bisect_right(self._starts, place) - 1
         return self._parts[found] if found >= 0 and place < self._parts[found].end else None
+
+    def is_quoted(self, place: int) -> bool:
+        """Whether a block quotation or a footnote's definition has the character at `place`."""
+        found = bisect_right(self._quote_starts, place) - 1
+        return found >= 0 and place < self._quotes[found].end
 
     def cut(self, start: int, end: int) -> bool:
         """Whether removing the characters from `start` to before `end` would touch a block or split a part."""
@@ -77,13 +86,13 @@ def closing_fence(answer: str) -> str:
 
 
 def _parts_in_bytes(readable: str) -> Iterator[Part]:
-    last = 0
-    """The end of the innermost link's text so far."""
+    source = readable.encode()
+    link_end = quote_end = 0
+    """The ends of the last outermost link and quotation so far."""
     event: Any
     for event, place in _PARSER.events_with_range(readable, merge_text=True):
         start, end = place["start"], place["end"]
-        if type(event) is str:  # SoftBreak, HardBreak, Rule
-            last = end
+        if type(event) is str or start < link_end:  # SoftBreak, HardBreak, Rule
             continue
         ((kind, value),) = event.items()
         name = value if isinstance(value, str) else next(iter(value), "") if isinstance(value, dict) else ""
@@ -91,8 +100,11 @@ def _parts_in_bytes(readable: str) -> Iterator[Part]:
             yield Part("span", start, end)
         elif kind == "Start" and name == "CodeBlock":
             yield Part("block", start, end)
-        elif kind == "Start" and name == "Link" and value["Link"]["link_type"] in _AUTOLINKS:
-            yield Part("address", start, end)
-        elif kind == "End" and name in ("Link", "Image") and last < end:
-            yield Part("address", last, end)
-        last = start if kind == "Start" else end
+        elif kind == "Start" and name in ("Link", "Image"):
+            link_end = end
+            begin = source[start : min(end, start + _NUMBER_BYTES_MAX)].decode(errors="replace")
+            is_number = name == "Link" and _NUMBER.match(begin)
+            yield Part("number" if is_number else "link", start, end)
+        elif kind == "Start" and name in ("BlockQuote", "FootnoteDefinition") and start >= quote_end:
+            quote_end = end
+            yield Part("quote", start, end)

@@ -1,7 +1,8 @@
 """Renumbers the citations of a model's answer by first mention, and adds one list of sources at the end.
 
-A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`. A plain `[3]` is no citation: it may be an
-index or a footnote in a quotation. Marks in code or in a link's address are no citations either.
+A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`, or writes `[3]` or `【3†source】` (marks.py).
+Marks in code, links and images are no citations. A mark of an unknown number goes with all that held only it
+(removal.py).
 
 Our list names each source, and a line of that list overrides a number of the catalogue. So renumbering an answer
 again changes nothing. Removing a mark may change the Markdown around it, so passes repeat until one changes
@@ -17,7 +18,9 @@ from msgspec.structs import replace
 from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, TRIMMED
 from ..sources.search_block import Source
+from .marks import NUMBER, Mark, marks_in
 from .protected_text import Protected, closing_fence, protected_parts
+from .removal import held, with_blanks
 from .source_list import (
     Catalogue,
     Line,
@@ -32,12 +35,8 @@ RANGE_MAX: Final = 20
 """A longer range cites only its two ends."""
 PASSES_MAX: Final = 8
 
-_NUMBER: Final = r"[1-9]\d{0,8}+"
-_MARK: Final = re.compile(
-    rf"\[\^(?P<numbers>{_NUMBER}(?:(?:[ \t]*+(?:[,;–-][ \t]*+\^?|\^)){_NUMBER})*+)[ \t]*+\]", re.ASCII
-)
-_ITEMS: Final = re.compile(rf"(?P<range>[–-])?[ \t]*+\^?(?P<number>{_NUMBER})", re.ASCII)
-_ENDS_WORD: Final = frozenset(" \t\r\n.,;:!?)]}\"'”’»")
+_ITEMS: Final = re.compile(rf"(?P<range>[–-])?[ \t]*+\^?(?P<number>{NUMBER})", re.ASCII)
+_SEPARATOR: Final = re.compile(r"[ \t]*+(?:[,;][ \t]*+)?+")
 
 
 class Cited(Wire, frozen=True):
@@ -88,14 +87,16 @@ class _Pass:
         self.text, self.catalogue = text, catalogue
         self.protected: Protected = protected_parts(text)
         self.lines = lines_of(text, self.protected, catalogue)
-        self.list_start = trailing_list(self.lines, len(text))
         self.named = our_definitions(text, self.lines, catalogue)
+        self.list_start = trailing_list(self.lines, len(text), loose=True)
+        if not self._cites():
+            self.list_start = trailing_list(self.lines, len(text), loose=False)
         self.numbers: dict[str, Source] = {}
         """The sources cited so far, with their new numbers, by address."""
         self.unknown: dict[int, None] = {}
 
     def run(self) -> Cited:
-        defined = [line for line in self.lines if line.kind == "definition" and line.end <= self.list_start]
+        defined = self._defined()
         marks = list(self._mark_edits(defined))
         removed = [_Edit(line.start, line.end, "") for line in defined]
         unknown = tuple(self.unknown)
@@ -111,13 +112,21 @@ class _Pass:
         text = self._listed(marks + removed, plain_list(self.catalogue.sources))
         return Cited(text, self.catalogue.sources, unknown, True)
 
+    def _cites(self) -> bool:
+        """Whether the words before the list of sources cite something of the catalogue."""
+        marks = self._marks(self._defined())
+        return any(self._source(number) is not None for mark in marks for number in _numbers(mark.numbers))
+
+    def _defined(self) -> list[Line]:
+        return [line for line in self.lines if line.kind == "definition" and line.end <= self.list_start]
+
     def _edited(self, edits: list[_Edit]) -> str:
         """The edited answer up to its list of sources."""
         parts: list[str] = []
         place = 0
         for edit in sorted(edits):
             parts += (self.text[place : edit.start], edit.text)
-            place = edit.end
+            place = max(place, edit.end)
         return "".join((*parts, self.text[place : self.list_start]))
 
     def _listed(self, edits: list[_Edit], sources: str) -> str:
@@ -134,67 +143,87 @@ class _Pass:
 
     # -- marks --
 
-    def _marks(self, defined: Sequence[Line]) -> Iterator["re.Match[str]"]:
+    def _marks(self, defined: Sequence[Line]) -> Iterator[Mark]:
         """The citation marks in order, without those in definitions and in the list of sources."""
         upcoming = iter(defined)
         line = next(upcoming, None)
-        for mark in _MARK.finditer(self.text, 0, self.list_start):
-            while line is not None and line.end <= mark.start():
+        for mark in marks_in(self.text, self.list_start, self.protected):
+            while line is not None and line.end <= mark.start:
                 line = next(upcoming, None)
-            in_definition = line is not None and line.start <= mark.start()
-            if not in_definition and not self._is_escaped(mark.start()) and not self.protected.at(mark.start()):
+            in_definition = line is not None and line.start <= mark.start
+            if not in_definition and not self._is_foreign(mark):
                 yield mark
 
-    def _is_escaped(self, place: int) -> bool:
-        before = place
-        while before > 0 and self.text[before - 1] == "\\":
-            before -= 1
-        return (place - before) % 2 == 1
+    def _is_foreign(self, mark: Mark) -> bool:
+        """Whether the mark is a link to something that the catalogue does not have."""
+        if not self.protected.at(mark.start):
+            return False
+        return any(self._source(number) is None for number in _numbers(mark.numbers))
 
     def _mark_edits(self, defined: Sequence[Line]) -> Iterator[_Edit]:
-        """Edits that renumber the marks; consecutive marks have each number once."""
-        row: set[int] = set()
-        row_end = -1
+        """Edits that renumber the marks, and remove those of unknown numbers with what held only them."""
+        gone: list[tuple[int, int]] = []
+        for row in self._rows(defined):
+            start, end = row[0].start, row[-1].end
+            if text := self._renumbered(row):
+                yield _Edit(start, end, text)
+                continue
+            start, end = held(self.text, start, end)
+            while gone and _SEPARATOR.fullmatch(self.text, gone[-1][1], start):
+                start, end = held(self.text, gone.pop()[0], end)
+            gone.append((start, end))
+        for start, end in gone:
+            yield _Edit(*with_blanks(self.text, start, end), "")
+
+    def _rows(self, defined: Sequence[Line]) -> Iterator[list[Mark]]:
+        """The marks by rows: marks with nothing but blanks or a comma between them."""
+        row: list[Mark] = []
         for mark in self._marks(defined):
-            start, end = mark.span()
-            blanks = self._blanks_before(start)
-            if blanks != row_end:
-                row.clear()
-            fresh = [number for number in dict.fromkeys(self._cite(mark["numbers"])) if number not in row]
+            if row and not _SEPARATOR.fullmatch(self.text, row[-1].end, mark.start):
+                yield row
+                row = []
+            row.append(mark)
+        if row:
+            yield row
+
+    def _renumbered(self, row: Sequence[Mark]) -> str:
+        """The text of a row; empty if it cites nothing. Marks without a comma between them cite a number once."""
+        parts: list[str] = []
+        seen: set[int] = set()
+        end = row[0].start
+        for mark in row:
+            between = self.text[end : mark.start]
+            if between.strip(" \t"):
+                seen.clear()
+            fresh = [number for number in dict.fromkeys(self._cite(mark.numbers)) if number not in seen]
             if fresh:
-                yield _Edit(start, end, "".join(f"[^{number}]" for number in fresh))
-            else:
-                yield self._without(start, end, blanks)
-            row.update(fresh)
-            row_end = end
-
-    def _without(self, start: int, end: int, blanks: int) -> _Edit:
-        """Removes a mark and the superfluous blanks before it; at a line's start the blanks after it."""
-        if blanks == 0 or self.text[blanks - 1] in "\r\n":
-            while self.text[end : end + 1] in (" ", "\t"):
-                end += 1
-            return _Edit(start, end, "")
-        ends_word = end == len(self.text) or self.text[end] in _ENDS_WORD
-        return _Edit(blanks if ends_word else start, end, "")
-
-    def _blanks_before(self, place: int) -> int:
-        while place > 0 and self.text[place - 1] in " \t":
-            place -= 1
-        return place
+                parts += (between if parts else "", "".join(f"[^{number}]" for number in fresh))
+            seen.update(fresh)
+            end = mark.end
+            trail = "" if fresh else between
+        if parts and trail[:1] in (" ", "\t") and self.text[end : end + 1].isalnum():
+            parts.append(trail)
+        return "".join(parts)
 
     def _cite(self, written: str) -> Iterator[int]:
         """The new numbers for the numbers in a mark."""
-        previous = 0
-        for item in _ITEMS.finditer(written):
-            number = int(item["number"])
-            first = number
-            if item["range"] and 0 < number - previous <= RANGE_MAX:
-                first = previous + 1
-            for each in range(first, number + 1):
-                source = self.named.get(each) or self.catalogue.by_number.get(each)
-                if source is None:
-                    self.unknown[each] = None
-                    continue
-                new = Source(len(self.numbers) + 1, source.title, source.source)
-                yield self.numbers.setdefault(source.source, new).number
-            previous = number
+        for number in _numbers(written):
+            source = self._source(number)
+            if source is None:
+                self.unknown[number] = None
+                continue
+            new = Source(len(self.numbers) + 1, source.title, source.source)
+            yield self.numbers.setdefault(source.source, new).number
+
+    def _source(self, number: int) -> Source | None:
+        return self.named.get(number) or self.catalogue.by_number.get(number)
+
+
+def _numbers(written: str) -> Iterator[int]:
+    """The numbers in a mark; of a range that is too long only its ends."""
+    previous = 0
+    for item in _ITEMS.finditer(written):
+        number = int(item["number"])
+        is_range = item["range"] and 0 < number - previous <= RANGE_MAX
+        yield from range(previous + 1 if is_range else number, number + 1)
+        previous = number

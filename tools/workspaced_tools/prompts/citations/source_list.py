@@ -13,7 +13,9 @@ from .protected_text import Protected
 
 HEADING: Final = "#### Sources"
 
-LineKind = Literal["heading", "definition", "item", "blank", "text"]
+LineKind = Literal["heading", "definition", "item", "blank", "text", "inline", "numbered"]
+"""`inline`: a heading with its sources on the same line, or a lone word. `numbered`: an item that begins with a
+citation and names none of our sources exactly. Both make a list only where the words before it cite something."""
 
 _LINE: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n|\Z)")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -26,6 +28,7 @@ _LIKE_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NO_PATH: Final = re.compile(r"[%#?]")
 
 _WORDS: Final = r"(?:sources|references)"
+_WORD: Final = r"(?:sources?|references?)"
 _HEADING: Final = re.compile(
     rf" {{0,3}}(?:\#{{1,6}}[ \t]++[*_]{{0,3}}{_WORDS}:?[*_]{{0,3}}:?(?:[ \t]++\#++)?"
     rf"|[*_]{{1,3}}{_WORDS}:?[*_]{{1,3}}:?|{_WORDS}:)[ \t]*+",
@@ -44,6 +47,14 @@ _ITEM: Final = re.compile(
     r"(?P<text>\S.*+)"
 )
 _LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*+)\]\(<?((?:[^\\<>()]|\\.)*+)>?\)")
+_WIKI_LINK: Final = re.compile(r"\[\[([^\[\]|#]*+)(?:#[^\[\]|]*+)?(?:\|([^\[\]]*+))?\]\]")
+_NUMBER: Final = r"(?:\^?\[\^?\d{1,9}[^\[\]]{0,200}\]|【\d{1,9}[^【】]{0,200}】)"
+_NUMBERED: Final = re.compile(rf"[ \t>]*+(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]++)?{_NUMBER}(?:[:.]?[ \t].*|[ \t]*)")
+_NUMBERS: Final = re.compile(rf"(?:{_NUMBER}[ \t]*+)++(?:[^\W_].*)?")
+_INLINE: Final = re.compile(
+    rf" {{0,3}}(?:[*_]{{1,3}}{_WORD}:?[*_]{{1,3}}:?|{_WORD}:)[ \t]++(?P<rest>\S.*+)", re.IGNORECASE
+)
+_BETWEEN_ITEMS: Final = re.compile(r"[,;](?![^\[\]]{0,200}\])")
 _BETWEEN: Final = (" (", " - ", " – ", " — ", ": ")
 _AROUND: Final = " \t\r\n*_`\"'.,;()<>"
 
@@ -99,13 +110,22 @@ class Catalogue:
         self.sources = tuple(first.values())
         self.by_address = {address(each.source): each for each in self.sources}
         names = (
-            name for each in catalogue for name in (each.title, each.source, address(each.source), link(each))
+            name
+            for each in catalogue
+            for name in (
+                each.title,
+                each.source,
+                each.source.removesuffix(".md"),
+                address(each.source),
+                link(each),
+            )
         )
         self._names = {_name(name) for name in names} - {""}
 
     def named_in(self, item: str) -> bool:
         """Whether a list item names a source by its link, title or address, or by title and address."""
         found = [item, *(part for each in _LINK.findall(item) for part in each)]
+        found += (part for each in _WIKI_LINK.findall(item) for part in each)
         for sign in _BETWEEN:
             found += (*item.partition(sign), *item.rpartition(sign))
         return any(_name(each) in self._names for each in found)
@@ -128,7 +148,7 @@ def lines_of(answer: str, protected: Protected, catalogue: Catalogue) -> list[Li
         if kind == "text" and not protected.cut(start, end):
             continued = found[-1].kind if found else "blank"
             kind = _kind(content, continued, catalogue)
-            if kind == "text" and continued == "text" and _UNDERLINE.fullmatch(content):
+            if kind == "text" and continued == "inline" and _UNDERLINE.fullmatch(content):
                 kind = _underlined(found, before)
         found.append(Line(kind, start, end))
         before = content
@@ -141,7 +161,20 @@ def _kind(content: str, before: LineKind, catalogue: Catalogue) -> LineKind:
     if _DEFINITION.match(content) or (before == "definition" and _CONTINUED.match(content)):
         return "definition"
     item = _ITEM.fullmatch(content)
-    return "item" if item is not None and catalogue.named_in(item["text"]) else "text"
+    if item is not None and catalogue.named_in(item["text"]):
+        return "item"
+    if _NUMBERED.fullmatch(content):
+        return "numbered"
+    return "inline" if _is_inline(content, catalogue) else "text"
+
+
+def _is_inline(content: str, catalogue: Catalogue) -> bool:
+    if _WORD_ALONE.fullmatch(content):
+        return True
+    inline = _INLINE.fullmatch(content)
+    items = _BETWEEN_ITEMS.split(inline["rest"]) if inline is not None else ()
+    named = [_NUMBERS.match(item.strip(" \t")) or catalogue.named_in(item) for item in items]
+    return bool(named) and all(named)
 
 
 def _underlined(found: list[Line], before: str) -> LineKind:
@@ -152,13 +185,16 @@ def _underlined(found: list[Line], before: str) -> LineKind:
     return "heading"
 
 
-def trailing_list(lines: Sequence[Line], end: int) -> int:
-    """The start of the heading of the list of sources that ends the answer; `end` if there is none."""
+def trailing_list(lines: Sequence[Line], end: int, *, loose: bool) -> int:
+    """The start of the heading of the list of sources that ends the answer; `end` if there is none.
+
+    `loose` counts the kinds `inline` and `numbered` as heading and item, not as text.
+    """
     begin = end
     for line in reversed(lines):
-        if line.kind == "text":
+        if line.kind == "text" or (not loose and line.kind in ("inline", "numbered")):
             break
-        if line.kind == "heading":
+        if line.kind in ("heading", "inline"):
             begin = line.start
     return begin
 

@@ -9,7 +9,7 @@ from typing import Final
 import regex
 
 from .types import Artifact, Provided, Texts
-from .untrusted_text import RESERVED, escape_field, render_block
+from .untrusted_text import RESERVED, escape_field, render_block, skeleton
 
 BLANK_LINE: Final = "\n\n"
 TRIMMED: Final = " \t\r\n"
@@ -25,9 +25,17 @@ REPLACES: Final = "This is the current version. The one in the Context Library i
 """Goes into a field before the content, where no note text can be."""
 
 _TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
+_CALLED: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
 _PINNED: Final = "pinned_context"
 _SUMMARY: Final = "conversation_summary"
 _OURS: Final = RESERVED | {_PINNED, _SUMMARY}
+_OURS_AS_READ: Final = frozenset(
+    map(
+        skeleton,
+        _OURS | {"document_sources", "source_number", "left_out", "replaces_library", "user_query"},
+    )
+)
+"""Names that a tool's block may not have in any spelling."""
 _TOOL_NAME_CHARS_MAX: Final = 64
 _PATH_KINDS: Final = frozenset({"note", "active_note", "selected_text", "file", "pdf"})
 
@@ -51,11 +59,25 @@ def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
     if artifact.mtime is not None:
         fields["mtime"] = artifact.mtime
     name = "note_context" if artifact.kind == "note" else artifact.kind
-    return _tool_name(artifact) if name == "tool_result" else name, fields
+    return (artifact.block or _tool_name(artifact)) if name == "tool_result" else name, fields
+
+
+def called_name(*tools: str) -> str:
+    """The name of the block for a tool's result: as the tool was called, such as `localSearch` or `web_search`.
+
+    The first of `tools` that can be a block's name and does not read as that of another block or field; if there
+    is none, `tool_result`.
+    """
+    return next(filter(_is_called, tools), "tool_result")
+
+
+def _is_called(tool: str) -> bool:
+    is_name = len(tool) <= _TOOL_NAME_CHARS_MAX and _CALLED.fullmatch(tool) is not None
+    return is_name and skeleton(tool) not in _OURS_AS_READ
 
 
 def _tool_name(artifact: Artifact) -> str:
-    """The tool's own name, if bodies cannot close a block of that name and no other block has it."""
+    """The name for a result whose prompt recorded none: only names with an underscore, in lower case."""
     name = artifact.title
     plain = len(name) <= _TOOL_NAME_CHARS_MAX and _TOOL_NAME.fullmatch(name) is not None
     return name if plain and name not in _OURS else "tool_result"

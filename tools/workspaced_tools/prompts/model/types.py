@@ -55,6 +55,8 @@ class Artifact(Wire, frozen=True):
     before: str = ""
     """For selected text: the blob of the text before it; empty if there is none. `after` likewise."""
     after: str = ""
+    block: str = ""
+    """For a tool's result: the name of its block, as the tool was called; empty for older prompts."""
 
 
 class Provided(Wire, frozen=True):

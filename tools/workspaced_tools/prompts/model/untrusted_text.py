@@ -11,8 +11,9 @@ module puts note text into a block. It changes the text in two ways, and both ha
   `\u{3c}/note_context>`. The match is lenient because models read leniently: case, accents, blanks, width,
   look-alikes, entities and escapes make no difference. HTML and other markup stays as it is.
 
-The name of a block must be in RESERVED or have an underscore, since bodies cannot close those. Everything is pure
-and linear in the length of the text.
+A body can close neither its own block, whatever its name, nor one whose name is in RESERVED or has an underscore.
+A block around it of another name must be given as `outer`. Everything is pure and linear in the length of the
+text.
 """
 
 import html
@@ -34,6 +35,7 @@ RESERVED: Final = frozenset(
 """Names without underscore that blocks and fields may have, and names that bodies cannot even open."""
 
 _NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*+")
+_BLOCK_NAME: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
 _NAME_CHARS_MAX: Final = 80
 
 # -- invisible characters --
@@ -78,31 +80,41 @@ _XML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _XML_CHARS: Final = str.maketrans(_XML)
 
 
-def render_block(name: str, fields: Mapping[str, str], body: str) -> str:
+def render_block(name: str, fields: Mapping[str, str], body: str, *, outer: tuple[str, ...] = ()) -> str:
     """A block called `name`: a line for each field, then the body in `<content>`.
 
     Whatever the title, path or body contains, the block has its closing delimiter once, as its last line. The body
     keeps its bytes except for the changes that the module's docstring names; `unescape_body` restores the body,
-    and `unescape_field` a field.
+    and `unescape_field` a field. `outer`: names of blocks around this one, which it can neither open nor close.
     """
-    return render_marked(name, fields, (body,), ())
+    return render_marked(name, fields, (body,), (), outer=outer)
 
 
-def render_marked(name: str, fields: Mapping[str, str], pieces: Sequence[str], marks: Sequence[str]) -> str:
+def render_marked(
+    name: str,
+    fields: Mapping[str, str],
+    pieces: Sequence[str],
+    marks: Sequence[str],
+    *,
+    outer: tuple[str, ...] = (),
+) -> str:
     """As `render_block`, with a body of `pieces` and a mark such as `<here_it_is/>` between each two of them.
 
     Whatever the pieces contain, the body has each mark once, at its place. `unescape_body` restores the pieces.
     """
     names = (name, *fields)
-    for each in (*names, *marks):
+    for each in (name, *outer):
+        if not _BLOCK_NAME.fullmatch(each):
+            raise ValueError(f"Expected a name of letters, digits, `_` and `-`, got {each!r}.")
+    for each in (*fields, *marks):
         if not _NAME.fullmatch(each) or not ("_" in each or each in RESERVED):
             raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
     if "content" in fields:
         raise ValueError("Expected the body's text as `body`, got a field `content`.")
     if len(pieces) != len(marks) + 1:
         raise ValueError(f"Expected {len(marks) + 1} pieces around {len(marks)} marks, got {len(pieces)}.")
-    lines = [f"<{field}>{_field(value, names)}</{field}>" for field, value in fields.items()]
-    safe = [_body(piece, names, tuple(marks)) for piece in pieces]
+    lines = [f"<{field}>{_field(value, names, outer)}</{field}>" for field, value in fields.items()]
+    safe = [_body(piece, names, (*marks, *outer), outer) for piece in pieces]
     body = "".join(f"{piece}<{mark}/>" for piece, mark in zip(safe, marks, strict=False)) + safe[-1]
     return "\n".join([f"<{name}>", *lines, "<content>", body, "</content>", f"</{name}>"])
 
@@ -117,9 +129,12 @@ def unescape_body(text: str) -> str:
     return _SHOWN.sub(lambda shown: chr(int(shown[1], 16)), text)
 
 
-def escape_field(text: str) -> str:
-    """Escapes `text` for a title, path or attribute: one line, with `&`, `<`, `>` and `"` as XML entities."""
-    return _field(text, ())
+def escape_field(text: str, *, outer: tuple[str, ...] = ()) -> str:
+    """Escapes `text` for a title, path or attribute: one line, with `&`, `<`, `>` and `"` as XML entities.
+
+    `outer`: as in `render_block`.
+    """
+    return _field(text, (), outer)
 
 
 def unescape_field(text: str) -> str:
@@ -138,29 +153,31 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> str:
-    opening, closing = _skeletons(names, marks)
+def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = (), outer: tuple[str, ...] = ()) -> str:
+    opening, closing = _skeletons(names, marks, outer)
 
     def broken(less: "regex.Match[str]") -> str:
         name = less["name"]
         if less["closing"] is None:
-            harmful = _skeleton(name).startswith(opening)
+            harmful = skeleton(name).startswith(opening)
         else:
-            harmful = "_" in _plain(name.split(maxsplit=1)[0]) or _skeleton(name).startswith(closing)
+            harmful = "_" in _plain(name.split(maxsplit=1)[0]) or skeleton(name).startswith(closing)
         return f"{_shown(less[0][0])}{less[0][1:]}" if harmful else less[0]
 
     return _DELIMITER.sub(broken, show_invisible(text))
 
 
 @lru_cache(maxsize=64)
-def _skeletons(names: tuple[str, ...], marks: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _skeletons(
+    names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Skeletons of the names that a body may not open, and of those that it may not close."""
     opening = {*(each for each in RESERVED if "_" in each), *names[:1], *marks}
-    return tuple(map(_skeleton, opening)), tuple(map(_skeleton, RESERVED | {*names}))
+    return tuple(map(skeleton, opening)), tuple(map(skeleton, RESERVED | {*names, *outer}))
 
 
-def _field(text: str, names: tuple[str, ...]) -> str:
-    seen = _body(text, names).translate(_XML_CHARS)
+def _field(text: str, names: tuple[str, ...], outer: tuple[str, ...] = ()) -> str:
+    seen = _body(text, names, outer, outer).translate(_XML_CHARS)
     for sign in "\n\r\t":
         seen = seen.replace(sign, _shown(sign))
     return seen
@@ -177,6 +194,6 @@ def _plain(name: str) -> str:
     return unicodedata.normalize("NFKD", _SHOWN.sub("", name)).casefold()
 
 
-def _skeleton(name: str) -> str:
+def skeleton(name: str) -> str:
     """The same string for all spellings of one name."""
     return str(_MARKS.sub("", _plain(name).translate(_LOOK_ALIKE)))

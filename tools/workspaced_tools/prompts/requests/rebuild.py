@@ -9,6 +9,7 @@ from workspaced_events.schema.catalogue import Shape as Recorded
 from ...errors import NotRecorded
 from ..model.stored_inputs import texts_in
 from ..model.types import Envelope
+from .cursor import recorded_cursor
 from .templates import RenderedBody, Template, body_hash, shape
 
 BODY = "body"
@@ -16,11 +17,14 @@ BODY = "body"
 _Blob = Callable[[str], bytes | None]
 
 
-def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob) -> RenderedBody:
+def rebuild_request_body(
+    data: PromptAssembled, recorded: Recorded, envelope: Envelope, settings: Settings, blob: _Blob
+) -> RenderedBody:
     """Rebuilds the request body of a recorded prompt.
 
     Args:
-        recorded: the shape in the log.
+        data: the prompt's event.
+        recorded: its shape.
         envelope: the rebuilt prompt.
         settings: the conversation's settings when the prompt was made.
 
@@ -40,7 +44,8 @@ def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Setti
 
     texts = texts_in(blob)
     template = Template(recorded.name, texts(recorded.template_sha256))
-    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content)
+    cursor = recorded_cursor(data, texts)
+    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content, cursor)
 
 
 def body_difference(data: PromptAssembled, envelope: Envelope, settings: Settings, blob: _Blob) -> str | None:
@@ -51,5 +56,5 @@ def body_difference(data: PromptAssembled, envelope: Envelope, settings: Setting
     """
     if data.shape is None:
         return None
-    made = rebuild_request_body(data.shape, envelope, settings, blob)
+    made = rebuild_request_body(data, data.shape, envelope, settings, blob)
     return None if body_hash(made.body) == data.shape.body_hash else BODY

@@ -21,6 +21,7 @@ from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
 from ..model.types import Block, ChatMessage, Envelope, Texts
 from .cache_breakpoints import Message, marked
+from .cursor import NO_CURSOR, Cursor
 from .identifiers import Names
 from .images import image_for
 from .part import Part as Part
@@ -75,6 +76,10 @@ class Request(Wire, frozen=True):
     tool_names: dict[str, str]
     """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CachedContent
+    prefix: str = ""
+    """For a completion: the text before the cursor, as it stands in the note. Empty for other prompts."""
+    suffix: str = ""
+    """Likewise the text after the cursor."""
 
 
 def request_of(
@@ -84,12 +89,14 @@ def request_of(
     texts: Texts,
     blob: Blob,
     cached_content: str | None,
+    cursor: Cursor = NO_CURSOR,
 ) -> tuple[Request, tuple[str, ...]]:
     """The request for an envelope, and one sentence for each change to the envelope's content.
 
     Args:
         family: the family of the target: openai, anthropic or gemini. None: not known, so nothing is left out.
         cached_content: the provider's resource that holds system and tools.
+        cursor: what stands around the cursor of a completion.
 
     Raises:
         NotRecorded: from `texts`.
@@ -125,6 +132,8 @@ def request_of(
         own_tools=tools.own,
         tool_names=names.renamed,
         cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
+        prefix=cursor.prefix,
+        suffix=cursor.suffix,
     )
     return request, (*tools.changes, *changes.sentences())
 

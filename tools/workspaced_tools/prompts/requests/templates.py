@@ -23,6 +23,7 @@ from ...errors import TemplateFailed, UnknownShape
 from ...ports.base import Wire
 from ..model.types import Envelope, Texts
 from ..model.untrusted_text import show_invisible
+from .cursor import NO_CURSOR, Cursor
 from .request import Blob, Request, request_of
 from .validation import check_body
 
@@ -127,11 +128,13 @@ def shape(
     texts: Texts,
     blob: Blob,
     cached_content: str | None = None,
+    cursor: Cursor = NO_CURSOR,
 ) -> RenderedBody:
     """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
 
     Args:
         cached_content: the provider's resource that holds the first two layers and the tools.
+        cursor: what stands around the cursor of a completion.
 
     Raises:
         TemplateFailed: the template cannot be rendered, or renders no JSON object.
@@ -139,7 +142,7 @@ def shape(
         NotRecorded: from `texts`.
     """
     family = template.name if template.name in BUILT_IN else None
-    request, changes = request_of(envelope, settings, family, texts, blob, cached_content)
+    request, changes = request_of(envelope, settings, family, texts, blob, cached_content, cursor)
     body, created, offers = _rendered(template, request)
     check_body(body, template.name, family)
     cached = request.cached_content

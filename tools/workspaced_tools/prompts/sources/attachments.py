@@ -16,6 +16,7 @@ from ...errors import ArgumentInvalid, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
+from ..model.blocks import called_name
 from ..model.types import Artifact
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
@@ -192,7 +193,9 @@ def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
     text = reading.inline_text(sha256)
-    yield replace(named(attachment), revision=sha256, bytes=len(text.encode()))
+    artifact = named(attachment)
+    block = called_name(artifact.title, artifact.id) if artifact.kind == "tool_result" else ""
+    yield replace(artifact, revision=sha256, bytes=len(text.encode()), block=block)
 
 
 def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from workspaced_events.ids import MessageId, NoteId
+from workspaced_events.ids import MessageId, NoteId, VaultId
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
 from workspaced_events.schema.catalogue import Pipeline
@@ -20,6 +20,7 @@ from ..model.pipelines import PARTS
 from ..model.stored_inputs import inputs_of
 from ..model.types import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
 from .attachments import attached
+from .environment import OTHER_VAULT, other_vault
 from .inline_content import lost_of
 from .pinned import provide
 from .view_reader import Keep, Reading
@@ -35,8 +36,11 @@ def gather(
     *,
     rebase: bool = False,
     pipeline: Pipeline = "chat",
+    current: VaultId | None = None,
 ) -> Turn:
     """The inputs of the prompt up to `message`; a compression reads no attachments and no pins.
+
+    `current`: the vault that the user has open; where it is not the conversation's, a chat says so.
 
     A prompt that continues a turn reuses the inputs of the turn's last prompt, so that the turn's payload keeps
     its bytes. It reads everything again if the client may no longer see one of the notes in those inputs.
@@ -63,6 +67,8 @@ def gather(
         attachments = conversation.messages[begin].attachments
         artifacts = attached(attachments, reading, surroundings=parts.surroundings)
         provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
+        if parts.library and (text := other_vault(view.state, conversation.vault, current)):
+            provided = (Provided(OTHER_VAULT, "text", keep(text.encode())), *provided)
     is_calibrated = calibration.factor != NO_CALIBRATION.factor
     return Turn(
         TURN_VERSION,

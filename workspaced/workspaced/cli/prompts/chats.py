@@ -9,11 +9,14 @@ import click
 from workspaced_events.errors import InvalidArgument
 
 from ...errors import RequestError
-from ...limits import REQUEST_BYTES_MAX
+from ...limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, REQUEST_BYTES_MAX
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_bytes, print_json, write_lines
+from ..shared.output import print_bytes, print_json, print_warnings, write_lines
+from .chat_images import brought_back, set_apart, write_images
 
+_ENVELOPE_BYTES: Final = 16 * 1024
+"""Left of a request for its other parameters."""
 _IMPORT_S: Final = 60.0
 """Each text of a chat becomes a file of its own, synced."""
 
@@ -27,20 +30,23 @@ _IMPORT_S: Final = 60.0
     metavar="FILE",
     help="Where to; a folder gets a file named after the chat. Default: standard output.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@click.option("--force", is_flag=True, help="Replace FILE, and images beside it, where they exist.")
+@click.option("--inline-images", is_flag=True, help="Keep images in FILE as data URIs, not as files beside it.")
 @daemon_options
 @json_option
 def export_command(
     conversation: str,
     output: Path | None,
     force: bool,
+    inline_images: bool,
     socket_path: str | None,
     workspace: str | None,
     as_json: bool,
 ) -> None:
     """Write a conversation as Markdown, for reading, keeping, and importing again.
 
-    Attachments that name withheld notes are left out.
+    Attachments that name withheld notes are left out. FILE has its images beside it: those of chat.md are in the
+    folder chat.images.
     """
     with daemon(socket_path, workspace) as client:
         exported = client.call("workspaced/context/export", {"conversation": conversation})
@@ -48,7 +54,7 @@ def export_command(
     if exported["withheld"]:
         click.echo(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
     if output is not None:
-        written = _write(exported, output, force=force)
+        written = _write(exported, output, force=force, inline_images=inline_images)
         if not as_json:
             click.echo(f"wrote {escape_control(str(written))}", err=True)
     if as_json:
@@ -57,14 +63,22 @@ def export_command(
         _print(exported["text"])
 
 
-def _write(exported: dict[str, Any], output: Path, *, force: bool) -> Path:
-    """Writes the file as a whole or not at all."""
+def _write(exported: dict[str, Any], output: Path, *, force: bool, inline_images: bool) -> Path:
+    """Writes the file as a whole or not at all, after its images.
+
+    Raises:
+        InvalidArgument: a file is there already, or cannot be written.
+    """
     path = output / exported["fileName"] if output.is_dir() else output
     if path.exists() and not force:
         raise InvalidArgument(
             f"The file {str(path)!r} exists.", hint="Name another one, or replace it with --force."
         )
-    write_lines(iter([exported["text"].encode()]), path)
+    text = exported["text"]
+    if not inline_images:
+        text, images = set_apart(text, path)
+        write_images(images, force=force)
+    write_lines(iter([text.encode()]), path)
     return path
 
 
@@ -81,20 +95,28 @@ def _print(text: str) -> None:
 @click.argument("file", type=click.File("rb"))
 @click.option("--provider", metavar="NAME", help="Where the file does not say it, or other than it says.")
 @click.option("--model", metavar="NAME", help="Likewise.")
-@click.option("--context-window", type=int, metavar="TOKENS", help="Likewise.")
-@click.option("--output-reserve", type=int, metavar="TOKENS", help="Likewise: what is kept free for the answer.")
+@click.option("--context-window", type=int, metavar="TOKENS", help=f"Likewise; default: {IMPORT_CONTEXT_WINDOW}.")
+@click.option(
+    "--output-reserve",
+    type=int,
+    metavar="TOKENS",
+    help=f"Likewise: what is kept free for the answer; default: {IMPORT_OUTPUT_RESERVE}, less of a small window.",
+)
 @click.option("--conversation", metavar="ID", help="Its id; default: the file's where it is free, else a new one.")
 @daemon_options
 @json_option
 def import_command(file: Any, socket_path: str | None, workspace: str | None, as_json: bool, **given: Any) -> None:
     """Begin a conversation from a chat file; - reads standard input.
 
-    Files of older tools are read as well. What cannot be taken as it stands is a warning, with its line; notes are
-    looked for in the vault by path, former path and file name.
+    Images are read from the files beside FILE that it names. Files of older tools are read as well. What cannot be
+    taken as it stands is a warning, with its line; notes are looked for in the vault by path, former path and file
+    name.
     """
     names = {"context_window": "contextWindow", "output_reserve": "outputReserve"}
     params = {names.get(name, name): value for name, value in given.items() if value is not None}
-    params["text"] = _text(file.read())
+    folder = Path(file.name).parent if isinstance(file.name, str) and file.name != "<stdin>" else None
+    params["text"], missing = brought_back(_text(file.read()), folder, REQUEST_BYTES_MAX - _ENVELOPE_BYTES)
+    print_warnings(missing)
     with daemon(socket_path, workspace, timeout_s=_IMPORT_S, write=True) as client:
         try:
             imported = client.call("workspaced/context/import", params)

@@ -11,6 +11,7 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.requests.cursor import recorded_cursor
 from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
@@ -37,16 +38,19 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
         UnknownShape, TemplateFailed, BodyInvalid: the template is unknown or fails.
         NotRecorded: the template of the sent body, or an image, is no longer kept.
     """
-    envelope, settings = rebuilt.made.envelope, rebuilt.conversation.settings
+    envelope, settings, data = rebuilt.made.envelope, rebuilt.conversation.settings, rebuilt.sent.data
     if wanted != SENT:
-        return Body(shape(envelope, settings, _template(wanted), texts_in(source.blob), source.blob), False)
-    recorded = rebuilt.sent.data.shape
+        texts = texts_in(source.blob)
+        cursor = recorded_cursor(data, texts)
+        shaped = shape(envelope, settings, _template(wanted), texts, source.blob, cursor=cursor)
+        return Body(shaped, False)
+    recorded = data.shape
     if recorded is None:
         raise InvalidArgument(
             f"The prompt {rebuilt.sent.event.seq} was given as messages, not as a body.",
             hint=f"Name a shape instead of `{SENT}`, such as openai.",
         )
-    shaped = rebuild_request_body(recorded, envelope, settings, source.blob)
+    shaped = rebuild_request_body(data, recorded, envelope, settings, source.blob)
     return Body(shaped, body_hash(shaped.body) != recorded.body_hash)
 
 
