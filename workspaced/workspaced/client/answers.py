@@ -119,6 +119,26 @@ class CurrentNoteDataOutlineItem(msgspec.Struct, frozen=True, kw_only=True, rena
     line: int | None = None
 
 
+class CurrentNoteDataImagesItem(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    path: str | None = None
+    media_type: str | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    width: int | None = None
+    height: int | None = None
+    scaled: bool | None = None
+
+
+class CurrentNoteDataImagesItem1(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    path: str | None = None
+    code: str | None = None
+    error: str | None = None
+
+
 class CurrentNoteData(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     """See docs/reference/tools.md."""
 
@@ -133,6 +153,7 @@ class CurrentNoteData(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     sha256: str | None = None
     links: CurrentNoteDataLinks | None = None
     outline: list[CurrentNoteDataOutlineItem] | None = None
+    images: list[dict[str, Any]] | None = None
     index_state: str | None = None
 
 
@@ -243,6 +264,26 @@ class NoteByReferenceDataOutlineItem(msgspec.Struct, frozen=True, kw_only=True, 
     line: int | None = None
 
 
+class NoteByReferenceDataImagesItem(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    path: str | None = None
+    media_type: str | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    width: int | None = None
+    height: int | None = None
+    scaled: bool | None = None
+
+
+class NoteByReferenceDataImagesItem1(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    path: str | None = None
+    code: str | None = None
+    error: str | None = None
+
+
 class NoteByReferenceDataSection(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     """See docs/reference/tools.md."""
 
@@ -285,6 +326,7 @@ class NoteByReferenceData(msgspec.Struct, frozen=True, kw_only=True, rename=came
     sha256: str | None = None
     links: NoteByReferenceDataLinks | None = None
     outline: list[NoteByReferenceDataOutlineItem] | None = None
+    images: list[dict[str, Any]] | None = None
     index_state: str | None = None
     resolved_by: str | None = None
     section: NoteByReferenceDataSection | None = None
@@ -743,6 +785,7 @@ class ToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -753,6 +796,7 @@ class ToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -787,6 +831,7 @@ class ToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -801,6 +846,7 @@ class ToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -936,6 +982,7 @@ class AsyncToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -946,6 +993,7 @@ class AsyncToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -980,6 +1028,7 @@ class AsyncToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -994,6 +1043,7 @@ class AsyncToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,

@@ -1,9 +1,9 @@
 """`Index`: finds a vault's notes by name, link, tag and word without reading files.
 
 The index is disposable and can always be rebuilt from the notes (see `database`). Of a withheld note it has only
-the path and the identity of its file. The target of a link is not stored but resolved on demand: it depends on the
-notes archived and renamed in the workspace, and on every other note's name; keys make that a matter of
-microseconds.
+the path, the identity of its file, and hashes of the names of its images. The target of a link is not stored but
+resolved on demand: it depends on the notes archived and renamed in the workspace, and on every other note's name;
+keys make that a matter of microseconds.
 """
 
 import json
@@ -24,6 +24,7 @@ from ...notes.search_text import folded
 from .database import IndexFile, read_in
 from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
 from .full_text import delete_text, insert_texts
+from .images import move_embedded, put_embedded
 
 NEAR_SCORE_MIN: Final = 50.0
 """Of 100; a title with a lower score is not similar."""
@@ -109,14 +110,21 @@ class Index:
 
     def put(self, notes: Sequence[IndexedNote], gone: Iterable[NoteId] = ()) -> None:
         """Replaces the former version of each of `notes` and removes those gone, in one transaction."""
+        lost = set(gone)
         with self.file.writing() as db:
-            paths = _json((*gone, *(note.entry.id for note in notes)))
+            paths = _json((*lost, *(note.entry.id for note in notes)))
             known = db.execute(f"SELECT note, has_text, {_ENTRY} FROM notes WHERE path IN {_LISTED}", (paths,))
-            former = [_delete(db, row) for row in known.fetchall()]
+            found = known.fetchall()
+            former = [_delete(db, row) for row in found]
+            numbers = {row[2]: row[0] for row in found}
             rows = _Rows()
             for number, note in enumerate(notes, start=self._next):
                 rows.add(number, note, was_private=note.entry.id in self.private)
+                if note.images is None and note.entry.id in numbers:
+                    move_embedded(db, numbers[note.entry.id], number)
             rows.insert(db)
+            moved = {row[0] for row, each in zip(found, former, strict=True) if each.withheld and row[2] in lost}
+            put_embedded(db, rows.embedded, set(numbers.values()) - moved)
         for note in notes:
             if note.entry.withheld is Withheld.PRIVATE:
                 self.private.add(note.entry.id)
@@ -272,6 +280,7 @@ class _Rows:
         self.texts: list[Any] = []
         self.private: list[Any] = []
         self.shared: list[Any] = []
+        self.embedded: list[tuple[bytes, int]] = []
 
     def add(self, number: int, note: IndexedNote, *, was_private: bool) -> None:
         entry = note.entry
@@ -287,6 +296,7 @@ class _Rows:
             self.private.append((entry.id,))
         elif was_private and not entry.withheld:
             self.shared.append((entry.id,))
+        self.embedded.extend((name, number) for name in note.images or ())
         if entry.withheld:
             return
         self.names.extend((each, number) for each in note.keys)
