@@ -1538,16 +1538,14 @@ export interface GetCurrentNoteOutput {
     }>;
     readonly images?: ReadonlyArray<{
       readonly path: string;
-      readonly mediaType: string;
-      readonly bytes: number;
-      readonly sha256: string;
+      readonly mediaType?: string;
+      readonly bytes?: number;
+      readonly sha256?: string;
       readonly width?: number;
       readonly height?: number;
       readonly scaled?: boolean;
-    } | {
-      readonly path: string;
-      readonly code: string;
-      readonly error: string;
+      readonly code?: string;
+      readonly error?: string;
     }>;
     readonly indexState?: string;
   };
@@ -1671,16 +1669,14 @@ export interface GetNoteByReferenceOutput {
     readonly outline?: readonly GetNoteByReferenceOutputOutlineHeading[];
     readonly images?: ReadonlyArray<{
       readonly path: string;
-      readonly mediaType: string;
-      readonly bytes: number;
-      readonly sha256: string;
+      readonly mediaType?: string;
+      readonly bytes?: number;
+      readonly sha256?: string;
       readonly width?: number;
       readonly height?: number;
       readonly scaled?: boolean;
-    } | {
-      readonly path: string;
-      readonly code: string;
-      readonly error: string;
+      readonly code?: string;
+      readonly error?: string;
     }>;
     readonly indexState?: string;
     readonly resolvedBy: string;

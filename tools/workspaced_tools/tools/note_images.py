@@ -7,26 +7,24 @@ from ..ports.questions import Images
 from .tool import Json, Model
 
 
-class ShownImage(Model):
-    """An image whose bytes come with the answer, after its text and in this order."""
+class EmbeddedImage(Model):
+    """An image that comes with the answer, or one that is only named: then `code` and `error` say why.
+
+    The bytes of those that come stand after the answer's text, in this order.
+    """
 
     path: str
-    media_type: str
-    bytes: int
-    sha256: str
+    """In the vault; of an image that is only named as the note has it."""
+    media_type: str | None = None
+    bytes: int | None = None
+    sha256: str | None = None
     """Of the bytes that are sent."""
     width: int | None = None
     height: int | None = None
     scaled: bool | None = None
     """True if the file is larger: what is sent was made smaller."""
-
-
-class FailedImage(Model):
-    """An image that is only named. `path` is as the note has it."""
-
-    path: str
-    code: str
-    error: str
+    code: str | None = None
+    error: str | None = None
 
 
 def images_of(note: Note, vault: VaultPort, warnings: list[str]) -> tuple[list[Json], list[NoteImage]]:

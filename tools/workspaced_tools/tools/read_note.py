@@ -27,7 +27,7 @@ from .note_answers import (
     outline_of,
     part_of,
 )
-from .note_images import FailedImage, ShownImage, images_of
+from .note_images import EmbeddedImage, images_of
 from .tool import Answer, Json, Model
 from .visit_answers import Room
 
@@ -35,7 +35,7 @@ from .visit_answers import Room
 class LinkedNote(ShownNote):
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
-    images: list[ShownImage | FailedImage] | None = None
+    images: list[EmbeddedImage] | None = None
     index_state: str | None = None
     """`building` where links may be missing."""
 

@@ -129,12 +129,6 @@ class CurrentNoteDataImagesItem(msgspec.Struct, frozen=True, kw_only=True, renam
     width: int | None = None
     height: int | None = None
     scaled: bool | None = None
-
-
-class CurrentNoteDataImagesItem1(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
-    """See docs/reference/tools.md."""
-
-    path: str | None = None
     code: str | None = None
     error: str | None = None
 
@@ -153,7 +147,7 @@ class CurrentNoteData(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     sha256: str | None = None
     links: CurrentNoteDataLinks | None = None
     outline: list[CurrentNoteDataOutlineItem] | None = None
-    images: list[dict[str, Any]] | None = None
+    images: list[CurrentNoteDataImagesItem] | None = None
     index_state: str | None = None
 
 
@@ -274,12 +268,6 @@ class NoteByReferenceDataImagesItem(msgspec.Struct, frozen=True, kw_only=True, r
     width: int | None = None
     height: int | None = None
     scaled: bool | None = None
-
-
-class NoteByReferenceDataImagesItem1(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
-    """See docs/reference/tools.md."""
-
-    path: str | None = None
     code: str | None = None
     error: str | None = None
 
@@ -326,7 +314,7 @@ class NoteByReferenceData(msgspec.Struct, frozen=True, kw_only=True, rename=came
     sha256: str | None = None
     links: NoteByReferenceDataLinks | None = None
     outline: list[NoteByReferenceDataOutlineItem] | None = None
-    images: list[dict[str, Any]] | None = None
+    images: list[NoteByReferenceDataImagesItem] | None = None
     index_state: str | None = None
     resolved_by: str | None = None
     section: NoteByReferenceDataSection | None = None
