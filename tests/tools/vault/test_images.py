@@ -304,6 +304,32 @@ def test_a_withheld_note_that_is_gone_withholds_its_image_until_a_crawl_has_look
     assert seen(vault) == ["a.png"]
 
 
+def test_a_withheld_note_saved_in_parts_withholds_what_it_embedded_before(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
+    for part in (PRIVATE, "", PRIVATE + "x"):
+        (vault.root.path / "s.md").write_text(part)
+        vault.changed(["s.md"])
+        assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+
+
+def test_an_image_that_comes_with_the_note_that_withholds_it_is_never_shown(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "x"})
+    images.write(vault.root.path, {"a.png": PNG, "s.md": f"{PRIVATE}![[a.png]]".encode()})
+    file_notes = vault._indexer.file
+
+    def file_and_ask(notes: Any) -> bool:
+        assert seen(vault) == ["IMAGE_NOT_FOUND"]
+        return file_notes(notes)
+
+    monkeypatch.setattr(vault._indexer, "file", file_and_ask)
+    vault.changed(["a.png", "s.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
 def test_a_shown_note_that_is_renamed_or_deleted_withholds_nothing(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
     (vault.root.path / "s.md").unlink()

@@ -191,11 +191,14 @@ class Vault:
         Returns:
             The actual changes.
         """
+        paths = list(paths)
         notes, reconcile = self._asking(lambda: self._indexer.hinted(paths))
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
             self._asking(lambda: self._indexer.file(sorted(notes)))
+            # After the notes: one of them may withhold an image that came with it.
+            self._asking(lambda: self._indexer.file_images(paths))
             return self._indexer.refresh(())
         try:
             return self.reconcile()

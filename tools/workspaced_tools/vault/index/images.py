@@ -1,19 +1,17 @@
 """The index's tables of images: the paths of image files, and which notes embed an image of which name.
 
 Of an embedded image only a short hash of its file name is stored, so that the index tells nothing about withheld
-notes but how many images they embed. The rows of a withheld note that is gone stay until a crawl that began
-afterwards has ended: the note may have moved, and may still be withheld where it is now.
+notes but how many images they embed. What a withheld note embedded before its last change stays until a crawl that
+began afterwards has ended: the note may have moved, or may be being saved in parts.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from workspaced_events.ids import NoteId
 
 from ...notes.name_keys import fold
 from .database import IndexFile
-
-_ORPHANS: Final = "SELECT DISTINCT note FROM embedded WHERE note NOT IN (SELECT note FROM notes)"
 
 
 class Embedder(NamedTuple):
@@ -64,24 +62,41 @@ def change_images(file: IndexFile, found: Iterable[str], gone: Iterable[str]) ->
             db.executemany("DELETE FROM images WHERE path = ?", removed)
 
 
-def orphans(file: IndexFile) -> list[int]:
-    """The numbers of withheld notes that are gone and whose rows are still here."""
-    return [row[0] for row in file.read(_ORPHANS)]
+# -- the names that notes embed; `former` is 0, or 1 for a former version, or 2 once a crawl began since --
 
 
-def forget_orphans(file: IndexFile, numbers: Sequence[int]) -> None:
-    """Removes the rows of notes that are gone. Raises as `IndexFile.writing`."""
-    if numbers:
+def age_former(file: IndexFile) -> None:
+    """Takes that a crawl begins. Raises as `IndexFile.writing`."""
+    if file.read("SELECT 1 FROM embedded WHERE former = 1 LIMIT 1"):
         with file.writing() as db:
-            db.executemany("DELETE FROM embedded WHERE note = ?", [(number,) for number in numbers])
+            db.execute("UPDATE embedded SET former = 2 WHERE former = 1")
 
 
-def move_embedded(db: Any, former: int, number: int) -> None:
-    """Gives the rows of a note to the next version of it, whose text was not read."""
-    db.execute("UPDATE OR REPLACE embedded SET note = ? WHERE note = ?", (number, former))
+def forget_former(file: IndexFile) -> None:
+    """Takes that a crawl has ended: what was former when it began is gone. Raises as `IndexFile.writing`."""
+    if file.read("SELECT 1 FROM embedded WHERE former = 2 LIMIT 1"):
+        with file.writing() as db:
+            db.execute("DELETE FROM embedded WHERE former = 2")
 
 
-def put_embedded(db: Any, rows: list[tuple[bytes, int]], replaced: Iterable[int]) -> None:
-    """Adds rows (name, number of the note), and removes those of former versions."""
-    db.executemany("DELETE FROM embedded WHERE note = ?", [(number,) for number in replaced])
-    db.executemany("INSERT OR IGNORE INTO embedded VALUES (?, ?)", sorted(rows))
+def keep_embedded(db: Any, former: int, number: int | None, *, is_read: bool) -> None:
+    """Keeps the rows of a note's former version, because the present one is withheld, or gone and was withheld.
+
+    Args:
+        number: of the present version; None: the note is gone.
+        is_read: whether the present version was read, so that it has rows of its own.
+    """
+    if is_read or number is None:
+        db.execute("UPDATE embedded SET former = max(former, 1) WHERE note = ?", (former,))
+    if number is not None:
+        db.execute("UPDATE embedded SET note = ? WHERE note = ?", (number, former))
+
+
+def put_embedded(db: Any, rows: list[tuple[bytes, int]]) -> None:
+    """Adds rows (name, number of the note) of present versions."""
+    db.executemany("INSERT OR REPLACE INTO embedded VALUES (?, ?, 0)", sorted(rows))
+
+
+def drop_embedded(db: Any, number: int) -> None:
+    """Removes the rows of a note, former ones included."""
+    db.execute("DELETE FROM embedded WHERE note = ?", (number,))

@@ -24,7 +24,7 @@ from ...notes.search_text import folded
 from .database import IndexFile, read_in
 from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
 from .full_text import delete_text, insert_texts
-from .images import move_embedded, put_embedded
+from .images import drop_embedded, keep_embedded, put_embedded
 
 NEAR_SCORE_MIN: Final = 50.0
 """Of 100; a title with a lower score is not similar."""
@@ -88,8 +88,12 @@ class Index:
         self.file.close()
 
     def _load_counts(self) -> None:
-        counts = "SELECT max(note), count(*), total(withheld <> 0), total(has_text) FROM notes"
-        [(last, notes, withheld, texts)] = self.file.read(counts)
+        # A number in `embedded` may be that of a note that is gone.
+        [(last,)] = self.file.read(
+            "SELECT max(note) FROM (SELECT max(note) note FROM notes UNION SELECT max(note) FROM embedded)"
+        )
+        counts = "SELECT count(*), total(withheld <> 0), total(has_text) FROM notes"
+        [(notes, withheld, texts)] = self.file.read(counts)
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
@@ -110,21 +114,19 @@ class Index:
 
     def put(self, notes: Sequence[IndexedNote], gone: Iterable[NoteId] = ()) -> None:
         """Replaces the former version of each of `notes` and removes those gone, in one transaction."""
-        lost = set(gone)
         with self.file.writing() as db:
-            paths = _json((*lost, *(note.entry.id for note in notes)))
+            paths = _json((*gone, *(note.entry.id for note in notes)))
             known = db.execute(f"SELECT note, has_text, {_ENTRY} FROM notes WHERE path IN {_LISTED}", (paths,))
             found = known.fetchall()
             former = [_delete(db, row) for row in found]
-            numbers = {row[2]: row[0] for row in found}
             rows = _Rows()
             for number, note in enumerate(notes, start=self._next):
                 rows.add(number, note, was_private=note.entry.id in self.private)
-                if note.images is None and note.entry.id in numbers:
-                    move_embedded(db, numbers[note.entry.id], number)
             rows.insert(db)
-            moved = {row[0] for row, each in zip(found, former, strict=True) if each.withheld and row[2] in lost}
-            put_embedded(db, rows.embedded, set(numbers.values()) - moved)
+            present = {note.entry.id: (number, note) for number, note in enumerate(notes, start=self._next)}
+            for row, each in zip(found, former, strict=True):
+                _follow_embedded(db, row[0], each, *present.get(row[2], (None, None)))
+            put_embedded(db, rows.embedded)
         for note in notes:
             if note.entry.withheld is Withheld.PRIVATE:
                 self.private.add(note.entry.id)
@@ -354,6 +356,14 @@ def _delete(db: Any, row: Any) -> _Former:
     if has_text:
         delete_text(db, number)
     return _Former(bool(entry.withheld), links, bool(has_text))
+
+
+def _follow_embedded(db: Any, number: int, former: _Former, now: int | None, note: IndexedNote | None) -> None:
+    """Keeps or drops the names of images that the former version of a note embedded; None: the note is gone."""
+    if former.withheld if note is None else note.entry.withheld:
+        keep_embedded(db, number, now, is_read=note is not None and note.images is not None)
+    else:
+        drop_embedded(db, number)
 
 
 def _denied(entry: IndexEntry) -> IndexedNote:

@@ -35,7 +35,7 @@ from .crawl import Batch, Bounds, Crawl, Crawled, TooMuch, grouped, indexed_or_n
 from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
 from .entries import IndexedNote, IndexEntry, Withheld, bare, embedded_by, withheld_by
-from .images import any_image_below, change_images, forget_orphans, orphans, replace_images
+from .images import age_former, any_image_below, change_images, forget_former, replace_images
 from .index import Index
 
 _log = logging.getLogger(__name__)
@@ -106,8 +106,6 @@ class Indexer:
         """Notes refreshed since the present crawl began, which may have read older versions of them."""
         self._touched_images: set[str] = set()
         """As `_touched`, for images."""
-        self._orphans: list[int] = []
-        """The notes that were gone when the present crawl began; see index/images.py."""
         self._found = 0
         self._unreported = ChangeLog()
         self._enforced: str | None = None
@@ -174,8 +172,8 @@ class Indexer:
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
         """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
-        Writes which images there are now at these paths. A path that is no note's counts as a folder if it has no
-        suffix, or if the index has notes or images below it.
+        A path that is no note's counts as a folder if it has no suffix, or if the index has notes or images below
+        it.
         """
         notes: set[NoteId] = set()
         folders: list[str] = []
@@ -191,7 +189,6 @@ class Indexer:
                 if not any(part.startswith(".") for part in relative.split("/")):
                     folders.append(relative + "/")
         folders = list(filter(is_utf8, folders))
-        self.file_images(folder[:-1] for folder in folders if is_image_name(folder[:-1]))
         bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
         return notes, bare or any(map(self._any_below, folders))
 
@@ -211,8 +208,10 @@ class Indexer:
         return self._refresh(notes)
 
     def file_images(self, paths: Iterable[str]) -> None:
-        """Writes whether there are images at these paths now."""
-        wanted = {unicodedata.normalize("NFC", path) for path in paths}
+        """Writes whether there are images at these paths (as in `hinted`) now. Of notes nothing is written."""
+        root = os.fspath(self._root.path) + "/"
+        relative = (path.removeprefix(root) for path in paths)
+        wanted = {unicodedata.normalize("NFC", path) for path in relative if is_image_name(path) and is_utf8(path)}
         if not wanted:
             return
         with self._writing:
@@ -315,7 +314,7 @@ class Indexer:
                     self.usable.set()
         self._touched.clear()
         self._touched_images.clear()
-        self._orphans = orphans(self._index.file)
+        age_former(self._index.file)
         self._found = 0
         self._policy.refresh()
 
@@ -393,7 +392,7 @@ class Indexer:
             if batch.images is not None:
                 replace_images(self._index.file, batch.images)
             if batch.report is not None:
-                forget_orphans(self._index.file, self._orphans)
+                forget_former(self._index.file)
                 self._index.set_complete()
                 self.report = batch.report
                 self.usable.set()
