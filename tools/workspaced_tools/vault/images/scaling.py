@@ -5,7 +5,6 @@ a decoded one takes up to four times IMAGE_PIXELS_MAX bytes.
 """
 
 import threading
-import warnings
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
@@ -41,16 +40,17 @@ def scaled_down(content: bytes) -> bytes:
         from PIL import Image, ImageOps
     except ImportError:
         raise NotScaled(NOT_INSTALLED) from None
-    with _one_at_a_time, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about damage and size; both are checked here
+    with _one_at_a_time:
         try:
             with Image.open(BytesIO(content), formats=_FORMATS) as image:
                 if image.width * image.height > IMAGE_PIXELS_MAX:
                     raise NotScaled(f"The image has more than {IMAGE_PIXELS_MAX} pixels.")
                 is_photo = image.format == "JPEG"
-                image.thumbnail((IMAGE_SIDE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX))
-                upright = ImageOps.exif_transpose(image)
-                return _encoded(upright.convert("RGB" if is_photo else "RGBA"), is_photo=is_photo)
+                mode = "RGB" if is_photo else "RGBA"
+                # Colours of a palette cannot be mixed. A photograph is first decoded at a fraction of its size.
+                picture = image if is_photo or image.mode == mode else image.convert(mode)
+                picture.thumbnail((IMAGE_SIDE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX))
+                return _encoded(ImageOps.exif_transpose(picture).convert(mode), is_photo=is_photo)
         except NotScaled:
             raise
         except Exception as error:  # Pillow's decoders raise errors of many types for damaged files
