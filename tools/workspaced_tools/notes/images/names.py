@@ -20,13 +20,15 @@ HASH_BYTES: Final = 8
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 """A URL's scheme, such as that of a site or of a data URI."""
 _MAYBE: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ENDINGS))})(?![0-9A-Za-z])")
-_WRITTEN: Final = re.compile(
-    r"\[\[([^\[\]|\n]{1,1024})"
-    r"|\]\(\s?<?([^()<>\n]{1,1024})"
-    r"|(?i:\bsrc\s?=\s?)[\"']?([^\"'<>\n]{1,1024})"
-    r"|^ {0,3}\[[^\[\]\n]{1,200}\]:\s?<?([^\s<>]{1,1024})",
-    re.MULTILINE,
+_WRITTEN: Final = (
+    re.compile(r"\[\[([^\[\]|\n]{1,1024})"),
+    re.compile(r"\]\(\s?<?([^()<>\n]{1,1024})"),
+    re.compile(r"\]:\s?<?([^\s<>]{1,1024})"),
+    re.compile(r"=\s?[\"']?([^\"'<>=\n]{1,1024})"),
 )
+"""Wikilinks, links, definitions of links, and attributes of HTML. Each begins with a letter that is rare, because
+one
+expression for all would be tried at every character."""
 
 
 def image_files(addresses: Iterable[str]) -> list[str]:
@@ -53,15 +55,23 @@ def name_hashes(text: str, body: str) -> tuple[bytes, ...]:
         text: the whole note.
         body: the part after the front matter.
     """
-    if _MAYBE.search(text) is None and "%" not in text and "&" not in text:
+    if not _may_name_an_image(text):
         return ()
     written = {*embedded_images(body), *_written(text)}
     return tuple(sorted({name_hash(path) for each in written for path in _meant(each) if is_image_name(path)}))
 
 
+def _may_name_an_image(text: str) -> bool:
+    if _MAYBE.search(text) is not None:
+        return True
+    decoded = html.unescape(unquote(text))  # each returns the very text where there is nothing to decode
+    return decoded is not text and _MAYBE.search(decoded) is not None
+
+
 def _written(text: str) -> Iterator[str]:
-    for found in _WRITTEN.finditer(text):
-        yield next(filter(None, found.groups()), "")
+    for pattern in _WRITTEN:
+        for found in pattern.finditer(text):
+            yield found[1]
 
 
 def _meant(address: str) -> Iterator[str]:
