@@ -188,9 +188,8 @@ class Indexer:
             except (ActionError, UnicodeEncodeError):
                 if not any(part.startswith(".") for part in relative.split("/")):
                     folders.append(relative + "/")
-        folders = list(filter(is_utf8, folders))
         bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
-        return notes, bare or any(map(self._any_below, folders))
+        return notes, bare or any(map(self._any_below, filter(is_utf8, folders)))
 
     def _any_below(self, folder: str) -> bool:
         return self._index.any_below(folder) or any_image_below(self._index.file, folder)
