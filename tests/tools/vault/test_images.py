@@ -229,8 +229,9 @@ def test_an_image_that_a_withheld_note_embeds_is_one_that_is_missing(
     assert vault.withholds_image("p/a.png") and vault.withholds_image("elsewhere/A.png")
 
 
-def test_also_what_stands_in_a_withheld_notes_front_matter(make_vault: MakeVault) -> None:
-    secret = '---\nworkspaced: private\nbanner: "[[a.png]]"\n---\n'
+@pytest.mark.parametrize("value", ['"[[a.png]]"', "a.png", "'x/A.png'", "{src: x/a.png}", "{src: a.png, b: c}"])
+def test_also_what_stands_in_a_withheld_notes_front_matter(make_vault: MakeVault, value: str) -> None:
+    secret = f"---\nworkspaced: private\nbanner: {value}\n---\n"
     assert seen(make_vault({"n.md": "![[a.png]]", "s.md": secret, "a.png": PNG})) == ["IMAGE_NOT_FOUND"]
 
 

@@ -25,10 +25,10 @@ _WRITTEN: Final = (
     re.compile(r"\]\(\s?<?([^()<>\n]{1,1024})"),
     re.compile(r"\]:\s?<?([^\s<>]{1,1024})"),
     re.compile(r"=\s?[\"']?([^\"'<>=\n]{1,1024})"),
+    re.compile(r": [\"']?([^\"'\n:{}]{1,1024})"),
 )
-"""Wikilinks, links, definitions of links, and attributes of HTML. Each begins with a letter that is rare, because
-one
-expression for all would be tried at every character."""
+"""Wikilinks, links, definitions of links, attributes of HTML, values of front matter. Each begins with a character
+that is rare, because one expression for all would be tried at every character."""
 
 
 def image_files(addresses: Iterable[str]) -> list[str]:
@@ -79,4 +79,4 @@ def _meant(address: str) -> Iterator[str]:
     for each in {address, html.unescape(address), address.partition("?")[0]}:
         for path in readings(each):
             yield path.rstrip("\\").strip()
-            yield path.partition(" ")[0]  # a title follows the address in `![](a.png "Title")`
+            yield path.partition(" ")[0].rstrip(",")  # a title or another value may follow the address
