@@ -244,7 +244,12 @@ class World:
 
     def past_view(self, moment: Moment, withheld: Callable[[NoteId], bool] = lambda _note: False) -> View:
         past = Past(self.events, Recordings(self.blobs.get), V, moment)
-        vault = PastVault(past, withheld, some_withheld=self.vault.withholds_some)
+        vault = PastVault(
+            past,
+            withheld,
+            withheld_image=self.vault.withholds_image,
+            some_withheld=self.vault.withholds_some,
+        )
         return self._view(self.events.state(moment.seq), moment, vault, withheld)
 
     def _view(self, state: WorkspaceState, moment: Moment, vault: Any, withheld: Callable[[NoteId], bool]) -> View:

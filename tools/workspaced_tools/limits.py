@@ -86,6 +86,19 @@ TELLING_NOTES_MAX: Final = 1_000
 TAGGED_NOTES_MAX: Final = 500
 """The number of notes with one tag that are compared."""
 
+# Images that a note embeds.
+IMAGES_SHOWN_MAX: Final = 4
+IMAGE_BYTES_MAX: Final = 1024 * 1024
+"""A larger image is sent smaller, if Pillow is installed."""
+IMAGE_SIDE_PIXELS_MAX: Final = 1_568
+"""The longest side of an image that was made smaller: providers shrink longer ones themselves."""
+IMAGE_FILE_BYTES_MAX: Final = 20 * 1024 * 1024
+"""A larger file is not read."""
+IMAGE_PIXELS_MAX: Final = 50_000_000
+"""An image with more is not sent, however few bytes it has: who decodes it needs four bytes for each."""
+EMBEDDERS_COMPARED_MAX: Final = 200
+"""Of the notes that embed an image this many are compared with the disk before the image is shown."""
+
 # Answers about visits, manifests and the workspace.
 HISTORY_CHARS_MAX: Final = 48_000
 """All visits of one answer, as JSON. The rest of the answer has a few hundred characters."""

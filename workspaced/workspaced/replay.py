@@ -24,7 +24,7 @@ from workspaced_events.clock import system_clock
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import VaultId
 from workspaced_events.projections.clock_steps import ClockStep, stretches
 from workspaced_events.projections.visits import Visit, VisitStream
 from workspaced_events.projections.workspace_fold import fold_all
@@ -203,7 +203,7 @@ class Moment:
         view = shared_view(
             self.state,
             self.time,
-            PastVault(past, _nothing),
+            PastVault(past, _nothing, withheld_image=_nothing),
             _History(self._events, vault, self.seq),
             PastVersions(self._events, self._recordings, vault, self._place, _nothing),
             prompts,
@@ -213,8 +213,8 @@ class Moment:
         return replace(view, also_at=also)
 
 
-def _nothing(_note: NoteId) -> bool:
-    """A test for withheld notes that withholds none."""
+def _nothing(_name: str) -> bool:
+    """A test for withheld notes and images that withholds none."""
     return False
 
 

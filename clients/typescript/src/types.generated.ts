@@ -1482,6 +1482,8 @@ export interface GetCurrentNoteInput {
   readonly includeLinks?: boolean;
   /** Headings. (default false) */
   readonly includeOutline?: boolean;
+  /** Embedded images, at most 4. (default false) */
+  readonly includeImages?: boolean;
   /** At most 50000. (minimum 100, maximum 50000) */
   readonly maxContentLength?: number;
   /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
@@ -1544,6 +1546,17 @@ export interface GetCurrentNoteOutput {
       readonly title: string;
       readonly line: number;
     }>;
+    readonly images?: ReadonlyArray<{
+      readonly path: string;
+      readonly mediaType?: string;
+      readonly bytes?: number;
+      readonly sha256?: string;
+      readonly width?: number;
+      readonly height?: number;
+      readonly scaled?: boolean;
+      readonly code?: string;
+      readonly error?: string;
+    }>;
     readonly indexState?: string;
   };
   readonly error?: string;
@@ -1604,6 +1617,8 @@ export interface GetNoteByReferenceInput {
   readonly includeLinks?: boolean;
   /** Headings. (default false) */
   readonly includeOutline?: boolean;
+  /** Embedded images, at most 4. (default false) */
+  readonly includeImages?: boolean;
   /** Characters. (minimum 100, maximum 10000, default 3000) */
   readonly maxContentLength?: number;
   /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
@@ -1662,6 +1677,17 @@ export interface GetNoteByReferenceOutput {
       readonly incomingTotal: number;
     };
     readonly outline?: readonly GetNoteByReferenceOutputOutlineHeading[];
+    readonly images?: ReadonlyArray<{
+      readonly path: string;
+      readonly mediaType?: string;
+      readonly bytes?: number;
+      readonly sha256?: string;
+      readonly width?: number;
+      readonly height?: number;
+      readonly scaled?: boolean;
+      readonly code?: string;
+      readonly error?: string;
+    }>;
     readonly indexState?: string;
     readonly resolvedBy: string;
     readonly section?: {

@@ -482,6 +482,7 @@ def test_a_call_that_told_more_is_no_waste(log: Log, look: Any, arguments: dict[
     log.call("get_workspace_context", view, includeContent=True)
     log.call("get_note_by_reference", view, **arguments)
     log.call("get_current_note", view, includeLinks=True)
+    log.call("get_current_note", view, includeImages=True)
     assert advice(log) == {}
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import images
 from support.profiles import examples
 
 import workspaced_events.errors as event_errors
@@ -33,6 +34,7 @@ from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.asking import VaultPort
 from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
 from workspaced_tools.ports.questions import (
+    Images,
     Incoming,
     IndexState,
     LinkTargets,
@@ -70,8 +72,10 @@ FILES: dict[str, bytes] = {
     "two/Twin.md": b"# Twin\n",
     "raw.md": b"# Raw \xff\xfe\n\x00\n",
     "empty.md": b"",
+    "pictures.md": b"![[a.png]] ![[b.svg]] ![[gone.png]]",
     "huge.md": b"# Huge\n\n" + b"on and on zebra " * 20_000,
 }
+PICTURES = {"a.png": images.png(), "b.svg": b"<svg/>"}
 NOTES = [NoteId(path) for path in (*FILES, "gone.md")]
 STATE = VaultState(former={NoteId("old.md"): NoteId("a.md")})
 
@@ -95,6 +99,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
         LinkTargets(A, [LinkName("b", True), LinkName("Nowhere", True), LinkName("one/Twin.md", False)]),
         LinkTargets(GONE, []),
     ],
+    Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],
     Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
     Names: [Names(NOTES), Names([])],
     Search: [
@@ -152,10 +157,20 @@ def recorder_over(
 @pytest.fixture
 def folder(make_vault: Callable[..., Folder]) -> Folder:
     """A vault with notes of every kind, one that is a folder and one that is a link."""
-    vault = make_vault(FILES)
+    vault = make_vault(FILES | PICTURES)
     (vault.root.path / "folder.md").mkdir()
     (vault.root.path / "link.md").symlink_to("a.md")
     return vault
+
+
+def test_images_are_counted_as_texts_are_and_kept_under_their_hash(folder: Folder) -> None:
+    recorder = recorder_over(folder)
+    for _ in range(2):
+        recorder.view.vault.ask(Images(NoteId("pictures.md")))
+    assert recorder.texts_bytes() == recorder.texts_bytes(new=True) == 2 * len(images.png())
+    kept = Kept()
+    recorded(recorder, kept.keep)
+    assert kept.times == {sha256(images.png()).hexdigest(): 2}
 
 
 # -- every method, both ways --
@@ -178,6 +193,7 @@ def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
         "incoming": b'["a.md",1]',
         "names": msgspec.json.encode([NOTES]),
         "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
+        "images": b'["pictures.md"]',
         "members": b'["one",null,9]',
         "similar": b'["a.md",5]',
         "sharing_tags": b'["a.md",5]',

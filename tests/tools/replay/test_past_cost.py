@@ -165,7 +165,9 @@ def test_an_answer_that_names_what_is_withheld_fails_in_the_words_of_one_that_wa
     question = [NoteId("a.md"), 50]
 
     def refused() -> str:
-        vault = PastVault(past_of(world, Recordings(world.blobs.get)), lambda note: note == "b.md")
+        vault = PastVault(
+            past_of(world, Recordings(world.blobs.get)), lambda note: note == "b.md", withheld_image=bool
+        )
         with pytest.raises(NotRecorded) as caught:
             vault.ask(Incoming(*question), world.state.of(past_world.V))
         return caught.value.message

@@ -18,6 +18,7 @@ from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.frontmatter import split_front_matter
+from workspaced_tools.notes.images.names import name_hash
 from workspaced_tools.notes.name_keys import fold, key
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.notes.properties import aliases_of, tags_of
@@ -244,15 +245,15 @@ def test_an_entry_is_made_of_names_links_and_tags_and_the_text_is_kept_apart(tmp
     assert "[[a]]" not in msgspec.json.encode(entry).decode()
 
 
-def test_of_a_withheld_note_nothing_is_kept_but_path_and_identity(tmp_path: Path) -> None:
-    text = b"---\nworkspaced: private\ntitle: Secret\ntags: [hush]\n---\n[[link]] canary\n"
+def test_of_a_withheld_note_nothing_is_kept_but_path_identity_and_hashes_of_its_images(tmp_path: Path) -> None:
+    text = b"---\nworkspaced: private\ntitle: Secret\ntags: [hush]\n---\n[[link]] canary ![[x/Nude.PNG]]\n"
     policy = Policy(VaultRoot(tmp_path), ["denied/"])
     for path, says, why in (
         ("n.md", text, Withheld.PRIVATE),
-        ("denied/n.md", b"# Secret\n[[link]] canary #hush\n", Withheld.BY_RULE),
+        ("denied/n.md", b"# Secret\n[[link]] canary #hush ![](../y/nude.png)\n", Withheld.BY_RULE),
     ):
         made = indexed(Note(NoteId(path), STAT, None, HASH, says), policy, certain=True)
-        assert made == withheld(path, why)
+        assert made == msgspec.structs.replace(withheld(path, why), images=(name_hash("nude.png"),))
 
 
 def test_aliases_may_be_one_string() -> None:

@@ -3,6 +3,7 @@
 In one world the note is there, the editor shows it, and its front matter, a rule or both withhold it. In the
 other there is no such file, and where the first editor shows it, the second shows nothing. Between the questions
 notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
+The secret's image, and one that a rule withholds, are only in the one world; a note that is shown embeds both.
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from support import images
 
 from workspaced_tools.limits import SETTLE_EMPTY_S
 
@@ -30,7 +32,8 @@ IGNORE = ".workspacedignore"
 SECRET = "keep/Diary.md"
 WORDS = ("xyzzy", "Dear diary")
 PUBLIC = {
-    "home.md": "# Home\n\nSee [[Diary]], [[Budget]] and [it](keep/Diary.md). zebra\n",
+    "home.md": "# Home\n\nSee [[Diary]], [[Budget]] and [it](keep/Diary.md). zebra\n"
+    "![[shown.png]] ![[secret.png]] ![[keep/secret.png|100]] ![[ruled.png]]\n",
     "keep/Budget.md": "---\naliases: [Money]\ntags: [house]\n---\n# Budget\n\nTo [[home]], zebra.\n",
     "work/plan.md": "# Plan\n\nAfter [[Budget]] comes [[Diary|the diary]].\n",
     "work/other.md": "---\nworkspaced: private\n---\nWithheld in both worlds.\n",
@@ -38,7 +41,7 @@ PUBLIC = {
 FLAG = "workspaced: private\n"
 TEXT = (
     "---\n{flag}id: d-17\naliases: [Journal]\ntags: [house]\n---\n"
-    "# Diary\n\nDear diary, xyzzy. [[home]] zebra #hush ^b1\n"
+    "# Diary\n\nDear diary, xyzzy. [[home]] ![[secret.png]] zebra #hush ^b1\n"
 )
 GUESSES = (
     SECRET,
@@ -62,12 +65,18 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "[the diary](Diary.md#Diary)", "from": "keep/Budget.md", "whole": True},
     {"reference": "../keep/Diary", "from": "work/plan.md"},
     {"reference": "home.md", "includeLinks": True, "includeOutline": True},
+    {"reference": "home.md", "includeImages": True},
+    {"reference": SECRET, "includeImages": True},
     {"reference": "keep/Budget", "includeLinks": True},
     {"reference": "home#Home"},
     {"reference": "home#Diary"},
 )
 """References with a note that they stand in, with a section, or with links and outline."""
-RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n"
+RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.png\n"
+SHOWN_IMAGE = "shown.png"
+SECRET_IMAGE = "keep/secret.png"
+"""The secret embeds it, and so does a note that is shown; it is there while all of the secret is."""
+RULED_IMAGE = "keep/ruled.png"
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
 
 
@@ -83,6 +92,9 @@ class World:
         self.root: Path = self.running.vault
         for note in PUBLIC:
             self._age(note)
+        images.write(self.root, {SHOWN_IMAGE: images.png(3, 3)})
+        if has_secret and rules == RULE:
+            images.write(self.root, {RULED_IMAGE: images.png(4, 4)})
         self.place = SECRET
         self.save()
         self.running.start()
@@ -96,12 +108,16 @@ class World:
         os.utime(self.root / note, ns=(0, LONG_AGO_NS))
 
     def save(self, end: int | None = None) -> None:
-        """The secret is written, up to `end` characters of it."""
+        """The secret is written, up to `end` characters of it; with its image, if whole."""
         if self.has_secret:
+            if end is not None:
+                (self.root / SECRET_IMAGE).unlink(missing_ok=True)
             file = self.root / self.place
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(self.text[:end])
             self._age(self.place)
+            if end is None:
+                images.write(self.root, {SECRET_IMAGE: images.png(5, 5)})
 
     def move(self, place: str) -> None:
         file = self.root / self.place
@@ -112,6 +128,7 @@ class World:
 
     def delete(self) -> None:
         if self.has_secret:
+            (self.root / SECRET_IMAGE).unlink(missing_ok=True)
             (self.root / self.place).unlink(missing_ok=True)
 
     def edit(self, number: int) -> None:
@@ -186,7 +203,7 @@ class World:
         moments: list[Json] = [{}, *({"at": moment} for moment in self.moments)]
         for at in moments:
             yield "get_workspace_context", {"includeContent": True, **at}
-            yield "get_current_note", {"includeLinks": True, **at}
+            yield "get_current_note", {"includeLinks": True, "includeImages": True, **at}
             yield "get_workspace_summary", at
             yield "get_navigation_history", at
             yield "get_context_manifest", at
@@ -340,9 +357,20 @@ def assert_same_throughout(story: Iterable[tuple[str, int]], one: World, other: 
         happens(step, number, one, other)
 
 
+def assert_shows_an_image(world: World) -> None:
+    """That the worlds are alike says something only where images are shown."""
+    asked = {"name": "get_note_by_reference", "arguments": {"reference": "home.md", "includeImages": True}}
+    with world.running.connect("agent") as client:
+        client.call("workspaced/reconcile")
+        assert len(images.images_in(client.call("tools/call", asked))) == 1
+        client.call("workspaced/calls")  # the call is recorded, before any moment that a world remembers
+
+
 @pytest.mark.parametrize("by", ["flag", "rule", "both"])
 def test_nothing_tells_the_worlds_apart(worlds: Callable[[str], tuple[World, World]], by: str) -> None:
     one, other = worlds(by)
+    for world in (one, other):
+        assert_shows_an_image(world)
     story = [
         *("show home", "show the secret", "remember the moment", "ask", "save in parts", "ask", "delete", "ask"),
         *("save", "show plan", "crash and lose the index", "ask", "delete", "crash and lose the index", "ask"),

@@ -14,6 +14,7 @@ from workspaced_events.projections.visits import Visit
 
 from ..notes.note import Note, NoteFailure
 from .history import VersionAt
+from .images import NoteImages
 from .prompts import ShownManifest
 from .vault import (
     Found,
@@ -89,6 +90,13 @@ class Incoming(Question[IncomingLinks], frozen=True, array_like=True):
     name: ClassVar[str] = "incoming"
     note: NoteId
     limit: int
+
+
+class Images(Question[NoteImages], frozen=True, array_like=True):
+    """The images that the body of `note` embeds: at most the first IMAGES_SHOWN_MAX of them, with their bytes."""
+
+    name: ClassVar[str] = "images"
+    note: NoteId
 
 
 class Names(Question[list[NoteRef | None]], frozen=True, array_like=True):

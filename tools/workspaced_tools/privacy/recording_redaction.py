@@ -8,6 +8,8 @@ each: everyone knows their words, so pseudonyms of these words would reveal the 
 Of conversations only the events remain, under pseudonyms, without the texts that they name and without earlier
 messages. Therefore no prompt can be rebuilt from a redacted part.
 
+Images are removed: in a redacted recording each one that was read is one that could not be sent.
+
 Results are not redacted but replayed: each tool runs over its redacted recording. So a result holds nothing that
 its inputs do not hold, and verifies to the byte. Over pseudonyms a tool may ask other questions, for example for
 the links of a redacted text; the new recording holds these questions. A call that cannot be replayed loses its
@@ -50,6 +52,7 @@ from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCall
 
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
+from ..ports.images import IMAGE_NOT_SENT
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.questions import VersionOf
 from ..ports.vault import Resolution
@@ -57,6 +60,8 @@ from ..recording.format import (
     Exchange,
     Raised,
     RecordedFailure,
+    RecordedImage,
+    RecordedImageFailure,
     RecordedNote,
     RecordedRead,
     RecordedVersion,
@@ -80,6 +85,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     VisitFold: frozenset({"alive_at"}),
     Resolution: frozenset({"resolved_by"}),
     RecordedFailure: frozenset({"code"}),
+    RecordedImageFailure: frozenset({"code"}),
     RecordedVersion: frozenset({"at"}),
     ManifestLayer: frozenset({"id"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
@@ -88,6 +94,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
 _PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
 _TIMES: Final = frozenset({"at", "sinceTime"})
 """The arguments of tools that may be times."""
+IMAGE_REMOVED: Final = "The image was removed when the log was redacted."
 _KEYS: Final = re.compile(r"^(title|tags?|alias(?:es)?|id|created|date|type)(?=[ \t]*:)", re.MULTILINE)
 """The front-matter keys that tools read."""
 
@@ -250,6 +257,8 @@ class _Redaction:
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
         if isinstance(value, RecordedNote):
             return self._note(value)
+        if isinstance(value, RecordedImage):
+            return self._struct(RecordedImageFailure(value.path, IMAGE_NOT_SENT, IMAGE_REMOVED, value.path))
         special: dict[str, Any] = {}
         if isinstance(value, WorkspaceState):
             special["sharing"] = {client_key(self._text(name)): level for name, level in value.sharing.items()}
@@ -264,7 +273,7 @@ class _Redaction:
                 "hint": self._sentence(value.hint),
                 "details": self._json(value.details),
             }
-        elif isinstance(value, RecordedFailure):
+        elif isinstance(value, RecordedFailure | RecordedImageFailure):
             special["message"] = self._sentence(value.message)
         elif isinstance(value, RecordedVersion):
             kept: RecordedRead = msgspec.json.decode(value.note, type=RecordedRead)

@@ -58,6 +58,36 @@ class RecordedVersion(msgspec.Struct, frozen=True):
     """A `RecordedRead`."""
 
 
+class RecordedImage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="image", tag_field="is"):
+    """A `NoteImage` whose content is a blob."""
+
+    path: str
+    media_type: str
+    sha256: str
+    """The name of the blob."""
+    width: int | None = None
+    height: int | None = None
+    scaled: bool = False
+
+
+class RecordedImageFailure(
+    msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="failure", tag_field="is"
+):
+    """An `ImageFailure`."""
+
+    address: str
+    code: str
+    message: str
+    path: str | None = None
+
+
+class RecordedImages(msgspec.Struct, frozen=True):
+    """A `NoteImages`."""
+
+    images: tuple[RecordedImage | RecordedImageFailure, ...]
+    total: int
+
+
 class Raised(msgspec.Struct, frozen=True):
     """The error that the View raised instead of an answer.
 
@@ -78,7 +108,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     question: msgspec.Raw
     """The question's fields as an array."""
     answer: msgspec.Raw = msgspec.Raw(b"null")
-    """For `Read` a list of `RecordedRead`; for `Visits` the positions of the notes whose visits were withheld."""
+    """For `Read` a list of `RecordedRead`; for `Images` a `RecordedImages`; for `Visits` the positions of the
+    notes whose visits were withheld."""
     raised: Raised | None = None
 
 

@@ -64,6 +64,12 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
     outline: msgspec.Raw = msgspec.Raw(b"")
     heading: msgspec.Raw = msgspec.Raw(b"")
     block: msgspec.Raw = msgspec.Raw(b"")
+    images: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def more(self) -> tuple[msgspec.Raw, ...]:
+        """What a note's answer has beside its text and metadata."""
+        return self.links, self.outline, self.heading, self.block, self.images
 
 
 class _OneNote(msgspec.Struct, frozen=True):
@@ -112,7 +118,7 @@ def read_answer(called: ToolCalled, result: bytes) -> Answer:
 
 def _answer(tokens: int, notes: list[_Note], offset: int) -> Answer:
     metadata = {note.path: bytes(note.metadata) for note in notes}
-    more = (part for note in notes for part in (note.links, note.outline, note.heading, note.block))
+    more = (part for note in notes for part in note.more)
     return Answer(
         tokens=tokens,
         texts=tuple(_text(note, note.content, offset) for note in notes if note.content),

@@ -23,7 +23,8 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
-from ..ports.questions import Question, R, Read, VersionOf, Visits
+from ..ports.images import NoteImage, NoteImages
+from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
 from ..ports.view import View
 from ..sharing.gate import SharedVault
 from .format import (
@@ -33,6 +34,9 @@ from .format import (
     Exchange,
     Raised,
     RecordedFailure,
+    RecordedImage,
+    RecordedImageFailure,
+    RecordedImages,
     RecordedName,
     RecordedNote,
     RecordedVersion,
@@ -43,7 +47,7 @@ from .format import (
 )
 
 Keep = Callable[[bytes, str], object]
-"""Stores a text under its sha256."""
+"""Stores a text or an image under its sha256."""
 
 Exchanges = list[tuple[Question[Any], Any]]
 """The questions of one call and their answers, in order. An error is a `Raised`. The answer to `Visits` is a pair:
@@ -101,7 +105,7 @@ class ViewRecorder:
         return all(map(_repeats, self.exchanges, other.exchanges))
 
     def texts_bytes(self, *, new: bool = False) -> int:
-        """The size of the texts that the call read, in characters.
+        """The size of the texts and images that the call read, in bytes.
 
         Args:
             new: count only notes that no recorder has counted as new before.
@@ -113,6 +117,8 @@ class ViewRecorder:
                     found += len(note.source)
                     if new:
                         vars(note)["counted"] = True
+            if isinstance(answer, NoteImages):
+                found += sum(len(each.content) for each in answer.images if isinstance(each, NoteImage))
         return found
 
     def _state(self) -> tuple[int, int, int, tuple[int, ...]]:
@@ -134,7 +140,7 @@ def _repeats(one: tuple[Question[Any], Any], other: tuple[Question[Any], Any]) -
 
 
 def recorded(recorder: ViewRecorder, keep: Keep) -> bytes:
-    """The JSON of a call's `Recording`. Passes the texts to `keep`.
+    """The JSON of a call's `Recording`. Passes the texts and images to `keep`.
 
     Raises:
         OSError: from `keep`.
@@ -167,9 +173,24 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
         case Visits():
             every, shared = answer
             encoded = msgspec.json.encode(_visits_left_out(every, shared))
+        case Images():
+            encoded = msgspec.json.encode(_recorded_images(answer, keep))
         case _:
             encoded = msgspec.json.encode(answer)
     return Exchange(name, asked, msgspec.Raw(encoded))
+
+
+def _recorded_images(answer: NoteImages, keep: Keep) -> RecordedImages:
+    """The answer without the images' bytes, which go to `keep`."""
+    images: list[RecordedImage | RecordedImageFailure] = []
+    for each in answer.images:
+        if isinstance(each, NoteImage):
+            keep(each.content, each.sha256)
+            size = each.width, each.height
+            images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
+        else:
+            images.append(RecordedImageFailure(each.address, each.code, each.message, each.path))
+    return RecordedImages(tuple(images), answer.total)
 
 
 def _visits_left_out(every: Sequence[Visit], shared: Sequence[Visit]) -> tuple[int, ...]:

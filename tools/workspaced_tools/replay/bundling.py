@@ -19,9 +19,16 @@ from workspaced_events.schema.catalogue import (
     ToolCalled,
 )
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.questions import Read, VersionOf
+from workspaced_tools.ports.questions import Images, Read, VersionOf
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import RecordedNote, RecordedRead, RecordedVersion, Recording
+from workspaced_tools.recording.format import (
+    RecordedImage,
+    RecordedImages,
+    RecordedNote,
+    RecordedRead,
+    RecordedVersion,
+    Recording,
+)
 from workspaced_tools.recording.reading import read_recording
 
 _READ: Final = msgspec.json.Decoder(list[RecordedRead])
@@ -75,7 +82,7 @@ def named_blobs(part: Slice) -> Iterator[str]:
             yield data.result_sha256
             if data.arguments_sha256 is not None:
                 yield data.arguments_sha256
-            yield from _texts_read(part, data.inputs_sha256)
+            yield from _content_read(part, data.inputs_sha256)
 
 
 def conversation_blobs(part: Slice) -> Iterator[str]:
@@ -101,7 +108,8 @@ def _prompt_texts(part: Slice, inputs: str) -> Iterator[str]:
         return
 
 
-def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
+def _content_read(part: Slice, inputs: str) -> Iterator[str]:
+    """The texts and images that a call read."""
     try:
         content = part.blob(inputs)
         recording = read_recording(content, inputs) if content is not None else None
@@ -110,6 +118,7 @@ def _texts_read(part: Slice, inputs: str) -> Iterator[str]:
     for kept in _notes_of(recording) if recording is not None else ():
         if isinstance(kept, RecordedNote):
             yield kept.text
+    yield from _images_of(recording) if recording is not None else ()
 
 
 def _notes_of(recording: Recording) -> Iterator[RecordedRead]:
@@ -121,3 +130,10 @@ def _notes_of(recording: Recording) -> Iterator[RecordedRead]:
         elif exchange.ask == VersionOf.name:
             version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             yield msgspec.json.decode(version.note, type=RecordedRead)
+
+
+def _images_of(recording: Recording) -> Iterator[str]:
+    for exchange in recording.asked:
+        if exchange.raised is None and exchange.ask == Images.name:
+            found = msgspec.json.decode(exchange.answer, type=RecordedImages)
+            yield from (each.sha256 for each in found.images if isinstance(each, RecordedImage))

@@ -24,8 +24,10 @@ from ..errors import NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
+from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.prompts import ShownManifest
 from ..ports.questions import (
+    Images,
     Incoming,
     IndexState,
     LinkTargets,
@@ -60,6 +62,9 @@ from ..ports.view import View
 from ..recording.format import (
     Exchange,
     Raised,
+    RecordedImage,
+    RecordedImageFailure,
+    RecordedImages,
     RecordedName,
     RecordedNote,
     RecordedRead,
@@ -112,6 +117,23 @@ class Notes:
                 _kept, oldest = self._known.popitem(last=False)
                 self._bytes -= len(oldest.source) + _NOTE_OVERHEAD_BYTES
         return note
+
+    def images(self, kept: RecordedImages) -> NoteImages:
+        """The recorded images of a note, read from their blobs.
+
+        Raises:
+            NotRecorded: an image is no longer kept.
+        """
+        return NoteImages(tuple(map(self._image, kept.images)), kept.total)
+
+    def _image(self, kept: RecordedImage | RecordedImageFailure) -> NoteImage | ImageFailure:
+        if not isinstance(kept, RecordedImage):
+            return ImageFailure(kept.address, kept.code, kept.message, kept.path)
+        content = self._blob(kept.sha256)
+        if content is None:
+            raise NotRecorded(f"The image {kept.path} as it was read is not kept", hint=SWEPT)
+        size = kept.width, kept.height
+        return NoteImage(kept.path, kept.media_type, content, kept.sha256, *size, kept.scaled)
 
 
 def replay_answer(
@@ -229,6 +251,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     ResolveFrom.name: Resolution,
     LinkTargets.name: list[LinkTarget],
     Incoming.name: IncomingLinks,
+    Images.name: RecordedImages,
     Names.name: list[NoteRef | None],
     Search.name: Found,
     Members.name: MemberNotes,
@@ -264,6 +287,8 @@ def answer_of(exchange: Exchange, notes: Notes) -> Any:
         raise LogDamaged(f"A recording holds no answer of {exchange.ask!r}: {error}.") from None
     if exchange.ask == Read.name:
         return [read_of(each, notes) for each in answer]
+    if exchange.ask == Images.name:
+        return notes.images(answer)
     if version is not None:
         return VersionAt(answer.seq, answer.at, read_of(version, notes))
     return answer

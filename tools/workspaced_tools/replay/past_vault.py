@@ -17,7 +17,19 @@ from workspaced_events.replay.log_cursor import Moment
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom, VersionOf
+from ..ports.images import NoteImages
+from ..ports.questions import (
+    Images,
+    IndexState,
+    Names,
+    NoteCount,
+    Question,
+    R,
+    Read,
+    Resolve,
+    ResolveFrom,
+    VersionOf,
+)
 from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
@@ -26,14 +38,23 @@ from .recorded_reads import Recordings
 class PastVault:
     """Implements `VaultSource` for a past moment."""
 
-    def __init__(self, past: Past, withheld: Callable[[NoteId], bool], *, some_withheld: bool = False) -> None:
+    def __init__(
+        self,
+        past: Past,
+        withheld: Callable[[NoteId], bool],
+        *,
+        withheld_image: Callable[[str], bool],
+        some_withheld: bool = False,
+    ) -> None:
         """
         Args:
             withheld: whether a note is withheld at present.
+            withheld_image: the same for an image's path.
             some_withheld: whether any note of the vault may be withheld.
         """
         self._past = past
         self._withheld = withheld
+        self._withheld_image = withheld_image
         self._some_withheld = some_withheld
 
     def ask(self, question: Question[R], state: VaultState) -> R:  # noqa: ARG002 (the answers are recorded)
@@ -47,6 +68,8 @@ class PastVault:
                 answer = self._resolve(question)
             case ResolveFrom():
                 answer = self._resolve_from(question)
+            case Images():
+                answer = self._images(question)
             case NoteCount():
                 answer = self._note_count(question)
             case IndexState():
@@ -114,6 +137,21 @@ class PastVault:
             raise self._past.nobody_asked(question)
         shown: Resolution = self._shown(question, found)
         return shown
+
+    def _images(self, question: Images) -> NoteImages:
+        """Only the call at the moment knows: no event tells when an image changed.
+
+        Raises:
+            NotRecorded: it did not ask for them, or an image of the answer is withheld now.
+        """
+        try:
+            found: NoteImages = self._past.own(question)
+        except NotAsked:
+            raise self._past.nobody_asked(question) from None
+        paths = [each.path for each in found.images if each.path is not None]
+        if self._withheld(question.note) or any(map(self._withheld_image, paths)):
+            raise self._past.nobody_asked(question)
+        return found
 
     def _note_count(self, question: NoteCount) -> int | None:
         if self._some_withheld:

@@ -24,8 +24,10 @@ from ..notes.name_only import name_only
 from ..notes.note import Note
 from ..ports.asking import VaultSource
 from ..ports.history import SWITCHED_ON, HistoryPort, PastPort, VersionAt
+from ..ports.images import NoteImages
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
+    Images,
     Incoming,
     IndexState,
     LinkTargets,
@@ -357,6 +359,8 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return [LinkTarget(None) for _ in question.links]
         case Incoming():
             return IncomingLinks((), 0)
+        case Images():
+            return NoteImages()
         case Search():
             return _searched_by_name(question, ask)
         case Members():

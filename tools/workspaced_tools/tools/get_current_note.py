@@ -18,6 +18,7 @@ class GetCurrentNote(Arguments):
     include_metadata: bool = Field(True, description="Tags, dates, counts, front matter.")
     include_links: bool = Field(False, description="Links from and to it.")
     include_outline: bool = Field(False, description="Headings.")
+    include_images: bool = Field(False, description="Embedded images, at most 4.")
     max_content_length: int | None = Field(None, ge=100, le=CONTENT_CHARS_MAX, description="At most 50000.")
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
@@ -41,6 +42,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer:
         content=True,
         links=arguments.include_links,
         outline=arguments.include_outline,
+        images=arguments.include_images,
         limit=arguments.max_content_length or CONTENT_CHARS_MAX,
         offset=arguments.offset,
     )

@@ -37,6 +37,7 @@ class GetNoteByReference(Arguments):
     include_metadata: bool = Field(False, description="Tags, dates, counts, front matter.")
     include_links: bool = Field(False, description="Links from and to it.")
     include_outline: bool = Field(False, description="Headings.")
+    include_images: bool = Field(False, description="Embedded images, at most 4.")
     max_content_length: int = Field(3000, ge=100, le=10_000, description="Characters.")
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
@@ -104,6 +105,7 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
         content=arguments.include_content,
         links=arguments.include_links,
         outline=arguments.include_outline,
+        images=arguments.include_images,
         limit=arguments.max_content_length,
         offset=arguments.offset,
         part=section if not arguments.whole else None,

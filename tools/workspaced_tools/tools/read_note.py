@@ -27,6 +27,7 @@ from .note_answers import (
     outline_of,
     part_of,
 )
+from .note_images import EmbeddedImage, images_of
 from .tool import Answer, Json, Model
 from .visit_answers import Room
 
@@ -34,6 +35,7 @@ from .visit_answers import Room
 class LinkedNote(ShownNote):
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
+    images: list[EmbeddedImage] | None = None
     index_state: str | None = None
     """`building` where links may be missing."""
 
@@ -54,6 +56,7 @@ class Asked(msgspec.Struct, frozen=True):
     content: bool
     links: bool
     outline: bool
+    images: bool
     limit: int
     offset: int
     part: Section | None = None
@@ -88,7 +91,10 @@ def note_answer(
             warnings.append("The index is still being built: links may be missing, or lead to other notes.")
     if asked.outline:
         data["outline"] = outline_of(note, warnings)
-    return Answer(data, "", warnings, truncation)
+    answer = Answer(data, "", warnings, truncation)
+    if asked.images:
+        data["images"], answer.images = images_of(note, vault, warnings)
+    return answer
 
 
 def _content(note: Note, asked: Asked, warnings: list[str]) -> tuple[str, Json]:

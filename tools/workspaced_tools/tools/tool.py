@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Final, Generic, TypeVar, cast
+from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from jsonschema import Draft202012Validator
@@ -27,6 +27,7 @@ from workspaced_events.replay.position import ALSO_SHOWN_MAX
 
 from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
+from ..ports.images import NoteImage
 from ..ports.view import View
 
 ANSWER_VERSION: Final = 2
@@ -109,6 +110,15 @@ class Answer:
     message: str
     warnings: list[str] = field(default_factory=list)
     truncation: Json | None = None
+    images: list[NoteImage] = field(default_factory=list)
+    """Images that travel beside the result; its data names them in this order."""
+
+
+class Ran(NamedTuple):
+    """One call of a tool that ran."""
+
+    result: Result
+    images: Sequence[NoteImage] = ()
 
 
 @dataclass(frozen=True)
@@ -187,20 +197,27 @@ class Tool(Generic[A]):
 
 
 def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
-    """Runs one call and returns its result. Never raises. The caller has already waited for `minSeq`."""
+    """The result of `run_call`."""
+    return run_call(tool, view, arguments).result
+
+
+def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
+    """Runs one call. Never raises. The caller has already waited for `minSeq`."""
     try:
         answer = tool.function(view, tool.check(arguments))
     except WorkspacedError as error:
-        return _failure(error, view)
+        return Ran(_failure(error, view))
     except Exception:
         _log.exception("tool %s failed", tool.name)
-        return {
-            "success": False,
-            "error": "The tool failed unexpectedly.",
-            "code": "INTERNAL",
-            "message": "Try again, or another tool; what went wrong is in the daemon's own log.",
-            "asOfSeq": view.as_of_seq,
-        }
+        return Ran(
+            {
+                "success": False,
+                "error": "The tool failed unexpectedly.",
+                "code": "INTERNAL",
+                "message": "Try again, or another tool; what went wrong is in the daemon's own log.",
+                "asOfSeq": view.as_of_seq,
+            }
+        )
     result: Result = {
         "success": True,
         "data": answer.data,
@@ -211,7 +228,7 @@ def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
         result["warnings"] = _capped(warnings)
     if answer.truncation is not None:
         result["truncation"] = answer.truncation
-    return result
+    return Ran(result, answer.images)
 
 
 def _also_named(seqs: Sequence[int]) -> list[str]:

@@ -24,7 +24,9 @@ from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_C
 from ..notes.name_keys import stem
 from ..notes.note import Note, NoteFailure, PrivateNote
 from ..notes.snippet import Snippets
+from ..ports.images import NoteImages
 from ..ports.questions import (
+    Images,
     Incoming,
     IndexState,
     LinkTargets,
@@ -60,6 +62,8 @@ from .files.ignore_rules import Policy
 from .files.note_visibility import NoteVisibility
 from .files.safe_open import VaultRoot, missing_note
 from .files.stored_rules import RulesStore
+from .images.embedded import EmbeddedImages
+from .images.gate import ImageGate
 from .index import queries
 from .index.changes import Changes
 from .index.crawl import Bounds
@@ -150,6 +154,8 @@ class Vault:
             is_busy=self._is_busy,
             inline=inline,
         )
+        self._image_gate = ImageGate(self.index, self.policy, self.is_withheld, self._is_indexed)
+        self._images = EmbeddedImages(self.root, self._indexer, self._image_gate)
         self._index_wait_s = index_wait_s
         self._last_read = 0.0
         self._closing = threading.Lock()
@@ -185,11 +191,14 @@ class Vault:
         Returns:
             The actual changes.
         """
+        paths = list(paths)
         notes, reconcile = self._asking(lambda: self._indexer.hinted(paths))
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
             self._asking(lambda: self._indexer.file(sorted(notes)))
+            # After the notes: one of them may withhold an image that came with it.
+            self._asking(lambda: self._indexer.file_images(paths))
             return self._indexer.refresh(())
         try:
             return self.reconcile()
@@ -372,6 +381,8 @@ class Vault:
                 return self.link_targets(source, links, state)
             case Incoming(note, limit):
                 return self.incoming(note, limit, state)
+            case Images(note):
+                return self.images(note)
             case Search(query):
                 return self.search(query, state.recents)
             case Members(folder, tag, limit):
@@ -486,6 +497,21 @@ class Vault:
             if self._is_indexed({link.source.id for link in found.links}):
                 break
         return found
+
+    # -- images --
+
+    def images(self, note: NoteId) -> NoteImages:
+        """The images that a note embeds. Waits for the index; while it is not complete, no image is shown."""
+        [found] = self.read([note])
+        if not isinstance(found, Note):
+            return NoteImages()
+        self.await_names()
+        self._indexer.ready.wait(self._index_wait_s)
+        return self._asking(lambda: self._images.of(found, complete=self._indexer.is_complete))
+
+    def withholds_image(self, path: str) -> bool:
+        """Whether the image at `path` is withheld, as far as known. Touches no file of the vault."""
+        return self._asking(lambda: not self._indexer.is_complete or self._image_gate.withholds(path))
 
     # -- search --
 

@@ -25,7 +25,7 @@ from workspaced_tools.sharing.gate import (
     shared_view,
     sharing_off,
 )
-from workspaced_tools.tools.tool import Tool, run
+from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
@@ -97,12 +97,12 @@ class Answers:
             withheld = _withheld(present, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, nonblocking=nonblocking)
             recorder = ViewRecorder(view, state)
-            result = run(tool, recorder.view, arguments)
+            ran = run_call(tool, recorder.view, arguments)
             if served is None:
-                return answered(result, recorder, seq)
+                return answered(ran, recorder, seq)
             self._checks.check_missing(served, error)
             if policy_version(served) == version or is_current(view, state, withheld):
-                return answered(result, recorder, seq)
+                return answered(ran, recorder, seq)
             if nonblocking:
                 raise WouldBlock
         return refused(policy_kept_changing(), state, seq, now)

@@ -21,7 +21,7 @@ from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import AllWithheld, shared_view, sharing_off
-from workspaced_tools.tools.tool import Tool, run
+from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
@@ -97,10 +97,10 @@ class PastCalls:
             self._checks.check_rules(served, ReconcileFirst)
         state = self._moments.state_at(moment.seq)
         recorder = ViewRecorder(self._view(moment, state, caller, present, served), state)
-        result = run(tool, recorder.view, arguments)
+        ran = run_call(tool, recorder.view, arguments)
         if served is not None:
             self._checks.check_missing(served, ReconcileFirst)
-        return answered(result, recorder, moment.seq)
+        return answered(ran, recorder, moment.seq)
 
     def _view(
         self,
@@ -122,7 +122,12 @@ class PastCalls:
         view = shared_view(
             state,
             moment.time,
-            PastVault(past, withheld, some_withheld=served.vault.withholds_some),
+            PastVault(
+                past,
+                withheld,
+                withheld_image=served.vault.withholds_image,
+                some_withheld=served.vault.withholds_some,
+            ),
             VaultHistory(self._visits, served.id, moment.seq),
             self._versions(served, present, moment),
             prompts,

@@ -1,11 +1,13 @@
 """`tools/list` and `tools/call`, the same on every connection."""
 
+from base64 import b64encode
 from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
+from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.tools.registry import CORE, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
@@ -76,11 +78,15 @@ async def _call_blocking(service: Service, tool: Tool[Any], arguments: dict[str,
 
 def _result(service: Service, answer: ToolAnswer) -> Any:
     return {
-        "content": [{"type": "text", "text": answer.payload.decode()}],
+        "content": [{"type": "text", "text": answer.payload.decode()}, *map(_image, answer.images)],
         "structuredContent": msgspec.Raw(answer.payload),
         "isError": not answer.ok,
         "_meta": moment(service),
     }
+
+
+def _image(image: NoteImage) -> dict[str, str]:
+    return {"type": "image", "data": b64encode(image.content).decode(), "mimeType": image.media_type}
 
 
 def moment(service: Service) -> dict[str, Any]:

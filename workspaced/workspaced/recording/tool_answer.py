@@ -1,15 +1,16 @@
 """The answer of one call of a tool."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.errors import ToolError
+from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.recording.format import Raised, raised
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import refusal
-from workspaced_tools.tools.tool import payload_of
+from workspaced_tools.tools.tool import Ran, payload_of
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
@@ -22,18 +23,20 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     now: str
     made_from: ViewRecorder | Raised
     """The tool's reads; or the error because of which no tool ran."""
+    images: Sequence[NoteImage] = ()
+    """Images that go beside the JSON, which names them in this order."""
 
 
-def answered(result: dict[str, Any], recorder: ViewRecorder, seq: int) -> ToolAnswer:
+def answered(ran: Ran, recorder: ViewRecorder, seq: int) -> ToolAnswer:
     """The answer of a tool that ran.
 
     Args:
-        result: the tool's result.
+        ran: the tool's result.
         recorder: holds the tool's reads.
         seq: the log's last sequence at the call.
     """
-    view = recorder.view
-    return ToolAnswer(payload_of(result), bool(result["success"]), view.as_of_seq, seq, view.now, recorder)
+    view, is_success = recorder.view, bool(ran.result["success"])
+    return ToolAnswer(payload_of(ran.result), is_success, view.as_of_seq, seq, view.now, recorder, ran.images)
 
 
 def refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:

@@ -28,6 +28,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
+from workspaced_tools.notes.images.types import is_image_name
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
@@ -135,7 +136,7 @@ class ServedVault:
                     await self.reconcile(state, record)  # for changes made before the watch existed
                 if await to_thread.run_sync(self._is_other, identity, folders, found):
                     return
-                await self._hinted(state, record, [path for _kind, path in found if self._is_note(path)])
+                await self._hinted(state, record, [path for _kind, path in found if self._is_ours(path)])
         finally:
             hints.close()
 
@@ -170,10 +171,11 @@ class ServedVault:
     def _relative(self, path: str) -> str:
         return path.removeprefix(f"{self.vault.root.path}/")
 
-    def _is_note(self, path: str) -> bool:
+    def _is_ours(self, path: str) -> bool:
+        """Whether the path can be that of a note, of an image, or of the rules."""
         if self._relative(path) == IGNORE_FILE:
             return True
-        return path.lower().endswith(".md") and "/." not in f"/{self._relative(path)}"
+        return (path.lower().endswith(".md") or is_image_name(path)) and "/." not in f"/{self._relative(path)}"
 
     async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Checks unsettled rules and notes again, until cancelled."""

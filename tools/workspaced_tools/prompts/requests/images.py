@@ -9,18 +9,14 @@ of bytes.
 import base64
 from typing import Final, NamedTuple
 
+from ...notes.images.types import media_type as detected
+
 TYPES: Final = {
     "anthropic": frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),
     "openai": frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),
     "gemini": frozenset({"image/jpeg", "image/png", "image/webp", "image/heic", "image/heif"}),
 }
 BASE64_CHARS_MAX: Final = {"anthropic": 5 * 1024 * 1024}
-_BEGINNINGS: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 _OTHER_NAMES: Final = {"image/jpg": "image/jpeg"}
 
 
@@ -39,7 +35,7 @@ def image_for(family: str | None, media_type: str, content: bytes | None) -> Ima
         media_type: the declared type; a type detected from the bytes overrides it.
         content: the image's bytes; None if they are not kept.
     """
-    real = _media_type(content or b"") or _OTHER_NAMES.get(media_type, media_type)
+    real = detected(content or b"") or _OTHER_NAMES.get(media_type, media_type)
     if family in TYPES and real not in TYPES[family]:
         return Image(real, why=f"{family} takes no {real}")
     if content is None:
@@ -48,10 +44,3 @@ def image_for(family: str | None, media_type: str, content: bytes | None) -> Ima
     if family in BASE64_CHARS_MAX and len(data) > BASE64_CHARS_MAX[family]:
         return Image(real, why=f"{family} takes no more than {BASE64_CHARS_MAX[family]} characters of base64")
     return Image(real, data)
-
-
-def _media_type(content: bytes) -> str | None:
-    """The type by the first bytes; None if they are not of a known type."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for begin, media_type in _BEGINNINGS if content.startswith(begin)), None)

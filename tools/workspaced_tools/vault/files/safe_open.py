@@ -25,6 +25,7 @@ from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
+from ...notes.images.types import is_image_name
 from ...notes.note import NoteFailure
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -83,18 +84,26 @@ class VaultRoot:
             NoteNotFound: no file, or a name that is no note's.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        descriptor = self._budget(note, _open_file, root)
+        return self._open_regular(note, _parts(note), root)
+
+    def open_image(self, path: str) -> int:
+        """As `open_note`, for an image's file: a regular file, opened for reading. Never blocks.
+
+        Raises:
+            ReferenceOutsideVault, NoteNotFound, ReadFailed: as `open_note`.
+        """
+        return self._open_regular(path, _image_parts(path))
+
+    def has_image(self, path: str) -> bool:
+        """Whether a scan would find an image's file at exactly this path. Opens no file."""
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _not_regular(note)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
+            return stat.S_ISREG(self._act(path, _image_parts(path), _stat_file).st_mode)
+        except ToolError:
+            return False
 
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
         """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
-        status = self._budget(note, _stat_file, root)
+        status = self._act(note, _parts(note), _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
@@ -161,7 +170,7 @@ class VaultRoot:
         except ReadFailed:
             return None
 
-    def learn(self, note: NoteId, raw_path: str) -> None:
+    def learn(self, note: str, raw_path: str) -> None:
         """Remembers `raw_path` as the spelling of the note's file. A hint: a wrong one only costs a look-up."""
         if raw_path != note:
             self._spellings[note] = raw_path
@@ -172,9 +181,24 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
-    def _budget(self, note: NoteId, act: Callable[[str, int], _Result], root: RootDirectory | None) -> _Result:
+    def _open_regular(self, path: str, parts: tuple[str, ...], root: RootDirectory | None = None) -> int:
+        descriptor = self._act(path, parts, _open_file, root)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _not_regular(path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _act(
+        self,
+        note: str,
+        parts: tuple[str, ...],
+        act: Callable[[str, int], _Result],
+        root: RootDirectory | None = None,
+    ) -> _Result:
         """Walks to the note's directory and calls `act(name, directory)` with the last component."""
-        parts = _parts(note)
         root = self.directory() if root is None else root
         try:
             try:
@@ -196,7 +220,7 @@ class VaultRoot:
             raise _failed(note, reason) from None
         raise _missing(note)
 
-    def _other_spellings(self, note: NoteId, parts: tuple[str, ...], root: int) -> Iterator[tuple[str, ...]]:
+    def _other_spellings(self, note: str, parts: tuple[str, ...], root: int) -> Iterator[tuple[str, ...]]:
         learned = self._spellings.get(note)
         if learned is not None:
             yield tuple(learned.split("/"))
@@ -221,11 +245,24 @@ def _parts(note: NoteId) -> tuple[str, ...]:
     parts = tuple(note.split("/"))
     if note.startswith("/") or ".." in parts:
         raise _outside(note, "leads out of the vault")
-    hidden = any(part == "" or part[0] == "." for part in parts)
-    deep = len(parts) > DIRECTORY_DEPTH_MAX or len(note) > NOTE_ID_CHARS_MAX
-    if hidden or deep or note[-3:].lower() != ".md" or not is_utf8(note):
+    if note[-3:].lower() != ".md" or not _may_be_found(note, parts):
         raise _missing(note)
     return parts
+
+
+def _image_parts(path: str) -> tuple[str, ...]:
+    """As `_parts`, for the path of an image."""
+    parts = tuple(path.split("/"))
+    if ".." in parts or "\0" in path or not is_image_name(path) or not _may_be_found(path, parts):
+        raise _missing(path)
+    return parts
+
+
+def _may_be_found(path: str, parts: tuple[str, ...]) -> bool:
+    """Whether a scan enters the folders and finds files with such names."""
+    hidden = any(part == "" or part[0] == "." for part in parts)
+    deep = len(parts) > DIRECTORY_DEPTH_MAX or len(path) > NOTE_ID_CHARS_MAX
+    return not hidden and not deep and is_utf8(path)
 
 
 def _walk(root: int, parts: tuple[str, ...], act: Callable[[str, int], _Result]) -> _Result:

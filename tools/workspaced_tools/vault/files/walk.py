@@ -17,6 +17,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...limits import DIRECTORY_DEPTH_MAX, SCAN_REPORT_NAMES_MAX
+from ...notes.images.types import is_image_name
 from ...notes.note import StatKey
 from .safe_open import VaultRoot, is_utf8
 
@@ -58,6 +59,14 @@ class ScanReport(msgspec.Struct):
             self.dropped += 1
 
 
+class ScannedImage(NamedTuple):
+    """An image's file found by a scan."""
+
+    path: str
+    """NFC. Files whose paths differ only in normalisation are one image."""
+    raw_path: str
+
+
 class _Level(NamedTuple):
     descriptor: int
     prefix: str
@@ -66,8 +75,12 @@ class _Level(NamedTuple):
     """Names of directories not entered yet."""
 
 
-def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedNote]:
+def scan(
+    root: VaultRoot, report: ScanReport | None = None, images: list[ScannedImage] | None = None
+) -> Iterator[ScannedNote]:
     """The notes of a vault, in no particular order; exhaust or close the iterator to free its descriptors.
+
+    Adds the regular files with an image's name to `images`, by the rules that hold for notes, without a stat.
 
     A note is a regular `*.md` file (any case of the ending) outside dot folders, itself without a leading dot;
     symlinks are not followed. If the paths of files differ only in normalisation, the file with the NFC name owns
@@ -80,7 +93,7 @@ def scan(root: VaultRoot, report: ScanReport | None = None) -> Iterator[ScannedN
     report = ScanReport() if report is None else report
     owned: set[str] = set()
     others: list[ScannedNote] = []
-    for path, status in _files(root, report):
+    for path, status in _files(root, report, images=images):
         key = StatKey(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         if path.isascii() or unicodedata.is_normalized("NFC", path):
             owned.add(path)
@@ -129,7 +142,12 @@ def notes_below(root: VaultRoot, folder: str, notes_max: int) -> list[NoteId]:
 
 
 def _files(
-    root: VaultRoot, report: ScanReport, entered: Callable[[str], object] = str, *, folder: str = ""
+    root: VaultRoot,
+    report: ScanReport,
+    entered: Callable[[str], object] = str,
+    *,
+    folder: str = "",
+    images: list[ScannedImage] | None = None,
 ) -> Generator[tuple[str, os.stat_result]]:
     """Raw path and stat of every regular file called `*.md`, of the vault or of one folder; calls `entered` with
     each directory."""
@@ -137,7 +155,7 @@ def _files(
     levels: list[_Level] = []
     try:
         entered("")
-        yield from _enter(folder or ".", directory.fd, f"{folder}/" if folder else "", levels, report)
+        yield from _enter(folder or ".", directory.fd, f"{folder}/" if folder else "", levels, report, images)
         while levels:
             level = levels[-1]
             if not level.directories:
@@ -149,7 +167,7 @@ def _files(
                 report.add(report.too_deep, path)
                 continue
             depth = len(levels)
-            yield from _enter(name, level.descriptor, path + "/", levels, report)
+            yield from _enter(name, level.descriptor, path + "/", levels, report, images)
             if len(levels) > depth:
                 entered(path)
     finally:
@@ -158,9 +176,14 @@ def _files(
 
 
 def _enter(
-    name: str, parent: int, prefix: str, levels: list[_Level], report: ScanReport
+    name: str,
+    parent: int,
+    prefix: str,
+    levels: list[_Level],
+    report: ScanReport,
+    images: list[ScannedImage] | None,
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Opens a directory, puts it on `levels`, and yields its files."""
+    """Opens a directory, puts it on `levels`, and yields its notes; adds its images to `images`."""
     try:
         descriptor = os.open(name, _ENTER, dir_fd=parent)
     except FileNotFoundError:
@@ -176,6 +199,9 @@ def _enter(
                 status = _file(entry, level, report)
                 if status is not None:
                     yield prefix + entry.name, status
+                elif images is not None and _is_image(entry, level):
+                    path = prefix + entry.name
+                    images.append(ScannedImage(unicodedata.normalize("NFC", path), path))
     except OSError:
         report.add(report.unreadable, prefix)
 
@@ -202,6 +228,13 @@ def _file(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat
         return _stat(entry, level, report)
     report.add(report.special, level.prefix + name)
     return None
+
+
+def _is_image(entry: os.DirEntry[str], level: _Level) -> bool:
+    name = entry.name
+    if name[0] == "." or not is_image_name(name) or not is_utf8(name):
+        return False
+    return len(level.prefix) + len(name) <= NOTE_ID_CHARS_MAX and entry.is_file(follow_symlinks=False)
 
 
 def _stat(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:

@@ -22,7 +22,7 @@ from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
-from ..files.walk import ScannedNote, ScanReport, scan
+from ..files.walk import ScannedImage, ScannedNote, ScanReport, scan
 from .entries import IndexedNote, Withheld, indexed
 from .index import Known
 
@@ -57,8 +57,10 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     notes: tuple[Crawled, ...] = ()
     gone: tuple[NoteId, ...] = ()
     texts: tuple[TextOf, ...] = ()
-    spellings: dict[NoteId, str] = {}
-    """The raw paths of notes whose file's name is not NFC."""
+    spellings: dict[str, str] = {}
+    """The raw paths of notes and images whose file's name is not NFC."""
+    images: tuple[str, ...] | None = None
+    """The paths of all images of the vault; set in one batch of one of the crawls that share a vault."""
     report: ScanReport | None = None
     """Set in the last batch with names and links; only texts follow."""
 
@@ -91,6 +93,7 @@ def _merged(group: list[Batch]) -> Batch:
         tuple(note for each in group for note in each.gone),
         tuple(text for each in group for text in each.texts),
         {note: spelled for each in group for note, spelled in each.spellings.items()},
+        next((each.images for each in group if each.images is not None), None),
         last.report,
     )
 
@@ -128,7 +131,9 @@ class Crawl:
         self._clock_ns = clock_ns
         self._reader = ContentCache(root, bytes_max=0, threads=1)
         self._found = 0
-        self._spellings: dict[NoteId, str] = {}
+        self._spellings: dict[str, str] = {}
+        self._images: list[ScannedImage] | None = [] if self._part == 0 else None
+        """The first part finds the images of all."""
 
     def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
         """The differences, batch by batch.
@@ -144,7 +149,8 @@ class Crawl:
         yield Batch(self._found, gone=tuple(gone), spellings=self._spellings)
         for batch in self._read(stale):
             yield batch if spool is None else _spooled(batch, spool)
-        yield Batch(self._found, report=report)
+        images = tuple({each.path for each in self._images}) if self._images is not None else None
+        yield Batch(self._found, images=images, report=report)
         if spool is not None:
             spool.seek(0)
             yield from self._texts(_unspooled(spool))
@@ -155,7 +161,7 @@ class Crawl:
         stale: list[NoteId] = []
         textless: list[NoteId] = []
         seen: set[NoteId] = set()
-        for found in scan(self._root, report):
+        for found in scan(self._root, report, self._images):
             if found.id in seen or not self._is_ours(found.id):
                 continue  # A folder that changes while it is listed may yield a name twice.
             if found.raw_path != found.id:
@@ -169,6 +175,7 @@ class Crawl:
             self._found += 1
             if self._bounds is not None and (self._found > self._bounds.notes or len(stale) > self._bounds.stale):
                 raise TooMuch
+        self._spellings |= {each.path: each.raw_path for each in self._images or () if each.path != each.raw_path}
         gone = []
         for note in self._known:
             if note in seen or not self._is_ours(note):

@@ -26,7 +26,7 @@ from workspaced_events.private_files import make_folder, touch_file, write_file
 
 from .full_text import FULL_TEXT_SCHEMA
 
-INDEX_VERSION: Final = 4
+INDEX_VERSION: Final = 5
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _WRITER_CACHE_KIB: Final = 32_768
@@ -49,6 +49,11 @@ CREATE TABLE tags(
 CREATE INDEX tags_of ON tags(note);
 CREATE TABLE tag_counts(tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE private(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE images(path TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX images_by_name ON images(name);
+CREATE TABLE embedded(
+  name BLOB NOT NULL, note INTEGER NOT NULL, former INTEGER NOT NULL, PRIMARY KEY(name, note)) WITHOUT ROWID;
+CREATE INDEX embedded_by ON embedded(note);
 """
 
 

@@ -1,7 +1,8 @@
 """`IndexedNote`: the index's values of one version of a note, and how they are made from the text.
 
 They suffice for look-ups, links and search, so that none of these reads a file to find a note. For a note that the
-share policy withholds they are only the path and the file's identity: text that is not stored cannot leak.
+share policy withholds they are only the path, the file's identity and hashes of the names of the images that it
+embeds: text that is not stored cannot leak.
 """
 
 from enum import IntEnum
@@ -12,6 +13,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ...limits import INDEXED_CHARS_MAX
+from ...notes.images.names import name_hashes
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Note, StatKey
@@ -99,6 +101,9 @@ class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     text: str | None = None
     """For search, folded (notes/search_text.py): the fields in the order of `Field`, a FIELD_END behind each and
     one more at the end; NAME_END between the names of one field."""
+    images: tuple[bytes, ...] | None = None
+    """The `name_hashes` of the images that the note embeds, also of a withheld note; None: as before, because the
+    text was not read."""
 
 
 @lru_cache(maxsize=16_384)
@@ -118,9 +123,9 @@ def withheld_by(policy: Policy, note: Note) -> Withheld:
 
 def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
     """Parses the index's values of `note`. `certain`: see `IndexEntry`."""
-    withheld = withheld_by(policy, note)
+    withheld, images = withheld_by(policy, note), embedded_by(note)
     if withheld:
-        return bare(note.id, note.stat, note.sha256, withheld, certain=certain)
+        return bare(note.id, note.stat, note.sha256, withheld, certain=certain, images=images)
     body, found = note.body, note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
     entry = IndexEntry(
@@ -141,8 +146,8 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
         if link.target
     )
     tags = tags_of(note.fields, found.tags)
-    headings = [each.text for each in found.headings]
-    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, _text(entry, [*headings, *tags], body))
+    text = _text(entry, [*(each.text for each in found.headings), *tags], body)
+    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text, images)
 
 
 def _text(entry: NamedNote, headings: list[str], body: str) -> str:
@@ -153,6 +158,20 @@ def _text(entry: NamedNote, headings: list[str], body: str) -> str:
     return "".join(f"{field}{FIELD_END}" for field in fields) + FIELD_END
 
 
-def bare(note: NoteId, stat: StatKey, sha256: str, withheld: Withheld, *, certain: bool) -> IndexedNote:
-    """The index's values of a withheld note."""
-    return IndexedNote(IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld))
+def embedded_by(note: Note) -> tuple[bytes, ...]:
+    """The `name_hashes` of the images that a note embeds."""
+    return name_hashes(note.text, note.body)
+
+
+def bare(
+    note: NoteId,
+    stat: StatKey,
+    sha256: str,
+    withheld: Withheld,
+    *,
+    certain: bool,
+    images: tuple[bytes, ...] | None = None,
+) -> IndexedNote:
+    """The index's values of a withheld note. `images`: see `IndexedNote`."""
+    entry = IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld)
+    return IndexedNote(entry, images=images)

@@ -1,9 +1,9 @@
 """`Index`: finds a vault's notes by name, link, tag and word without reading files.
 
 The index is disposable and can always be rebuilt from the notes (see `database`). Of a withheld note it has only
-the path and the identity of its file. The target of a link is not stored but resolved on demand: it depends on the
-notes archived and renamed in the workspace, and on every other note's name; keys make that a matter of
-microseconds.
+the path, the identity of its file, and hashes of the names of its images. The target of a link is not stored but
+resolved on demand: it depends on the notes archived and renamed in the workspace, and on every other note's name;
+keys make that a matter of microseconds.
 """
 
 import json
@@ -24,6 +24,7 @@ from ...notes.search_text import folded
 from .database import IndexFile, read_in
 from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
 from .full_text import delete_text, insert_texts
+from .images import drop_embedded, keep_embedded, put_embedded
 
 NEAR_SCORE_MIN: Final = 50.0
 """Of 100; a title with a lower score is not similar."""
@@ -87,8 +88,12 @@ class Index:
         self.file.close()
 
     def _load_counts(self) -> None:
-        counts = "SELECT max(note), count(*), total(withheld <> 0), total(has_text) FROM notes"
-        [(last, notes, withheld, texts)] = self.file.read(counts)
+        # A number in `embedded` may be that of a note that is gone.
+        [(last,)] = self.file.read(
+            "SELECT max(note) FROM (SELECT max(note) note FROM notes UNION SELECT max(note) FROM embedded)"
+        )
+        counts = "SELECT count(*), total(withheld <> 0), total(has_text) FROM notes"
+        [(notes, withheld, texts)] = self.file.read(counts)
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
@@ -112,11 +117,16 @@ class Index:
         with self.file.writing() as db:
             paths = _json((*gone, *(note.entry.id for note in notes)))
             known = db.execute(f"SELECT note, has_text, {_ENTRY} FROM notes WHERE path IN {_LISTED}", (paths,))
-            former = [_delete(db, row) for row in known.fetchall()]
+            found = known.fetchall()
+            former = [_delete(db, row) for row in found]
             rows = _Rows()
             for number, note in enumerate(notes, start=self._next):
                 rows.add(number, note, was_private=note.entry.id in self.private)
             rows.insert(db)
+            present = {note.entry.id: (number, note) for number, note in enumerate(notes, start=self._next)}
+            for row, each in zip(found, former, strict=True):
+                _follow_embedded(db, row[0], each, *present.get(row[2], (None, None)))
+            put_embedded(db, rows.embedded)
         for note in notes:
             if note.entry.withheld is Withheld.PRIVATE:
                 self.private.add(note.entry.id)
@@ -272,6 +282,7 @@ class _Rows:
         self.texts: list[Any] = []
         self.private: list[Any] = []
         self.shared: list[Any] = []
+        self.embedded: list[tuple[bytes, int]] = []
 
     def add(self, number: int, note: IndexedNote, *, was_private: bool) -> None:
         entry = note.entry
@@ -287,6 +298,7 @@ class _Rows:
             self.private.append((entry.id,))
         elif was_private and not entry.withheld:
             self.shared.append((entry.id,))
+        self.embedded.extend((name, number) for name in note.images or ())
         if entry.withheld:
             return
         self.names.extend((each, number) for each in note.keys)
@@ -344,6 +356,14 @@ def _delete(db: Any, row: Any) -> _Former:
     if has_text:
         delete_text(db, number)
     return _Former(bool(entry.withheld), links, bool(has_text))
+
+
+def _follow_embedded(db: Any, number: int, former: _Former, now: int | None, note: IndexedNote | None) -> None:
+    """Keeps or drops the names of images that the former version of a note embedded; None: the note is gone."""
+    if former.withheld if note is None else note.entry.withheld:
+        keep_embedded(db, number, now, is_read=note is not None and note.images is not None)
+    else:
+        drop_embedded(db, number)
 
 
 def _denied(entry: IndexEntry) -> IndexedNote:

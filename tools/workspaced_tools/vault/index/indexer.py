@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
@@ -22,6 +23,7 @@ from workspaced_events.errors import ActionError
 from workspaced_events.ids import NoteId, note_id
 
 from ...errors import ReadFailed
+from ...notes.images.types import is_image_name
 from ...notes.note import Note, NoteFailure, StatKey
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
@@ -32,7 +34,8 @@ from .changes import ChangeLog, Changes
 from .crawl import Batch, Bounds, Crawl, Crawled, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
-from .entries import IndexedNote, IndexEntry, Withheld, bare, withheld_by
+from .entries import IndexedNote, IndexEntry, Withheld, bare, embedded_by, withheld_by
+from .images import age_former, any_image_below, change_images, forget_former, replace_images
 from .index import Index
 
 _log = logging.getLogger(__name__)
@@ -101,6 +104,8 @@ class Indexer:
         self._stop = threading.Event()
         self._touched: set[NoteId] = set()
         """Notes refreshed since the present crawl began, which may have read older versions of them."""
+        self._touched_images: set[str] = set()
+        """As `_touched`, for images."""
         self._found = 0
         self._unreported = ChangeLog()
         self._enforced: str | None = None
@@ -138,6 +143,11 @@ class Indexer:
             withheld,
         )
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the index has all notes: it is `ready`, and the last reconcile did not fail."""
+        return self.ready.is_set() and self.error is None and self._index.is_complete
+
     def reconcile(self) -> Changes:
         """Compares all files with the index and writes the differences; afterwards the index is ready.
 
@@ -162,7 +172,8 @@ class Indexer:
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
         """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
-        A path that is no note's counts as a folder if it has no suffix, or if the index has notes below it.
+        A path that is no note's counts as a folder if it has no suffix, or if the index has notes or images below
+        it.
         """
         notes: set[NoteId] = set()
         folders: list[str] = []
@@ -178,7 +189,10 @@ class Indexer:
                 if not any(part.startswith(".") for part in relative.split("/")):
                     folders.append(relative + "/")
         bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
-        return notes, bare or any(map(self._index.any_below, filter(is_utf8, folders)))
+        return notes, bare or any(map(self._any_below, filter(is_utf8, folders)))
+
+    def _any_below(self, folder: str) -> bool:
+        return self._index.any_below(folder) or any_image_below(self._index.file, folder)
 
     def refresh(self, notes: Iterable[NoteId]) -> Changes:
         """Reads these notes now and writes their entries; returns all changes not reported yet."""
@@ -191,6 +205,21 @@ class Indexer:
         The next refresh or reconcile reports the changes.
         """
         return self._refresh(notes)
+
+    def file_images(self, paths: Iterable[str]) -> None:
+        """Writes whether there are images at these paths (as in `hinted`) now. Of notes nothing is written."""
+        root = os.fspath(self._root.path) + "/"
+        relative = (path.removeprefix(root) for path in paths)
+        wanted = {unicodedata.normalize("NFC", path) for path in relative if is_image_name(path) and is_utf8(path)}
+        if not wanted:
+            return
+        with self._writing:
+            if self._stop.is_set() or not self._index.file.is_open:
+                return
+            found = {path for path in wanted if self._root.has_image(path)}
+            self._touched_images |= wanted
+            with suppress(IndexFull):  # The next crawl adds them.
+                change_images(self._index.file, found, wanted - found)
 
     def hide(self, note: NoteId) -> None:
         """Removes a note that was just found to be withheld, since counts and scores must not reveal it."""
@@ -283,6 +312,8 @@ class Indexer:
                 if is_kept and self._index.is_complete:
                     self.usable.set()
         self._touched.clear()
+        self._touched_images.clear()
+        age_former(self._index.file)
         self._found = 0
         self._policy.refresh()
 
@@ -357,12 +388,17 @@ class Indexer:
                     self.text_ready.clear()
             if batch.texts:
                 self._index.put_texts([(each.note, each.stat, each.text) for each in batch.texts])
+            if batch.images is not None:
+                replace_images(self._index.file, batch.images)
             if batch.report is not None:
+                forget_former(self._index.file)
                 self._index.set_complete()
                 self.report = batch.report
                 self.usable.set()
                 self.ready.set()
         self._refresh(again)
+        if batch.images is not None:
+            self.file_images(list(self._touched_images))
 
     # -- single notes --
 
@@ -392,7 +428,9 @@ class Indexer:
                 if entry is not None and is_up_to_date and entry.certain:
                     continue
                 if withheld:
-                    made: IndexedNote | None = bare(note, found.stat, found.sha256, withheld, certain=certain)
+                    made: IndexedNote | None = bare(
+                        *(note, found.stat, found.sha256, withheld), certain=certain, images=embedded_by(found)
+                    )
                 else:
                     made = indexed_or_none(found, self._policy, certain=certain)
                 if made is not None:
@@ -415,7 +453,8 @@ class Indexer:
         withheld = self._withheld(entry.id, entry.stat, entry.withheld)
         if withheld is entry.withheld:
             return each
-        held = bare(entry.id, entry.stat, entry.sha256, withheld, certain=entry.certain)
+        stat, images = entry.stat, each.note.images
+        held = bare(entry.id, stat, entry.sha256, withheld, certain=entry.certain, images=images)
         return msgspec.structs.replace(each, note=held)
 
     def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:

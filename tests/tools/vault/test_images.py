@@ -1,0 +1,537 @@
+"""Images that a note embeds: which file an address means, what is sent of it, and what no agent is shown."""
+
+import os
+import socket
+import sys
+import time
+import unicodedata
+import zlib
+from collections.abc import Callable
+from hashlib import sha256
+from io import BytesIO
+from typing import Any
+
+import pytest
+from PIL import Image
+from support import images
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.limits import (
+    IMAGE_BYTES_MAX,
+    IMAGE_FILE_BYTES_MAX,
+    IMAGE_PIXELS_MAX,
+    IMAGE_SIDE_PIXELS_MAX,
+    IMAGES_SHOWN_MAX,
+    SETTLE_S,
+)
+from workspaced_tools.ports.images import ImageFailure, NoteImage, NoteImages
+from workspaced_tools.ports.questions import Images
+from workspaced_tools.vault.images.targets import image_target
+from workspaced_tools.vault.index.crawl import Bounds
+from workspaced_tools.vault.index.images import image_name
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
+PNG = images.png()
+OTHER = images.png(5, 4)
+PRIVATE = "---\nworkspaced: private\n---\n"
+
+
+def ask(vault: Vault, note: str = "n.md") -> NoteImages:
+    return vault.ask(Images(NoteId(note)), EMPTY_VAULT)
+
+
+def seen(vault: Vault, note: str = "n.md") -> list[str]:
+    """The path of each image that is shown, or the code of the failure."""
+    return [each.path if isinstance(each, NoteImage) else each.code for each in ask(vault, note).images]
+
+
+def failure(vault: Vault) -> ImageFailure:
+    [found] = ask(vault).images
+    assert isinstance(found, ImageFailure)
+    return found
+
+
+# -- which file an address means --
+
+
+@pytest.mark.parametrize(
+    ("address", "meant"),
+    [
+        ("a.png", "a.png"),
+        ("A.PNG", "a.png"),
+        ("b.png", "x/b.png"),
+        ("x/b.png", "x/b.png"),
+        ("y/x/b.png", "y/x/b.png"),
+        ("./b.png", "x/b.png"),
+        ("../a.png", "a.png"),
+        ("/y/x/b.png", "y/x/b.png"),
+        ("/b.png", None),
+        ("./a.png", None),
+        ("../../a.png", None),
+        ("deep.png", "x/long/deep.png"),
+        ("both.png", "x/y/both.png"),
+        ("alike.png", "k/alike.png"),
+        ("my%20file.png", "my file.png"),
+        ("my file.png", "my file.png"),
+        ("cafe\u0301.png", "café.png"),
+        ("a.png#page", "a.png"),
+        ("png", None),
+        ("", None),
+        ("..", None),
+        ("a.png\0", None),
+        ("nowhere.png", None),
+    ],
+)
+def test_an_address_means_the_file_that_a_link_would_mean(address: str, meant: str | None) -> None:
+    files = ["a.png", "x/b.png", "y/x/b.png", "x/long/deep.png", "y/deep.png", "x/y/both.png", "z/both.png"]
+    files += ["k/alike.png", "l/alike.png", "my file.png", "café.png"]
+
+    def named(path: str) -> list[str]:
+        return [each for each in files if image_name(each) == image_name(path)]
+
+    assert image_target(NoteId("x/note.md"), address, named) == meant
+
+
+def test_the_written_case_wins_where_two_files_differ_in_case_alone(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[A.png]] ![[a.png]]", "a.png": PNG, "A.png": OTHER})
+    assert seen(vault) == ["A.png", "a.png"]
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_a_crawl_finds_images_and_the_bytes_are_those_of_the_file(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({"n.md": "![[a.png]] ![](x/b.gif)", "y/a.png": PNG, "x/b.gif": images.GIF}, inline=inline)
+    assert ask(vault) == NoteImages(
+        (
+            NoteImage("y/a.png", "image/png", PNG, sha256(PNG).hexdigest(), 2, 1),
+            NoteImage("x/b.gif", "image/gif", images.GIF, sha256(images.GIF).hexdigest(), 3, 2),
+        ),
+        2,
+    )
+
+
+def test_at_most_four_are_shown_and_all_are_counted_but_urls_are_not_ours(make_vault: MakeVault) -> None:
+    names = [f"{n}.png" for n in range(7)]
+    text = "![](https://x.y/z.png) ![](data:image/png;base64,AAAA) ![](//x.y/z.png) ![](film.mp4) "
+    vault = make_vault({"n.md": text + " ".join(f"![[{name}]]" for name in names), **dict.fromkeys(names, PNG)})
+    found = ask(vault)
+    assert seen(vault) == names[:IMAGES_SHOWN_MAX]
+    assert found.total == 7
+
+
+def test_a_note_of_ten_thousand_images_is_answered_within_100_ms(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "".join(f"![[{n}.png]]\n" for n in range(10_000)), "0.png": PNG})
+    ask(vault)
+    took = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        assert ask(vault).total == 10_000
+        took.append(time.perf_counter() - begun)
+    assert min(took) < 0.1
+
+
+# -- following the files --
+
+
+def test_a_hint_adds_and_removes_an_image(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]"})
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    images.write(vault.root.path, {"x/a.png": PNG})
+    vault.changed([str(vault.root.path / "x/a.png")])
+    assert seen(vault) == ["x/a.png"]
+    (vault.root.path / "x/a.png").unlink()
+    vault.changed(["x/a.png"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, "x/a.png": OTHER})
+    (vault.root.path / "a.png").unlink()
+    assert seen(vault) == ["x/a.png"]
+
+
+def test_a_folder_of_images_alone_that_goes_takes_its_images_along(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "v1.0/a.png": PNG, "b/a.png": OTHER})
+    assert seen(vault) == ["b/a.png"]
+    (vault.root.path / "b").rename(vault.root.path / "v2.0")
+    vault.changed(["b", "v2.0"])
+    assert seen(vault) == ["v1.0/a.png"]
+
+
+def test_images_are_known_after_a_restart(make_vault: MakeVault, tmp_path: Any) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, cache_dir=tmp_path / "cache")
+    vault.close()
+    again = Vault(vault.root.path, cache_dir=tmp_path / "cache")
+    again.reconcile()
+    assert seen(again) == ["a.png"]
+    again.close()
+
+
+def test_while_the_index_is_built_no_image_is_shown_and_the_code_says_so(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, indexed=False, index_wait_s=0.01)
+    assert seen(vault) == ["INDEX_BUILDING"]
+    assert vault.withholds_image("a.png")
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+
+
+def test_after_a_reconcile_that_failed_no_image_is_shown(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG})
+    vault._indexer.error = "The index cannot be written."
+    assert seen(vault) == ["INDEX_BUILDING"]
+
+
+# -- the gate --
+
+MISSING = ImageFailure("a.png", "IMAGE_NOT_FOUND", "The vault has no such image.")
+
+
+@pytest.mark.parametrize("rule", ["/keep/", "a.png", "*.png", "/keep/a.png"])
+def test_an_image_that_a_rule_denies_is_one_that_is_missing(make_vault: MakeVault, rule: str) -> None:
+    vault = make_vault({".workspacedignore": rule, "n.md": "![[a.png]]", "keep/a.png": PNG})
+    assert failure(vault) == MISSING
+
+
+def test_where_a_rule_denies_one_of_two_files_the_other_is_meant(make_vault: MakeVault) -> None:
+    vault = make_vault({".workspacedignore": "/a.png", "n.md": "![[a.png]]", "a.png": PNG, "x/y/a.png": OTHER})
+    assert seen(vault) == ["x/y/a.png"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "![[a.png]]",
+        "![[A.PNG|100]]",
+        "![](a.png)",
+        "![x](<../y/a.png> 'Title')",
+        '![x](a.png "Title")',
+        "![x][ref]\n\n[ref]: other/a.png\n",
+        "![](%61.png)",
+        "![](a&#46;png)",
+        "[[a.png]]",
+        '<img src="a.png">',
+        "<img width=3 src=z/a.png>",
+        "`![[a.png]]`",
+        f"{'x ' * 600_000}\n![[a.png]]",
+    ],
+    ids=range(13),
+)
+@pytest.mark.parametrize("by", ["front matter", "rule"])
+def test_an_image_that_a_withheld_note_embeds_is_one_that_is_missing(
+    make_vault: MakeVault, written: str, by: str
+) -> None:
+    secret = PRIVATE + written if by == "front matter" else written
+    rules = "/secret.md" if by == "rule" else "/nothing/"
+    vault = make_vault({".workspacedignore": rules, "n.md": "![[a.png]]", "secret.md": secret, "p/a.png": PNG})
+    assert failure(vault) == MISSING
+    assert vault.withholds_image("p/a.png") and vault.withholds_image("elsewhere/A.png")
+
+
+@pytest.mark.parametrize("value", ['"[[a.png]]"', "a.png", "'x/A.png'", "{src: x/a.png}", "{src: a.png, b: c}"])
+def test_also_what_stands_in_a_withheld_notes_front_matter(make_vault: MakeVault, value: str) -> None:
+    secret = f"---\nworkspaced: private\nbanner: {value}\n---\n"
+    assert seen(make_vault({"n.md": "![[a.png]]", "s.md": secret, "a.png": PNG})) == ["IMAGE_NOT_FOUND"]
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_the_same_holds_for_every_way_of_crawling(make_vault: MakeVault, inline: Bounds) -> None:
+    files = {"n.md": "![[a.png]] ![[b.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG, "b.png": PNG}
+    assert seen(make_vault(files, inline=inline)) == ["IMAGE_NOT_FOUND", "b.png"]
+
+
+def test_a_note_that_turns_private_withholds_its_image_before_any_hint(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
+    assert seen(vault) == ["a.png"]
+    (vault.root.path / "s.md").write_text(PRIVATE + "![[a.png]]")
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    (vault.root.path / "s.md").write_text("![[a.png]]")
+    vault.changed(["s.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"], "it may still be being written"
+    vault.own_clock.ahead_s += SETTLE_S  # type: ignore[attr-defined]
+    vault.settle()
+    assert seen(vault) == ["a.png"]
+
+
+def test_a_note_that_a_call_finds_private_withholds_the_images_it_had(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
+    (vault.root.path / "s.md").write_text(PRIVATE)
+    vault.read([NoteId("s.md")])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_rule_that_comes_later_withholds_the_images_of_the_notes_it_denies(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "x/s.md": "![[a.png]]", "a.png": PNG})
+    (vault.root.path / ".workspacedignore").write_text("/x/\n")
+    vault.policy.refresh()
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_note_that_may_still_be_being_written_withholds_its_images(make_vault: MakeVault) -> None:
+    now = time.time_ns()
+    ahead_s = [10.0]
+    vault = make_vault(
+        {"n.md": "![[a.png]]", "a.png": PNG},
+        clock_ns=lambda: now + int(ahead_s[0] * 1e9),
+        clock_s=lambda: ahead_s[0],
+    )
+    assert seen(vault) == ["a.png"]
+    (vault.root.path / "new.md").write_text("![[a.png]]")
+    os.utime(vault.root.path / "new.md")
+    ahead_s[0] = 0.0
+    vault.changed(["new.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    ahead_s[0] = 20.0
+    vault.settle()
+    assert seen(vault) == ["a.png"]
+
+
+def test_a_withheld_note_that_is_gone_withholds_its_image_until_a_crawl_has_looked_for_it(
+    make_vault: MakeVault,
+) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
+    (vault.root.path / "s.md").rename(vault.root.path / "t.md")
+    vault.changed(["s.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    vault.changed(["t.md"])
+    vault.reconcile()
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    (vault.root.path / "t.md").unlink()
+    vault.changed(["t.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    vault.reconcile()
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+
+
+def test_a_withheld_note_saved_in_parts_withholds_what_it_embedded_before(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
+    for part in (PRIVATE, "", PRIVATE + "x"):
+        (vault.root.path / "s.md").write_text(part)
+        vault.changed(["s.md"])
+        assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+
+
+def test_an_image_that_comes_with_the_note_that_withholds_it_is_never_shown(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "x"})
+    images.write(vault.root.path, {"a.png": PNG, "s.md": f"{PRIVATE}![[a.png]]".encode()})
+    file_notes = vault._indexer.file
+
+    def file_and_ask(notes: Any) -> bool:
+        assert seen(vault) == ["IMAGE_NOT_FOUND"]
+        return file_notes(notes)
+
+    monkeypatch.setattr(vault._indexer, "file", file_and_ask)
+    vault.changed(["a.png", "s.md"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_shown_note_that_is_renamed_or_deleted_withholds_nothing(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
+    (vault.root.path / "s.md").unlink()
+    vault.changed(["s.md"])
+    assert seen(vault) == ["a.png"]
+
+
+def test_for_a_withheld_image_no_file_is_touched(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = make_vault(
+        {
+            ".workspacedignore": "/keep/",
+            "n.md": "![[a.png]] ![[b.png]] ![[keep/a.png]] ![[gone.png]]",
+            "s.md": PRIVATE + "![[b.png]]",
+            "keep/a.png": PNG,
+            "b.png": PNG,
+        }
+    )
+    monkeypatch.setattr(type(vault.root), "open_image", pytest.fail)
+    monkeypatch.setattr(type(vault.root), "has_image", pytest.fail)
+    found = ask(vault).images
+    assert [(type(each), each.path) for each in found] == [(ImageFailure, None)] * 4
+
+
+# -- hostile files --
+
+
+def test_a_fifo_a_socket_a_folder_and_a_symlink_are_no_images(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = make_vault({"n.md": "![[f.png]] ![[s.png]] ![[d.png]] ![[l.png]]", "out.bin": PNG})
+    root = vault.root.path
+    os.mkfifo(root / "f.png")
+    with socket.socket(socket.AF_UNIX) as bound:
+        monkeypatch.chdir(root)
+        bound.bind("s.png")
+    (root / "d.png").mkdir()
+    (root / "l.png").symlink_to(root / "out.bin")
+    vault.reconcile()
+    assert seen(vault) == ["IMAGE_NOT_FOUND"] * 4
+    vault.changed(["f.png", "s.png", "d.png", "l.png"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"] * 4
+
+
+def test_what_takes_an_images_place_after_the_crawl_is_not_read(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[f.png]] ![[l.png]] ![[x/p.png]]", "f.png": PNG, "l.png": PNG, "x/p.png": PNG})
+    root = vault.root.path
+    outside = root.parent / "outside"
+    images.write(outside, {"p.png": PNG})
+    for name in ("f.png", "l.png", "x/p.png"):
+        (root / name).unlink()
+    (root / "x").rmdir()
+    os.mkfifo(root / "f.png")
+    (root / "l.png").symlink_to(outside / "p.png")
+    (root / "x").symlink_to(outside)
+    assert seen(vault) == ["READ_ERROR", "IMAGE_NOT_FOUND", "IMAGE_NOT_FOUND"]
+
+
+def test_dot_folders_and_dot_files_hold_no_images(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[.x/a.png]] ![[.a.png]]", ".x/a.png": PNG, ".a.png": PNG})
+    vault.changed([".x/a.png", ".a.png"])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"] * 2
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline.png", 'a"b.png', "o'k.png", "(1).png", "Ünï cödé.png", "100%.png", "%41.png", "a.b.c.png"]
+)
+def test_odd_names_are_names(make_vault: MakeVault, name: str) -> None:
+    link = name.replace("\n", "%0A").replace("%.", "%25.").replace("%41", "%2541")
+    vault = make_vault({"n.md": f"![](<{link}>)", name: PNG})
+    assert seen(vault) == [name]
+
+
+def test_a_name_that_is_decomposed_on_disk_is_found_by_its_composed_form(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[café.png]]", unicodedata.normalize("NFD", "x/café.png"): PNG})
+    assert seen(vault) == ["x/café.png"]
+    assert vault.withholds_image("x/café.png") is False
+
+
+@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
+def test_a_name_that_is_not_utf_8_is_left_out(make_vault: MakeVault, inline: Bounds) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, inline=inline)
+    (vault.root.path / os.fsdecode(b"\xff.png")).write_bytes(PNG)
+    vault.changed([os.fsdecode(os.fsencode(vault.root.path) + b"/\xff.png")])
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+
+
+def png_header(width: int, height: int) -> bytes:
+    return images.png_of(width, height, zlib.compress(b"\0"))
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "IMAGE_NOT_SENT"),
+        (b"no image", "IMAGE_NOT_SENT"),
+        (b"<svg/>", "IMAGE_NOT_SENT"),
+        (b"BM" + bytes(100), "IMAGE_NOT_SENT"),
+        (PNG[:10], "IMAGE_NOT_SENT"),
+        (PNG[:-12], "IMAGE_NOT_SENT"),
+        (b"\xff\xd8\xff" + b"\xff" * 1_000_000, "IMAGE_NOT_SENT"),
+        (b"\xff\xd8\xff" + b"\xff\xe0\0\2" * 200_000, "IMAGE_NOT_SENT"),
+        (b"GIF89a\0\0\0\0;", "IMAGE_NOT_SENT"),
+        (b"RIFF\xff\xff\xff\xffWEBPVP8X" + bytes(20), "IMAGE_NOT_SENT"),
+        (png_header(0, 5), "IMAGE_NOT_SENT"),
+        (png_header(60_000, 60_000), "IMAGE_TOO_LARGE"),
+        (png_header(2**32 - 1, 2**32 - 1), "IMAGE_TOO_LARGE"),
+        (png_header(IMAGE_PIXELS_MAX + 1, 1), "IMAGE_TOO_LARGE"),
+        (png_header(9_000, 5_000) + bytes(IMAGE_BYTES_MAX), "IMAGE_TOO_LARGE"),
+        (bytes(IMAGE_FILE_BYTES_MAX + 1), "IMAGE_TOO_LARGE"),
+    ],
+    ids=range(16),
+)
+def test_a_file_that_cannot_be_sent_is_named_with_a_reason(
+    make_vault: MakeVault, content: bytes, code: str
+) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": content})
+    begun = time.perf_counter()
+    found = failure(vault)
+    assert time.perf_counter() - begun < 1
+    assert (found.address, found.code, found.path) == ("a.png", code, "a.png")
+    assert found.message.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.heic", "a.bmp", "a.avif"])
+def test_a_file_of_another_type_is_named_as_not_sent(make_vault: MakeVault, name: str) -> None:
+    assert seen(make_vault({"n.md": f"![]({name})", name: b"any"})) == ["IMAGE_NOT_SENT"]
+
+
+def test_the_type_is_that_of_the_bytes_not_of_the_name(make_vault: MakeVault) -> None:
+    [found] = ask(make_vault({"n.md": "![[a.jpg]]", "a.jpg": PNG})).images
+    assert isinstance(found, NoteImage) and found.media_type == "image/png"
+
+
+@pytest.mark.parametrize(
+    ("form", "mode"), [("PNG", "RGBA"), ("JPEG", "RGB"), ("GIF", "P"), ("WEBP", "RGB"), ("WEBP", "RGBA")]
+)
+@pytest.mark.parametrize("lossless", [False, True])
+def test_the_size_in_pixels_is_that_of_a_decoder(
+    make_vault: MakeVault, form: str, mode: str, lossless: bool
+) -> None:
+    file = BytesIO()
+    Image.new(mode, (37, 19), 3).save(file, form, **({"lossless": lossless} if form == "WEBP" else {}))
+    [found] = ask(make_vault({"n.md": "![[a.png]]", "a.png": file.getvalue()})).images
+    assert isinstance(found, NoteImage)
+    assert (found.width, found.height, found.media_type) == (37, 19, f"image/{form.lower()}")
+
+
+# -- large ones --
+
+
+def noisy(width: int, height: int, form: str, *, mode: str = "RGB", **options: Any) -> bytes:
+    file = BytesIO()
+    bands = len(mode)
+    Image.frombytes(mode, (width, height), os.urandom(width * height * bands)).save(file, form, **options)
+    return file.getvalue()
+
+
+def test_an_image_of_one_mebibyte_is_sent_as_it_is_and_one_byte_more_is_scaled(make_vault: MakeVault) -> None:
+    exact, larger = images.png_of_size(IMAGE_BYTES_MAX), images.png_of_size(IMAGE_BYTES_MAX + 1)
+    vault = make_vault({"n.md": "![[a.png]] ![[b.png]]", "a.png": exact, "b.png": larger})
+    first, second = ask(vault).images
+    assert isinstance(first, NoteImage) and isinstance(second, NoteImage)
+    assert (first.content == exact, first.scaled) == (True, False)
+    assert (len(second.content) < 1_000, second.scaled, second.width, second.height) == (True, True, 2, 1)
+
+
+@pytest.mark.parametrize(("form", "mode"), [("PNG", "RGB"), ("PNG", "RGBA"), ("JPEG", "RGB"), ("WEBP", "RGB")])
+def test_a_large_image_is_made_small_enough(make_vault: MakeVault, form: str, mode: str) -> None:
+    content = noisy(2_400, 1_200, form, mode=mode, **({"quality": 95} if form != "PNG" else {}))
+    assert len(content) > IMAGE_BYTES_MAX
+    [found] = ask(make_vault({"n.md": "![[a.png]]", "a.png": content})).images
+    assert isinstance(found, NoteImage) and found.scaled
+    assert len(found.content) <= IMAGE_BYTES_MAX
+    assert found.sha256 == sha256(found.content).hexdigest()
+    with Image.open(BytesIO(found.content)) as made:
+        assert made.size == (found.width, found.height)
+        assert max(made.size) <= IMAGE_SIDE_PIXELS_MAX and made.width == 2 * made.height
+
+
+def test_a_photo_that_lies_on_its_side_is_sent_upright(make_vault: MakeVault) -> None:
+    turned = Image.Exif()
+    turned[0x0112] = 6  # turned by 90 degrees
+    content = noisy(2_000, 1_000, "JPEG", quality=95, exif=turned)
+    [found] = ask(make_vault({"n.md": "![[a.jpg]]", "a.jpg": content})).images
+    assert isinstance(found, NoteImage)
+    assert found.width is not None and found.height == 2 * found.width
+
+
+def test_a_large_damaged_image_is_named(make_vault: MakeVault) -> None:
+    content = noisy(1_500, 1_500, "PNG")
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": content[: len(content) // 2] + b"IEND"})
+    assert failure(vault).code == "IMAGE_TOO_LARGE"
+
+
+def test_without_pillow_a_large_image_is_named_with_the_extra_to_install(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = make_vault({"n.md": "![[a.png]] ![[b.png]]", "a.png": noisy(800, 800, "PNG"), "b.png": PNG})
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    first, second = ask(vault).images
+    assert isinstance(first, ImageFailure) and first.code == "IMAGE_TOO_LARGE"
+    assert "workspaced[images]" in first.message
+    assert isinstance(second, NoteImage)
