@@ -105,6 +105,20 @@ class OutlineHeading(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     line: int | None = None
 
 
+class EmbeddedImage(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    path: str | None = None
+    media_type: str | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    width: int | None = None
+    height: int | None = None
+    scaled: bool | None = None
+    code: str | None = None
+    error: str | None = None
+
+
 class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     """See docs/reference/tools.md."""
 
@@ -119,6 +133,7 @@ class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     sha256: str | None = None
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
+    images: list[EmbeddedImage] | None = None
     index_state: str | None = None
 
 
@@ -191,6 +206,7 @@ class ReferencedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     sha256: str | None = None
     links: Links | None = None
     outline: list[OutlineHeading] | None = None
+    images: list[EmbeddedImage] | None = None
     index_state: str | None = None
     resolved_by: str | None = None
     section: FoundSection | None = None
@@ -566,6 +582,7 @@ class ToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -576,6 +593,7 @@ class ToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -610,6 +628,7 @@ class ToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -624,6 +643,7 @@ class ToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -759,6 +779,7 @@ class AsyncToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -769,6 +790,7 @@ class AsyncToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
@@ -803,6 +825,7 @@ class AsyncToolMethods:
         include_metadata: bool | None = None,
         include_links: bool | None = None,
         include_outline: bool | None = None,
+        include_images: bool | None = None,
         max_content_length: int | None = None,
         offset: int | None = None,
         at: int | str | None = None,
@@ -817,6 +840,7 @@ class AsyncToolMethods:
             "includeMetadata": include_metadata,
             "includeLinks": include_links,
             "includeOutline": include_outline,
+            "includeImages": include_images,
             "maxContentLength": max_content_length,
             "offset": offset,
             "at": at,
