@@ -15,12 +15,12 @@ from .protected_text import Protected
 NUMBER: Final = r"[1-9]\d{0,8}+"
 _SHORT: Final = r"[1-9]\d{0,2}+"
 _BETWEEN: Final = r"(?:[ \t]*+(?:[,;–-][ \t]*+\^?|\^))"
-_SAID: Final = r"[ \t]*+(?:†[^\]】\r\n]{0,200}+)?"
+_ORIGIN: Final = r"[ \t]*+(?:†[^\]】\r\n]{0,200}+)?"
 """What some models write behind the number: `†source` or `†L3-L9`."""
 _MARK: Final = re.compile(
     rf"\[\^(?P<certain>{NUMBER}(?:{_BETWEEN}{NUMBER})*+)[ \t]*+\]"
-    rf"|\^?+\[[ \t]*+(?P<plain>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_SAID}\]"
-    rf"|【(?P<lenticular>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_SAID}】",
+    rf"|\^?+\[[ \t]*+(?P<plain>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_ORIGIN}\]"
+    rf"|【(?P<lenticular>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_ORIGIN}】",
     re.ASCII,
 )
 _IDENTIFIER: Final = re.compile(r"[a-z0-9](?:\w*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)
