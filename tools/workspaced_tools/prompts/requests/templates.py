@@ -1,9 +1,9 @@
 """Renders an envelope as the body of a provider's request with a template.
 
 Templates are Jinja's and see one object called `request` (request.Request). They decide the format of a body, not
-its content. Three are built in, and a runtime can have its own. A sandbox bounds them: no files, no other
-templates, no clock, no randomness, a maximum of steps and of output, and no expression whose result is much larger
-than its input.
+its content. Three are built in, and a runtime can have its own. A sandbox bounds all others, also those of a log:
+no files, no other templates, no clock, no randomness, a maximum of steps and of output, and no expression whose
+result is much larger than its input.
 """
 
 from collections.abc import Iterable
@@ -103,8 +103,7 @@ def template_named(name: str, folder: Path | None) -> Template:
     if name in BUILT_IN:
         if path is not None and path.exists():
             raise _unknown(f"{path.name} has the name of a shape that is built in", folder, "Give it another one.")
-        packaged = resources.files(__package__) / "shapes" / f"{name}{SUFFIX}"
-        return Template(name, packaged.read_text(encoding="utf-8"))
+        return Template(name, _packaged(name))
     if path is None:
         raise _unknown(f"There is no shape {name[:_EXCERPT_CHARS_MAX]!r}", folder)
     try:
@@ -119,6 +118,11 @@ def template_named(name: str, folder: Path | None) -> Template:
         raise _unknown(f"The shape {name!r} is no UTF-8 text", folder) from None
     except OSError as error:
         raise _unknown(f"The shape {name!r} cannot be read ({error.strerror})", folder) from None
+
+
+@lru_cache(maxsize=len(BUILT_IN))
+def _packaged(name: str) -> str:
+    return (resources.files(__package__) / "shapes" / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
 
 def shape(
@@ -169,7 +173,8 @@ def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dic
     """The body; the body that creates the explicit cache, if any; and whether the template has that macro."""
     compiled = context = None
     try:
-        compiled = _compiled(template.text)
+        is_ours = template.name in BUILT_IN and template.text == _packaged(template.name)
+        compiled = _compiled(template.text, sandboxed=not is_ours)
         context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
         text = _bounded(compiled, context)
         macro = context.get_exported().get(CACHED_CONTENT)
@@ -210,10 +215,10 @@ class _Steps:
             raise OverflowError(f"more than {STEPS_MAX} steps")
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "Environment":
+@lru_cache(maxsize=2)
+def _environment(*, sandboxed: bool) -> "Environment":
     """Imports Jinja on first use: most work of the daemon and the command line needs no template."""
-    from jinja2 import StrictUndefined
+    from jinja2 import Environment, StrictUndefined
     from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -236,7 +241,8 @@ def _environment() -> "Environment":
         def wrap_str_format(self, _value: Any) -> None:
             """Disables `str.format`, whose width may be any number."""
 
-    environment = Sandbox(
+    kind = Sandbox if sandboxed else Environment
+    environment = kind(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -291,11 +297,13 @@ def _json(value: Any) -> str:
 
 
 @lru_cache(maxsize=8)
-def _compiled(text: str) -> "Compiled":
-    """Compiles a template that counts a step at the beginning of each loop's round and of each macro."""
+def _compiled(text: str, *, sandboxed: bool) -> "Compiled":
+    """Compiles a template. A sandboxed one counts a step at the beginning of each loop's round and each macro."""
     from jinja2 import nodes
 
-    environment = _environment()
+    environment = _environment(sandboxed=sandboxed)
+    if not sandboxed:
+        return environment.from_string(text)
     tree = environment.parse(text)
     bodies = [(node.lineno, node.body) for node in tree.find_all(nodes.For)]
     bodies += [(node.lineno, node.body) for node in tree.find_all(nodes.Macro)]
