@@ -98,6 +98,7 @@ class World:
         self.place = SECRET
         self.save()
         self.running.start()
+        self.reconcile()  # both worlds have come as far
         self.moments: list[int] = []
         self.messages = 0
         self.runtime("workspaced/context/start", {"conversation": "talk", **SETTINGS})
