@@ -96,8 +96,8 @@ IMAGE_FILE_BYTES_MAX: Final = 20 * 1024 * 1024
 """A larger file is not read."""
 IMAGE_PIXELS_MAX: Final = 50_000_000
 """An image with more is not sent, however few bytes it has: who decodes it needs four bytes for each."""
-EMBEDDERS_COMPARED_MAX: Final = 200
-"""Of the notes that embed an image this many are compared with the disk before the image is shown."""
+EMBEDDERS_COMPARED_MAX: Final = 2_000
+"""The notes that embed an image are compared with the disk before it is shown. More: not shown."""
 
 # Answers about visits, manifests and the workspace.
 HISTORY_CHARS_MAX: Final = 48_000

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from PIL import Image
@@ -27,6 +28,7 @@ from workspaced_tools.limits import (
 )
 from workspaced_tools.ports.images import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.ports.questions import Images
+from workspaced_tools.vault.images import gate
 from workspaced_tools.vault.images.targets import image_target
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.index.images import image_name
@@ -233,6 +235,78 @@ def test_an_image_that_a_withheld_note_embeds_is_one_that_is_missing(
 def test_also_what_stands_in_a_withheld_notes_front_matter(make_vault: MakeVault, value: str) -> None:
     secret = f"---\nworkspaced: private\nbanner: {value}\n---\n"
     assert seen(make_vault({"n.md": "![[a.png]]", "s.md": secret, "a.png": PNG})) == ["IMAGE_NOT_FOUND"]
+
+
+PASSPORT = "John's passport.jpg"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f'<img src="{PASSPORT}" width=300>', PASSPORT),
+        (f'---\ncover: "{PASSPORT}"\n---\n', PASSPORT),
+        ("---\nimages:\n  - scan.jpg\n---\n", "scan.jpg"),
+        ("---\nimages: [scan.jpg]\n---\n", "scan.jpg"),
+        ("---\nimages: ['x.png', 'scan.jpg']\n---\n", "scan.jpg"),
+        ('---\n{"cover":"a.png"}\n---\n', "a.png"),
+        ("---\ncover: >-\n  my\n  scan.png\n---\n", "my scan.png"),
+        ('---\ncover: "a\\u002epng"\n---\n', "a.png"),
+        ('<img srcset="x.jpg 1x, face.jpg 2x">', "face.jpg"),
+        ('<b style="background: url(a.png)">', "a.png"),
+        ('<img src=\n    "a.png">', "a.png"),
+        ('```\n"[[scan[1].jpg]]"\n```', "scan[1].jpg"),
+        ("<!-- ![](x%20(1).jpg) -->", "x (1).jpg"),
+        ('<img src="C#.jpg">', "C#.jpg"),
+        ("![](a.p&#37;6eg)", "a.png"),
+        ("[[x\\a.png]]", "a.png"),
+        ("[[a.png^x]]", "a.png"),
+        ("[it](obsidian://open?vault=v&file=x%2Fa.png)", "a.png"),
+        ("| ![[a.png\\|100]] |", "a.png"),
+        ("見る：日本語の写真.png", "日本語の写真.png"),
+    ],
+)
+def test_however_a_withheld_note_writes_the_name_of_an_image(make_vault: MakeVault, text: str, name: str) -> None:
+    front = "---\nworkspaced: private\n"
+    private = front + text.removeprefix("---\n") if text.startswith("---") else f"{front}---\n{text}"
+    shown = f"![]({quote(name)})"
+    assert seen(make_vault({"n.md": shown, f"x/{name}": PNG})) == [f"x/{name}"]
+    assert seen(make_vault({"n.md": shown, f"x/{name}": PNG, "keep/s.md": private})) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_withheld_note_of_very_many_names_withholds_every_image(make_vault: MakeVault) -> None:
+    names = " ".join(f"{number}.png" for number in range(10_001))
+    private = f"---\nworkspaced: private\n---\n{names}"
+    assert seen(make_vault({"n.md": "![[a.png]]", "a.png": PNG, "keep/s.md": private})) == ["IMAGE_NOT_FOUND"]
+
+
+def test_an_image_of_more_notes_than_can_be_compared_is_not_shown(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: dict[str, str | bytes] = {f"n{number}.md": "![[a.png]]" for number in range(6)}
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, **files})
+    assert seen(vault) == ["a.png"]
+    monkeypatch.setattr(gate, "EMBEDDERS_COMPARED_MAX", 5)
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_file_that_a_note_embeds_under_several_names_is_shown_once(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]] ![[A.png]] ![](./a.png) ![[b.png]]", "a.png": PNG, "b.png": PNG})
+    assert seen(vault) == ["a.png", "b.png"] and ask(vault).total == 2
+
+
+def test_a_table_escapes_the_bar_before_an_image_s_width(make_vault: MakeVault) -> None:
+    table = "| a |\n|---|\n| ![[a.png\\|100]] |\n"
+    assert seen(make_vault({"n.md": table, "a.png": PNG})) == ["a.png"]
+
+
+def test_a_photo_of_very_many_scans_is_only_named(make_vault: MakeVault) -> None:
+    photo = noisy(1_600, 1_600, "JPEG", quality=95, progressive=True)
+    assert len(photo) > IMAGE_BYTES_MAX
+    scan = photo.index(b"\xff\xda")
+    vault = make_vault(
+        {"n.md": "![[a.jpg]]", "a.jpg": photo[:scan] + photo[scan : scan + 14] * 200 + photo[scan:]}
+    )
+    assert "scans" in failure(vault).message
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS])

@@ -180,6 +180,8 @@ def embedded_images(body: str) -> tuple[str, ...]:
             continue
         address, written = image["dest_url"], image["link_type"]
         wiki = isinstance(written, dict) and "WikiLink" in written
+        if wiki:
+            address = address.removesuffix("\\")  # of `![[x.png\|100]]` in a table
         if _IMAGE.search(address) if wiki else _path_target(address, embed=True) is None:
             found[address[:LINK_TARGET_CHARS_MAX]] = None
     return tuple(found)

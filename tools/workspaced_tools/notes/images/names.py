@@ -1,8 +1,8 @@
 """The addresses and names of the image files that a note embeds.
 
 Two readings, for two purposes. `image_files` is what is shown: the embeds that the parser finds. `name_hashes` is
-what the gate needs: more rather than less, so it also takes what an HTML tag names, what stands in front matter or
-code, and what lies behind the part of a long note that is parsed.
+what the gate needs: more rather than less, so it knows no syntax. Whatever ends as an image's name ends counts,
+with each beginning that a name may have before it.
 """
 
 import hashlib
@@ -19,16 +19,14 @@ from .types import ENDINGS, is_image_name
 HASH_BYTES: Final = 8
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 """A URL's scheme, such as that of a site or of a data URI."""
-_MAYBE: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ENDINGS))})(?![0-9A-Za-z])")
-_WRITTEN: Final = (
-    re.compile(r"\[\[([^\[\]|\n]{1,1024})"),
-    re.compile(r"\]\(\s?<?([^()<>\n]{1,1024})"),
-    re.compile(r"\]:\s?<?([^\s<>]{1,1024})"),
-    re.compile(r"=\s?[\"']?([^\"'<>=\n]{1,1024})"),
-    re.compile(r": [\"']?([^\"'\n:{}]{1,1024})"),
-)
-"""Wikilinks, links, definitions of links, attributes of HTML, values of front matter. Each begins with a character
-that is rare, because one expression for all would be tried at every character."""
+_ENDING: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ENDINGS))})(?![0-9A-Za-z])")
+_NAME_CHARS_MAX: Final = 255
+"""No file system has longer names."""
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_LINE_END: Final = re.compile(r"[ \t]*\r?\n[ \t]*")
+NAMES_MAX: Final = 10_000
+ANY_NAME: Final = b""
+"""Stands for all names: the note has more than NAMES_MAX."""
 
 
 def image_files(addresses: Iterable[str]) -> list[str]:
@@ -49,7 +47,7 @@ def name_hash(path: str) -> bytes:
 
 
 def name_hashes(text: str, body: str) -> tuple[bytes, ...]:
-    """The hashes of the names of all image files that a note may embed, sorted.
+    """The hashes of the names of all image files that a note may embed, sorted; or ANY_NAME alone.
 
     Args:
         text: the whole note.
@@ -57,26 +55,31 @@ def name_hashes(text: str, body: str) -> tuple[bytes, ...]:
     """
     if not _may_name_an_image(text):
         return ()
-    written = {*embedded_images(body), *_written(text)}
-    return tuple(sorted({name_hash(path) for each in written for path in _meant(each) if is_image_name(path)}))
+    names: set[str] = set()
+    for reading in _decoded("\n".join((text, *embedded_images(body)))):
+        for ending in _ENDING.finditer(reading):
+            names.update(_names_up_to(reading, ending.end()))
+            if len(names) > NAMES_MAX:
+                return (ANY_NAME,)
+    return tuple(sorted({name_hash(each) for each in names}))
 
 
 def _may_name_an_image(text: str) -> bool:
-    if _MAYBE.search(text) is not None:
-        return True
-    decoded = html.unescape(unquote(text))  # each returns the very text where there is nothing to decode
-    return decoded is not text and _MAYBE.search(decoded) is not None
+    return any(_ENDING.search(each) is not None for each in _decoded(text))
 
 
-def _written(text: str) -> Iterator[str]:
-    for pattern in _WRITTEN:
-        for found in pattern.finditer(text):
-            yield found[1]
+def _decoded(text: str) -> set[str]:
+    """What the text may mean: as it is, and with entities, percent signs, escapes or line ends decoded."""
+    unescaped, unquoted = html.unescape(text), unquote(text)
+    found = {text, unescaped, unquoted, unquote(unescaped), html.unescape(unquoted)}
+    if "\\" in text:
+        found.add(_ESCAPED.sub(lambda escape: chr(int(escape[1] or escape[2], 16)), text))
+    return found | {_LINE_END.sub(" ", each) for each in found}
 
 
-def _meant(address: str) -> Iterator[str]:
-    """The paths that an address may mean in any of the forms that `_WRITTEN` finds."""
-    for each in {address, html.unescape(address), address.partition("?")[0]}:
-        for path in readings(each):
-            yield path.rstrip("\\").strip()
-            yield path.partition(" ")[0].rstrip(",")  # a title or another value may follow the address
+def _names_up_to(text: str, end: int) -> Iterator[str]:
+    """The names that may end at `end`: from each place before it where no word goes on."""
+    first = max(end - _NAME_CHARS_MAX, text.rfind("/", 0, end) + 1, text.rfind("\n", 0, end) + 1)
+    for start in range(first, end):
+        if start == first or not (text[start - 1].isalnum() and text[start].isalnum()):
+            yield text[start:end]

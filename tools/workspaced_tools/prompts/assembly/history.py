@@ -190,8 +190,8 @@ def _exchanges(
     asking: list[ChatMessage] = []
     answering: list[ChatMessage] = []
     for message in messages:
-        goes_on = in_parts and _brings_only_results(message) and all(map(_brings_only_results, answering))
-        if answering and not goes_on:
+        goes_on = in_parts and _brings_only_results(message)
+        if answering and not (goes_on and _brings_only_results(answering[-1])):
             yield asking, answering
             asking, answering = [], []
         (asking if message.role == "assistant" else answering).append(message)

@@ -26,7 +26,7 @@ class EmbeddedImages:
         self._gate: Final = gate
 
     def of(self, note: Note, *, complete: bool) -> NoteImages:
-        """The first images of `note`.
+        """The first images of `note`, each file once.
 
         Args:
             complete: whether the index is complete; if not, no image is shown, because a note that withholds it
@@ -37,8 +37,11 @@ class EmbeddedImages:
         """
         addresses = image_files(note.images)
         shown = addresses[:IMAGES_SHOWN_MAX]
-        images = [self._image(note, each) if complete else _building(each) for each in shown]
-        return NoteImages(tuple(images), len(addresses))
+        images: dict[str, NoteImage | ImageFailure] = {}
+        for address in shown:
+            found = self._image(note, address) if complete else _building(address)
+            images.setdefault(found.path if isinstance(found, NoteImage) else f"\0{address}", found)
+        return NoteImages(tuple(images.values()), len(addresses) - len(shown) + len(images))
 
     def _image(self, note: Note, address: str) -> NoteImage | ImageFailure:
         for _ in range(_ATTEMPTS):

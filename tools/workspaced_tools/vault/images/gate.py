@@ -12,9 +12,9 @@ from typing import Final
 from workspaced_events.ids import NoteId
 
 from ...limits import EMBEDDERS_COMPARED_MAX
-from ...notes.images.names import name_hash
+from ...notes.images.names import ANY_NAME, name_hash
 from ..files.ignore_rules import Policy
-from ..index.images import embedders, image_name, images_named
+from ..index.images import Embedder, embedders, image_name, images_named
 from ..index.index import Index
 
 
@@ -40,25 +40,31 @@ class ImageGate:
 
     def withholds(self, path: str) -> bool:
         """Whether the image at `path` is withheld, as far as the index knows. Touches no file."""
-        if self._policy.denies(path):
-            return True
-        found = embedders(self._index.file, name_hash(path))
-        return any(each.is_withheld or each.note is None or self._is_withheld(each.note) for each in found)
+        return self._policy.denies(path) or self._withholds_name(path)
 
     def named(self, path: str) -> list[str]:
         """The images with the file name of `path` that may be shown.
 
         If there are any, compares the notes that embed them with their files: one may have become private since.
+        There are none if more than EMBEDDERS_COMPARED_MAX notes embed them.
         """
         found = self._allowed(path)
-        if found and not self._is_indexed(self._embedders(path)):
-            found = self._allowed(path)
-        return found
+        if not found:
+            return []
+        notes = [each.note for each in self._embedders(path) if each.note is not None]
+        if len(notes) > EMBEDDERS_COMPARED_MAX:
+            return []
+        return found if self._is_indexed(notes) else self._allowed(path)
 
     def _allowed(self, path: str) -> list[str]:
+        # Both are looked up in any case: a withheld image takes as long as one that does not exist.
+        is_withheld = self._withholds_name(path)
         known = images_named(self._index.file, image_name(path))
-        return [each for each in known if not self.withholds(each)]
+        return [] if is_withheld else [each for each in known if not self._policy.denies(each)]
 
-    def _embedders(self, path: str) -> list[NoteId]:
-        found = [each.note for each in embedders(self._index.file, name_hash(path)) if each.note is not None]
-        return sorted(found)[:EMBEDDERS_COMPARED_MAX]
+    def _withholds_name(self, path: str) -> bool:
+        found = self._embedders(path)
+        return any(each.is_withheld or each.note is None or self._is_withheld(each.note) for each in found)
+
+    def _embedders(self, path: str) -> list[Embedder]:
+        return embedders(self._index.file, (name_hash(path), ANY_NAME))

@@ -1,5 +1,6 @@
 """Reads an image's file and makes of it what an agent gets, or says why it gets nothing."""
 
+import errno
 import os
 from hashlib import sha256
 from typing import Final
@@ -74,17 +75,16 @@ def _read(root: VaultRoot, path: str) -> bytes:
     Raises:
         _TooLarge, ToolError, OSError.
     """
-    content = b""
     for _ in range(_READS_MAX):
         descriptor = root.open_image(path)
         try:
             before = os.fstat(descriptor)
             content = _read_all(descriptor, before.st_size)
             if stat_key(os.fstat(descriptor)) == stat_key(before) and len(content) == before.st_size:
-                break
+                return content
         finally:
             os.close(descriptor)
-    return content
+    raise BlockingIOError(errno.EAGAIN, "the file is being written")
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

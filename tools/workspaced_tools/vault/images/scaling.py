@@ -21,6 +21,9 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 """No other decoder of Pillow is used."""
 _QUALITIES: Final = (85, 70, 50)
 _HALVINGS_MAX: Final = 4
+_SCAN: Final = b"\xff\xda"
+_SCANS_MAX: Final = 100
+"""A progressive JPEG has about ten scans, and each takes a pass over the whole image."""
 _one_at_a_time = threading.Lock()
 
 
@@ -46,6 +49,8 @@ def scaled_down(content: bytes) -> bytes:
                 if image.width * image.height > IMAGE_PIXELS_MAX:
                     raise NotScaled(f"The image has more than {IMAGE_PIXELS_MAX} pixels.")
                 is_photo = image.format == "JPEG"
+                if is_photo and content.count(_SCAN) > _SCANS_MAX:
+                    raise NotScaled(f"The image has more than {_SCANS_MAX} scans.")
                 mode = "RGB" if is_photo else "RGBA"
                 # Colours of a palette cannot be mixed. A photograph is first decoded at a fraction of its size.
                 picture = image if is_photo or image.mode == mode else image.convert(mode)

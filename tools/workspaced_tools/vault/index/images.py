@@ -38,10 +38,11 @@ def any_image_below(file: IndexFile, folder: str) -> bool:
     return bool(file.read("SELECT 1 FROM images WHERE path > ? AND path < ? LIMIT 1", below))
 
 
-def embedders(file: IndexFile, name: bytes) -> list[Embedder]:
-    """The notes that embed an image with this `name_hash`."""
+def embedders(file: IndexFile, names: tuple[bytes, bytes]) -> list[Embedder]:
+    """The notes that may embed an image with one of these `name_hash`es."""
     rows = file.read(
-        "SELECT n.path, n.withheld FROM embedded e LEFT JOIN notes n ON n.note = e.note WHERE e.name = ?", (name,)
+        "SELECT n.path, n.withheld FROM embedded e LEFT JOIN notes n ON n.note = e.note WHERE e.name IN (?, ?)",
+        names,
     )
     return [Embedder(path, path is None or bool(withheld)) for path, withheld in rows]
 

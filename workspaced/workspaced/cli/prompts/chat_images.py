@@ -28,7 +28,7 @@ _SUFFIXES: Final = {"jpeg": "jpg", "svg+xml": "svg"}
 _SUBTYPES: Final = {suffix: subtype for subtype, suffix in _SUFFIXES.items()}
 _DATA: Final = re.compile(r"data:image/([a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
 _REFERENCE: Final = re.compile(
-    rf"[^/\\\x00-\x1f]{{1,200}}{re.escape(FOLDER_SUFFIX)}/([0-9a-f]{{{_HASH_CHARS}}})\.([a-z0-9.+-]{{1,64}})"
+    rf"[^/\\\x00-\x1f]{{1,255}}{re.escape(FOLDER_SUFFIX)}/([0-9a-f]{{{_HASH_CHARS}}})\.([a-z0-9.+-]{{1,64}})"
 )
 
 
@@ -56,7 +56,8 @@ def write_images(files: Mapping[Path, bytes], *, force: bool) -> None:
     """Writes the files; those that are there with the same bytes stay.
 
     Raises:
-        InvalidArgument: a file is there with other bytes, and not `force`. Then nothing is written.
+        InvalidArgument: a file is there with other bytes, and not `force`; or their folder cannot be made. Then
+            nothing is written.
     """
     wanted = {path: content for path, content in files.items() if not _has(path, content)}
     for path in wanted:
@@ -66,8 +67,15 @@ def write_images(files: Mapping[Path, bytes], *, force: bool) -> None:
                 hint="Name another file for the chat, replace it with --force, or keep images in the chat with "
                 "--inline-images.",
             )
+    for folder in {path.parent for path in wanted}:
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InvalidArgument(
+                f"The images of the chat cannot be written to {str(folder)!r} ({error.strerror}).",
+                hint="Name another file for the chat, or keep images in the chat with --inline-images.",
+            ) from None
     for path, content in wanted.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_lines(iter([content]), path)
 
 
