@@ -116,7 +116,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     params = {names.get(name, name): value for name, value in given.items() if value is not None}
     folder = Path(file.name).parent if isinstance(file.name, str) and file.name != "<stdin>" else None
     params["text"], missing = brought_back(_text(file.read()), folder, REQUEST_BYTES_MAX - _ENVELOPE_BYTES)
-    print_warnings(missing)
+    print_warnings(list(map(escape_control, missing)))
     with daemon(socket_path, workspace, timeout_s=_IMPORT_S, write=True) as client:
         try:
             imported = client.call("workspaced/context/import", params)
