@@ -23,6 +23,8 @@ _ENDING: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ENDINGS))})(?![0-9A-Za-
 _NAME_CHARS_MAX: Final = 255
 """No file system has longer names."""
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}|&#|&period|\\[ux]")
+"""An ending is written otherwise only with one of these."""
 _LINE_END: Final = re.compile(r"[ \t]*\r?\n[ \t]*")
 NAMES_MAX: Final = 10_000
 ANY_NAME: Final = b""
@@ -53,10 +55,16 @@ def name_hashes(text: str, body: str) -> tuple[bytes, ...]:
         text: the whole note.
         body: the part after the front matter.
     """
-    if not _may_name_an_image(text):
+    if _ENDING.search(text) is None and _ENCODED.search(text) is None:
+        return ()  # most notes: nothing is decoded for them
+    decoded = _decoded(text)
+    if not any(map(_ENDING.search, decoded)):
         return ()
+    readings = (
+        decoded | _decoded("\n".join(embedded_images(body))) | {_LINE_END.sub(" ", each) for each in decoded}
+    )
     names: set[str] = set()
-    for reading in _decoded("\n".join((text, *embedded_images(body)))):
+    for reading in readings:
         for ending in _ENDING.finditer(reading):
             names.update(_names_up_to(reading, ending.end()))
             if len(names) > NAMES_MAX:
@@ -64,17 +72,13 @@ def name_hashes(text: str, body: str) -> tuple[bytes, ...]:
     return tuple(sorted({name_hash(each) for each in names}))
 
 
-def _may_name_an_image(text: str) -> bool:
-    return any(_ENDING.search(each) is not None for each in _decoded(text))
-
-
 def _decoded(text: str) -> set[str]:
-    """What the text may mean: as it is, and with entities, percent signs, escapes or line ends decoded."""
+    """What the text may mean: as it is, and with entities, percent signs or escapes decoded."""
     unescaped, unquoted = html.unescape(text), unquote(text)
     found = {text, unescaped, unquoted, unquote(unescaped), html.unescape(unquoted)}
     if "\\" in text:
         found.add(_ESCAPED.sub(lambda escape: chr(int(escape[1] or escape[2], 16)), text))
-    return found | {_LINE_END.sub(" ", each) for each in found}
+    return found
 
 
 def _names_up_to(text: str, end: int) -> Iterator[str]:
