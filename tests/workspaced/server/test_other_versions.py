@@ -57,6 +57,8 @@ def test_row_64_there_are_recordings_of_every_client() -> None:
 def test_row_64_what_an_older_client_asks_is_answered_as_it_reads_it(
     shared: Any, connection: dict[str, Any]
 ) -> None:
+    with shared.connect("editor") as editor:
+        editor.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
     named: dict[str, str] = {}
     with shared.wire() as wire:
         pairs = iter(old.answers(connection["lines"]))
@@ -74,7 +76,7 @@ def test_row_64_what_an_older_client_asks_is_answered_as_it_reads_it(
                 assert "method" in answer
             assert answer is not None, f"the daemon ended the connection at {request['method']}"
             missed = [place for place in lacks(recorded, answer) if not place.endswith(RENAMED)]
-            assert [place for place in missed if "Schema." not in place] == [], request["method"]
+            assert [place for place in missed if "Schema." not in place] == [], (request, answer)
             result = recorded.get("result", {})
             named.update({result[name]: answer["result"][name] for name in NAMED if name in result})
 
