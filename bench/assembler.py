@@ -56,13 +56,19 @@ class InProcess:
         made = assemble(before, turn, self.text)
         for block in made.blocks:
             self.keep(block)
+        if made.folded is not None:
+            self.add(made.folded)
         if made.rebased is not None:
             self.add(
                 c.LibraryRebased(
                     conversation=CONVERSATION, reason=made.rebased.reason, library=made.rebased.library
                 )
             )
-        self.add(prompt_event(CONVERSATION, before.seq, turn, made, inputs_sha256="", manifest_sha256=""))
+        sent = self.keep(msgspec.json.encode(made.sent).decode()) if made.sent is not None else None
+        event = prompt_event(
+            CONVERSATION, before.seq, turn, made, inputs_sha256="", manifest_sha256="", turn_sha256=sent
+        )
+        self.add(event)
         return made
 
 
@@ -130,7 +136,7 @@ def _inputs(run: InProcess, message: MessageId, turn: ScenarioTurn) -> Turn:
         message,
         artifacts=artifacts,
         provided=(state,),
-        policy=Policy(skills_stay=True),
+        policy=Policy(skills_stay=True, transcript=True),
     )
 
 

@@ -122,6 +122,7 @@ class ConversationLog:
         composer: str | None = None,
         adapter: str | None = None,
         history_turns: int | None = None,
+        promotion: c.Promotion | None = None,
         **sections: str,
     ) -> None:
         """Starts the conversation, or changes its settings. `window` and `reserve` are tokens."""
@@ -138,6 +139,7 @@ class ConversationLog:
                 composer_sha256=self._keep(composer),
                 adapter_sha256=self._keep(adapter),
                 history_turns=history_turns,
+                promotion=promotion,
             )
         )
 
@@ -182,6 +184,9 @@ class ConversationLog:
         if made.rebased is not None:
             rebased = made.rebased
             self.tell(c.LibraryRebased(conversation=self.id, reason=rebased.reason, library=rebased.library))
+        if made.folded is not None:
+            self.tell(made.folded)
+        sent = self.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
         self.tell(
             prompt_event(
                 self.id,
@@ -190,6 +195,7 @@ class ConversationLog:
                 made,
                 inputs_sha256=self.keep(msgspec.json.encode(turn)),
                 manifest_sha256=self.keep(msgspec.json.encode(made.envelope.manifest)),
+                turn_sha256=sent,
             )
         )
 

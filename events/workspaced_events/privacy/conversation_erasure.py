@@ -5,7 +5,8 @@ their places, the message its id and role. Blocks of the note leave the library,
 removal. An answer that repeats the note's content without naming the note is not found.
 
 After that, no later prompt of the conversation can be rebuilt byte for byte. So the events of these prompts keep
-their effect on the conversation, and name FORGOTTEN instead of their inputs and results.
+their effect on the conversation, and name FORGOTTEN instead of their inputs and results. A turn that was sent with
+something of the note is no longer repeated as it was sent.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,6 +44,8 @@ class ConversationEraser:
             conversation in self._cut or self._mentions_note(remaining)
         ):
             remaining = _without_hashes(remaining)
+            if remaining.turn_sha256 is not None and self._mentions_note(remaining.turn_sha256):
+                remaining = replace(remaining, turn_sha256=None)
         if self._mentions_note(remaining):
             self._cut.add(conversation)
             return c.RecordForgotten()

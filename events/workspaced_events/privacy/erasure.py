@@ -375,8 +375,9 @@ class _Recordings:
 
     def _keep_of_conversation(self, data: Any) -> None:
         self._keep_named_in(msgspec.json.encode(data))
-        if type(data) is c.PromptAssembled and (inputs := self._blob(data.inputs_sha256)) is not None:
-            self._keep_named_in(inputs)
+        if type(data) is c.PromptAssembled:
+            for name in filter(None, (data.inputs_sha256, data.turn_sha256)):
+                self._keep_named_in(self._blob(name) or b"")
 
     def _keep_named_in(self, content: bytes) -> None:
         self.kept.update(_names_in(content))

@@ -18,8 +18,10 @@ from ..schema.catalogue import (
     Attachment,
     Event,
     LayerHashes,
+    LeftOut,
     LibraryEntry,
     Pipeline,
+    Promotion,
     ProviderKind,
     Role,
     Section,
@@ -46,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     composer_sha256: str | None = None
     adapter_sha256: str | None = None
     history_turns: int | None = None
+    promotion: Promotion | None = None
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,8 +115,16 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A rebase or a fold."""
+
     seq: int
     reason: str
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A turn's user message as it was sent."""
+
+    turn_sha256: str
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -131,6 +142,12 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     rebases: tuple[Rebase, ...] = ()
     elided_until: MessageId | None = None
     """The last message of the turns that prompts omit."""
+    turns: dict[MessageId, Sent] = {}
+    """The turns that prompts repeat as they were sent, by their first message."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The parts of these turns for which one line stands."""
+    results_up_to: MessageId | None = None
+    """Results of tools up to this message are replaced by a note of their size."""
     ended: bool = False
 
     def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
@@ -190,6 +207,7 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
         data.composer_sha256,
         data.adapter_sha256,
         data.history_turns,
+        data.promotion,
     )
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, settings)
@@ -212,7 +230,11 @@ def _message(event: Event, data: c.MessageData) -> Message:
 
 def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Conversation:
     """Replaces the message with that id, or adds it at the end."""
-    return replace(before, messages={**before.messages, data.message: _message(event, data)})
+    messages = {**before.messages, data.message: _message(event, data)}
+    if data.message not in before.messages:
+        return replace(before, messages=messages)
+    turns = {name: each for name, each in before.turns.items() if name != data.message}
+    return replace(before, messages=messages, turns=turns)
 
 
 def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Conversation:
@@ -223,11 +245,23 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
     gone = set(ids[at:]) if data.following else {data.message}
     messages = {name: each for name, each in before.messages.items() if name not in gone}
     summary = before.summary if before.summary is not None and before.summary.up_to not in gone else None
-    until = before.elided_until
-    if until in gone:
-        until = ids[at - 1] if at > 0 and not data.following else None
-    library = tuple(_still_attached(before.library, gone, messages))
-    return replace(before, messages=messages, library=library, summary=summary, elided_until=until)
+
+    def remaining(until: MessageId | None) -> MessageId | None:
+        """The same end without the removed messages."""
+        if until not in gone:
+            return until
+        return ids[at - 1] if at > 0 and not data.following else None
+
+    return replace(
+        before,
+        messages=messages,
+        library=tuple(_still_attached(before.library, gone, messages)),
+        summary=summary,
+        elided_until=remaining(before.elided_until),
+        turns={name: each for name, each in before.turns.items() if name not in gone},
+        left_out=tuple(each for each in before.left_out if each.message not in gone),
+        results_up_to=remaining(before.results_up_to),
+    )
 
 
 def _still_attached(
@@ -302,7 +336,27 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
     known = {entry.id for entry in before.library}
     library = before.library + tuple(entry for entry in data.promoted if entry.id not in known)
     until = data.elided_until if data.elided_until in before.messages else before.elided_until
-    return replace(before, library=library, prompts=(*earlier, prompt), elided_until=until)
+    return _sent(
+        replace(before, library=library, prompts=(*earlier, prompt), elided_until=until),
+        data.message,
+        data.turn_sha256,
+    )
+
+
+def _sent(before: Conversation, message: MessageId, turn_sha256: str | None) -> Conversation:
+    """The conversation with the turn of `message` as it was sent.
+
+    A turn that the conversation has gone on from stays as it was sent before: later prompts repeat that.
+    """
+    turn = turn_of(before, message)
+    is_open = message == next(reversed(before.messages))
+    if turn_sha256 is None or not (is_open or turn not in before.turns):
+        return before
+    return replace(
+        before,
+        turns={**before.turns, turn: Sent(turn_sha256)},
+        left_out=tuple(each for each in before.left_out if each.message != turn),
+    )
 
 
 def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
@@ -328,8 +382,36 @@ def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
 
 
 def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conversation:
-    rebases = (*before.rebases, Rebase(event.seq, data.reason))[-PROMPTS_MAX:]
-    return replace(before, library=data.library, rebases=rebases)
+    return replace(before, library=data.library, rebases=_with_rebase(before, event, data.reason))
+
+
+def folded(before: Conversation, data: c.ContextFolded) -> Conversation:
+    """The conversation after a fold, except for the record of its cause."""
+    ids = list(before.messages)
+    until = _later(ids, before.elided_until, data.up_to)
+    gone = set(ids[: ids.index(until) + 1]) if until is not None else set()
+    left_out = dict.fromkeys((*before.left_out, *data.left_out))
+    return replace(
+        before,
+        library=data.library,
+        elided_until=until,
+        turns={name: each for name, each in before.turns.items() if name not in gone},
+        left_out=tuple(each for each in left_out if each.message in before.turns and each.message not in gone),
+        results_up_to=_later(ids, before.results_up_to, data.results_up_to),
+    )
+
+
+def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -> MessageId | None:
+    """The later of two messages; None if there is neither."""
+    return max((each for each in (one, two) if each in ids), key=ids.index, default=None)
+
+
+def _folded(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
+    return replace(folded(before, data), rebases=_with_rebase(before, event, data.reason))
+
+
+def _with_rebase(before: Conversation, event: Event, reason: str) -> tuple[Rebase, ...]:
+    return (*before.rebases, Rebase(event.seq, reason))[-PROMPTS_MAX:]
 
 
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
@@ -390,6 +472,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
     c.LibraryRebased: _rebased,
+    c.ContextFolded: _folded,
     c.UsageReported: _usage,
     c.ConversationEnded: _ended,
 }

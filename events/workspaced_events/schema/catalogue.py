@@ -21,6 +21,7 @@ from .conversation_events import ArtifactKind as ArtifactKind
 from .conversation_events import ArtifactRecorded as ArtifactRecorded
 from .conversation_events import Attachment as Attachment
 from .conversation_events import AttachmentKind as AttachmentKind
+from .conversation_events import ContextFolded as ContextFolded
 from .conversation_events import ContextPinned as ContextPinned
 from .conversation_events import ContextUnpinned as ContextUnpinned
 from .conversation_events import ConversationData as ConversationData
@@ -28,13 +29,16 @@ from .conversation_events import ConversationEnded as ConversationEnded
 from .conversation_events import ConversationStarted as ConversationStarted
 from .conversation_events import Form as Form
 from .conversation_events import LayerHashes as LayerHashes
+from .conversation_events import LeftOut as LeftOut
 from .conversation_events import LibraryEntry as LibraryEntry
 from .conversation_events import LibraryRebased as LibraryRebased
 from .conversation_events import MessageAdded as MessageAdded
 from .conversation_events import MessageData as MessageData
 from .conversation_events import MessageRemoved as MessageRemoved
 from .conversation_events import MessageReplaced as MessageReplaced
+from .conversation_events import PartKind as PartKind
 from .conversation_events import Pipeline as Pipeline
+from .conversation_events import Promotion as Promotion
 from .conversation_events import PromptAssembled as PromptAssembled
 from .conversation_events import ProviderKind as ProviderKind
 from .conversation_events import Role as Role
@@ -77,7 +81,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 6
+CATALOGUE_VERSION: Final = 7
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

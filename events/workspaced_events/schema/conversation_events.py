@@ -27,6 +27,10 @@ Pipeline = Literal["chat", "completion", "refactor", "compression"]
 Form = Literal["text", "search"]
 """The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
+PartKind = Literal[ArtifactKind, "pin", "changes"]
+"""A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
+Promotion = Literal["at_fold", "each_turn"]
+"""When the context library takes over what turns brought: at a fold, or by a fold after each turn."""
 
 
 class Section(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,6 +120,8 @@ class ConversationStarted(ConversationData, frozen=True):
     """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
     """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
+    promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
+    """None, in older logs: the library takes over at once, and later prompts repeat the words of turns alone."""
 
 
 @entry("conversation_ended", Publisher.DAEMON, changes_state=False)
@@ -243,6 +249,35 @@ class PromptAssembled(ConversationData, frozen=True):
     pipeline: Annotated[Pipeline, Redact.PUBLIC] = "chat"
     """Only chat prompts use and fill the library, and only their omissions persist."""
     shape: Shape | None = None
+    turn_sha256: Sha256 | None = None
+    """Names the JSON of the `SentTurn` (workspaced_tools.prompts.model.sent_turn): what this turn's user message
+    holds, context included. Later prompts repeat it as it is. None: later prompts repeat the words alone."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A part of a turn that was sent, for which one line stands from now on."""
+
+    message: Annotated[MessageId, Redact.ID]
+    """The turn's first message."""
+    kind: PartKind
+    id: Text
+
+
+@entry("context_folded", Publisher.DAEMON, changes_state=False)
+class ContextFolded(ConversationData, frozen=True):
+    """The only event that shortens what earlier turns sent. The library holds what is still in use."""
+
+    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "withheld"]
+    library: tuple[LibraryEntry, ...]
+    """The library from now on."""
+    up_to: Annotated[MessageId, Redact.ID] | None = None
+    """The last message of the turns that prompts omit from now on; None: no further turn."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Parts of turns that stay; they add to those of earlier folds."""
+    results_up_to: Annotated[MessageId, Redact.ID] | None = None
+    """Results of tools up to this message are replaced by a note of their size; None: no further ones."""
+    saved: Number = 0
+    """Tokens that the fold took from the prompt, as estimated."""
 
 
 @entry("library_rebased", Publisher.DAEMON, changes_state=False)

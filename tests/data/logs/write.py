@@ -5,7 +5,7 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e.
+version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920.
 Run it anew only for a version that was never released.
 """
 
@@ -46,6 +46,7 @@ SAID = {
     "adapter": "Think briefly.",
     "search": '{"query": "plan", "documents": [{"title": "Plan", "source": "plan.md", "text": "# The plan"}]}',
     "before": "# The ",
+    "turn": '{"version": 1, "parts": [{"kind": "query", "id": "m1", "text": "What is in the plan?"}]}',
     "template": '{"model": {{ model | json }}}',
 }
 TEXTS = {name: sha256(text.encode()).hexdigest() for name, text in SAID.items()}
@@ -84,6 +85,7 @@ TALK = [
             "composerSha256": TEXTS["composer"],
             "adapterSha256": TEXTS["adapter"],
             "historyTurns": 8,
+            "promotion": "at_fold",
         },
     ),
     (
@@ -142,6 +144,21 @@ TALK = [
     ("message_removed", {**C, "message": "m5", "following": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
     ("library_rebased", {**C, "reason": "asked", "library": [ENTRY]}),
+    (
+        "prompt_assembled",
+        {**PROMPT, "message": "m4", "asOfSeq": 61, "turnSha256": TEXTS["turn"]},
+    ),
+    (
+        "context_folded",
+        {
+            **C,
+            "reason": "budget",
+            "library": [ENTRY],
+            "leftOut": [{"message": "m1", "kind": "note", "id": "plan.md"}],
+            "resultsUpTo": "m3",
+            "saved": 40,
+        },
+    ),
     (
         "prompt_assembled",
         {

@@ -81,6 +81,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "artifact_recorded": {},
     "prompt_assembled": {},
     "library_rebased": {},
+    "context_folded": {},
     "usage_reported": {},
     "clock_stepped": {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"},
     "log_recovered": {"segment": "s", "offset": 1, "bytes": 1, "lastSeq": 1, "quarantined": "q"},

@@ -225,7 +225,16 @@ class TestTheTags:
                 assert tag is Redact.PUBLIC or (redactable != (tag is Redact.FIELDS))
 
     def test_are_demanded_of_the_fields_of_structs_in_structs(self) -> None:
-        inner = {c.Section, c.Attachment, c.ToolCall, c.ToolResult, c.Thinking, c.LibraryEntry, c.LayerHashes}
+        inner = {
+            c.Section,
+            c.Attachment,
+            c.ToolCall,
+            c.ToolResult,
+            c.Thinking,
+            c.LibraryEntry,
+            c.LayerHashes,
+            c.LeftOut,
+        }
         assert {struct for struct in TAGS if not issubclass(struct, Data)} == {*inner, c.Shape}
 
 
@@ -510,8 +519,8 @@ def plain(struct: msgspec.Struct) -> Any:
     return json.loads(msgspec.json.encode(struct))
 
 
-WORDS_OF_OURS = {"role", "kind", "at", "reason", "section", "pipeline", "form"}
-KEYED_BY_NAMES = {"by_id", "messages", "pins", "calibrations"}
+WORDS_OF_OURS = {"role", "kind", "at", "reason", "section", "pipeline", "form", "promotion"}
+KEYED_BY_NAMES = {"by_id", "messages", "pins", "calibrations", "turns"}
 
 
 def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:

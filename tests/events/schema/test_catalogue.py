@@ -102,6 +102,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "composerSha256": SHA256,
             "adapterSha256": SHA256,
             "historyTurns": 8,
+            "promotion": "each_turn",
         },
     ),
     "conversation_ended": (D, False, TALK),
@@ -132,6 +133,20 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "elidedUntil": "m0",
             "pipeline": "refactor",
             "shape": {"name": "openai", "templateSha256": SHA256, "bodyHash": SHA256, "cachedContent": "caches/1"},
+            "turnSha256": SHA256,
+        },
+    ),
+    "context_folded": (
+        D,
+        False,
+        {
+            **TALK,
+            "reason": "budget",
+            "library": [ENTRY],
+            "upTo": "m1",
+            "leftOut": [{"message": "m2", "kind": "note", "id": "a.md"}],
+            "resultsUpTo": "m2",
+            "saved": 12,
         },
     ),
     "library_rebased": (D, False, {**TALK, "reason": "budget", "library": [ENTRY]}),
@@ -220,8 +235,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_six_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 6
+def test_version_seven_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 7
     assert set(ROWS) == set(CATALOGUE)
 
 
@@ -410,6 +425,8 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("message_added", {**MESSAGE, "attachments": [{"kind": "mood", "id": "a.md"}]}),
     ("message_added", {**MESSAGE, "toolResults": [{"id": "call-1", "name": "get_note"}]}),
     ("library_rebased", {**TALK, "reason": "whim", "library": []}),
+    ("context_folded", {**TALK, "reason": "whim", "library": []}),
+    ("context_folded", {**TALK, "reason": "asked", "library": [], "leftOut": ["a.md"]}),
     ("library_rebased", {**TALK, "reason": "asked", "library": [{"id": "a.md"}]}),
     ("context_pinned", {**TALK, "id": "p1", "kind": "weather"}),
     ("artifact_recorded", {"id": "a", "kind": "folder", "revision": SHA256, "bytes": 1}),

@@ -19,7 +19,8 @@ from workspaced_events.projections.conversations import library_of, turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded, NotRecorded
 from workspaced_tools.prompts.assembly import layers
-from workspaced_tools.prompts.assembly.assemble import NO_TEXT, assemble
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.messages import NO_TEXT
 from workspaced_tools.prompts.model.blocks import LIBRARY_FRAME, REPLACES
 from workspaced_tools.prompts.model.types import Artifact, Block, Envelope, Provided
 

@@ -12,7 +12,8 @@ LayerId = Literal["L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"]
 LAYERS: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
 
 
-State = Literal["full", "reference", "shortened", "elided", "dropped", "failed", "empty"]
+State = Literal["full", "reference", "changes", "stale", "shortened", "elided", "dropped", "failed", "empty"]
+"""`changes`: as changes to a version that stands above; `stale`: in an older version than the present one."""
 
 
 class ManifestEntry(Wire, frozen=True):

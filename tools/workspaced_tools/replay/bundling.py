@@ -20,6 +20,7 @@ from workspaced_events.schema.catalogue import (
 )
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images, Read, VersionOf
+from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.recording.format import (
     RecordedImage,
@@ -93,17 +94,22 @@ def conversation_blobs(part: Slice) -> Iterator[str]:
             yield from blobs_named(event.data)
             mentioned.add(getattr(event.data, "conversation", None))
         if isinstance(event.data, PromptAssembled):
-            yield from _prompt_texts(part, event.data.inputs_sha256)
+            yield from _texts_of(part, event.data.inputs_sha256, Turn)
+            if event.data.turn_sha256 is not None:
+                yield from _texts_of(part, event.data.turn_sha256, SentTurn)
     for name, conversation in part.start.conversations.by_id.items():
         if name in mentioned:
             yield from blobs_named(replace(conversation, prompts=()))
+            for sent in conversation.turns.values():
+                yield from _texts_of(part, sent.turn_sha256, SentTurn)
 
 
-def _prompt_texts(part: Slice, inputs: str) -> Iterator[str]:
+def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[str]:
+    """The blobs that a prompt's inputs, or a turn as it was sent, name."""
     try:
-        content = part.blob(inputs)
+        content = part.blob(name)
         if content is not None:
-            yield from blobs_named(msgspec.json.decode(content, type=Turn))
+            yield from blobs_named(msgspec.json.decode(content, type=kind))
     except (LogDamaged, msgspec.MsgspecError):
         return
 

@@ -7,7 +7,7 @@ that are withheld at present also leave the context library, which is recorded a
 If nothing has changed since the last prompt, the answer is that prompt, and nothing is recorded.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -27,6 +27,8 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.sent_turn import SentTurn
+from workspaced_tools.prompts.model.standing import read_turn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
@@ -143,16 +145,17 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
 
 
 async def rebase(service: Service, params: p.Named, caller: str) -> int:
-    """Rebuilds the library from the present versions of its notes; returns the number of changed entries.
+    """Folds: notes are in the prompt once, in their present versions. Returns the number of changed things.
 
     Raises:
         WorkspacedError: as `assemble`.
     """
     made, _seq = await _recorded(service, params.conversation, partial(_refreshed, service), caller)
     data = made.actions[-1].data if made.actions else None
-    if not isinstance(data, c.LibraryRebased):
+    if not isinstance(data, c.LibraryRebased | c.ContextFolded):
         return 0
-    return len(set(made.conversation.library) - set(data.library))
+    changed = len(set(made.conversation.library) - set(data.library))
+    return changed + len(data.left_out) if isinstance(data, c.ContextFolded) else changed
 
 
 async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Attempt, int | None]:
@@ -165,7 +168,7 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
     changed: ConversationChanged | None = None
     for _ in range(ASSEMBLE_ATTEMPTS_MAX):
         made = await with_conversation_view(
-            service, known(service.tail.state, name), partial(_attempt, name, make), caller
+            service, known(service.tail.state, name), partial(_attempt, service, name, make), caller
         )
         if not made.actions:
             return made, None
@@ -182,21 +185,45 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
 # -- on a worker thread --
 
 
-def _attempt(name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Attempt:
-    """Removes withheld notes from the library if it holds any, else calls `make`.
+def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Attempt:
+    """Removes withheld notes from library and turns if they show any, else calls `make`.
 
     Raises:
-        WithheldDuringRead: `make` revealed that a note of the library is withheld.
+        WithheldDuringRead: `make` revealed that a note of them is withheld.
     """
     conversation = known(view.state, name)
+    turns = _turns_of(conversation, service)
     withheld_notes.refresh_library(conversation.library)
-    if (library := withheld_notes.without_withheld(conversation.library)) != conversation.library:
-        data = c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
-        return _Attempt(conversation, [action(data, conversation)], only_rebased=True)
+    withheld_notes.refresh_turns(turns.values())
+    if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
+        return _Attempt(conversation, [action(fold, conversation)], only_rebased=True)
     made = make(conversation, view, withheld_notes)
-    if withheld_notes.without_withheld(library) != library:
+    if _without_withheld(conversation, turns, withheld_notes) is not None:
         raise WithheldDuringRead
     return made
+
+
+def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
+    """The turns that prompts repeat; one that is no longer kept is repeated by nobody."""
+    found = {}
+    for name, sent in conversation.turns.items():
+        with suppress(NotRecorded):
+            found[name] = read_turn(sent.turn_sha256, service.texts)
+    return found
+
+
+def _without_withheld(
+    conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
+) -> c.LibraryRebased | c.ContextFolded | None:
+    """The event that takes withheld notes out of library and turns; None if they show none."""
+    library = withheld_notes.without_withheld(conversation.library)
+    known_to_be = set(conversation.left_out)
+    left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
+    if left_out or (library != conversation.library and conversation.settings.promotion is not None):
+        return c.ContextFolded(conversation=conversation.id, reason="withheld", library=library, left_out=left_out)
+    if library != conversation.library:
+        return c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
+    return None
 
 
 def _prompt(
@@ -228,11 +255,13 @@ def _prompt(
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
     inputs = staging.keep(msgspec.json.encode(turn))
-    if last is not None and made.rebased is None and _is_repeated(last, envelope, inputs, shape):
+    has_fold = made.rebased is not None or made.folded is not None
+    if last is not None and not has_fold and _is_repeated(last, envelope, inputs, shape):
         return _Attempt(conversation, [], envelope, shaped)
     durable = _durable(service, last, conversation)
     actions = _sources(conversation, turn, made, staging, durable)
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
+    sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
         conversation.id,
         conversation.seq,
@@ -241,23 +270,29 @@ def _prompt(
         inputs_sha256=inputs,
         manifest_sha256=manifest,
         shape=shape,
+        turn_sha256=sent,
     )
     read = [name for name in _read_for(turn, shape) if name not in durable.texts]
     blocks = map(staging.text, made.blocks)
-    actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest])))
+    actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest, sent])))
     return _Attempt(conversation, actions, envelope, shaped)
 
 
 def _refreshed(
     service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
 ) -> _Attempt:
-    """Rebuilds the library as if a message had attached all its notes again."""
+    """Folds as a next message would that asks for it.
+
+    In a conversation of an older version, that message attaches all notes of the library again.
+    """
     notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
+    if conversation.settings.promotion is not None:
+        notes = ()
     asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
     staging = BlobStaging(service.texts)
     turn, made = assembled(asked, asking.id, view, withheld_notes, staging, rebase=True)
-    if made.rebased is None:
+    if made.rebased is None and made.folded is None:
         return _Attempt(conversation, [])
     durable = _durable(service, conversation.last_prompt(), conversation)
     return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
@@ -362,6 +397,8 @@ def _sources(
 ) -> list[Action]:
     """The actions that record the versions read for the prompt, and a rebase of the library if there was one."""
     actions, known_revisions = [], set(durable.revisions)
+    above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")
+    known_revisions |= {(entry.id, entry.revision or "") for entry in above}
     for artifact in turn.artifacts:
         version = artifact.id, artifact.revision
         if artifact.revision and version not in known_revisions:
@@ -371,6 +408,14 @@ def _sources(
     if (rebased := made.rebased) is not None:
         data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
         actions.append(action(data, conversation, _staged(staging, map(staging.text, made.blocks))))
+    if (fold := made.folded) is not None:
+        for entry in fold.library:
+            version = entry.id, entry.revision
+            if entry.revision in staging.blobs and version not in known_revisions:
+                size = len(staging.blobs[entry.revision])
+                read = c.ArtifactRecorded(entry.id, entry.kind, entry.revision, size)
+                actions.append(action(read, conversation, _staged(staging, [entry.revision])))
+        actions.append(action(fold, conversation, _staged(staging, map(staging.text, made.blocks))))
     return actions
 
 
@@ -403,6 +448,9 @@ def _notes_of(turn: Turn) -> Iterator[NoteId]:
             yield artifact.note
     for provided in turn.provided:
         yield from provided.notes
+    for present in turn.present:
+        if present.artifact.failed is None:
+            yield NoteId(present.artifact.id)
 
 
 def _is_repeated(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape | None) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
-from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, ProviderKind, Role
+from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind, Role
 
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
@@ -66,6 +66,8 @@ class Start(Params, frozen=True):
     """Instructions for this model; follows `composer`."""
     history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
     """At least so many of the latest turns stay verbatim; None: as many as fit."""
+    promotion: Promotion | None = None
+    """When the context library takes over what turns brought; None: at a fold."""
 
 
 class Document(Params, frozen=True):

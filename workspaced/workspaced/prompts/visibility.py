@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation
-from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
+from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.sharing.gate import Withheld
 
 from ..service.service import Service
@@ -43,6 +44,21 @@ class WithheldNotes:
         """Reads the files of the library's notes, unless `without_withheld` removes all of them anyway."""
         if self._view.sharing == "all":
             self.refresh_flags(NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS)
+
+    def refresh_turns(self, turns: Iterable[SentTurn]) -> None:
+        """Reads the files of the notes that turns show, unless `parts_withheld` finds all of them anyway."""
+        if self._view.sharing == "all":
+            self.refresh_flags(note for turn in turns for part in turn.parts for note in part.notes)
+
+    def parts_withheld(self, turns: Mapping[MessageId, SentTurn]) -> tuple[LeftOut, ...]:
+        """The parts of turns that name notes which are known to be withheld."""
+        every = self._view.sharing != "all" or not self._view.served
+        return tuple(
+            part.left_out_of(name)
+            for name, turn in turns.items()
+            for part in turn.parts
+            if part.notes and part.failed is None and (every or self.includes_any(part.notes))
+        )
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
         """The library without the notes that are known to be withheld."""

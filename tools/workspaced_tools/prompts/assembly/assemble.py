@@ -9,8 +9,7 @@ any prompt to the byte.
 `LibraryEntry.tokens` are seed tokens, so that one estimator counts a whole prompt.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -29,9 +28,7 @@ from ..model.turn_window import begins, nothing_of
 from ..model.types import (
     ENVELOPE_VERSION,
     TURN_VERSION,
-    Artifact,
     Assembled,
-    Block,
     ChatMessage,
     Envelope,
     Layer,
@@ -46,11 +43,11 @@ from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, reuse_of
 from .library import Attached, LibraryIndex, attached_to, latest_first, promoted, rebase_reason, refreshed
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
+from .messages import leading, readable, with_context
+from .transcript import assemble_transcript
 from .turn_layer import Payload, Rendering, payload_of
 
 RebaseReason = Literal["replaced", "budget", "asked"]
-NO_TEXT: Final = "NO_TEXT"
-"""The attachment was sent as bytes and is no image, so it has no text."""
 SUMMARY_ID: Final = "summary"
 EMPTY: Final = Past((), ())
 
@@ -77,6 +74,8 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
             f"The conversation {conversation.id!r} has no message {turn.message!r}.",
             hint="It may have been removed: name one that is there.",
         )
+    if turn.policy.transcript:
+        return assemble_transcript(conversation, turn, texts)
     prompt = _Prompt(conversation, turn, texts)
     if not (prompt.parts.turn or prompt.past.messages or prompt.past.summary):
         raise ArgumentInvalid(
@@ -112,7 +111,7 @@ class _Prompt:
         self.start = turn_of(conversation, turn.message)
         self.base = library_of(conversation, self.start) if self.parts.library else ()
         self.library_index = LibraryIndex(texts)
-        self.artifacts = tuple(map(_readable, turn.artifacts))
+        self.artifacts = tuple(map(readable, turn.artifacts))
         self.numbers = numbered(self.artifacts, texts)
         self.past = self._past()
         self.rest = EMPTY
@@ -233,18 +232,14 @@ class _Prompt:
 
     def _messages(self, texts: Mapping[LayerId, str], chosen: _Chosen) -> tuple[ChatMessage, ...]:
         """System, summary, history, the user's message, and the results of tools after it."""
-        library = (b.LIBRARY_FRAME, texts["L2_PREVIOUS"]) if texts["L2_PREVIOUS"] else ()
-        system = b.BLANK_LINE.join(filter(None, (texts["L1_SYSTEM"], *library)))
-        summary = b.summary_block(self.past.summary) if self.past.summary is not None else ""
-        messages = [ChatMessage("system", (Block("text", system),))] if system else []
-        messages += [ChatMessage("user", (Block("text", summary),))] if summary else []
+        messages = leading(texts, self.past.summary)
         content = chosen.payload.content(texts["L5_USER"])
         if not self.parts.turn:
             return (*messages, *chosen.history, ChatMessage("user", content))
         if begins(self.conversation.messages[self.start]):
             own = [ChatMessage("user", content, self.start)] if content else []
             return (*messages, *chosen.history, *own, *self.rest.messages)
-        return (*messages, *_with_context((*chosen.history, *self.rest.messages), content))
+        return (*messages, *with_context((*chosen.history, *self.rest.messages), content))
 
     def _fitted(
         self,
@@ -344,26 +339,3 @@ class _Prompt:
         words = message if begins(message) else None
         add_words(builder, words, self.conversation.settings, self.pipeline, self.texts)
         return builder
-
-
-def _readable(artifact: Artifact) -> Artifact:
-    """The artifact, failed if it is bytes other than an image, which have no text to show."""
-    if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
-        return artifact
-    return replace(artifact, failed=NO_TEXT)
-
-
-def _with_context(messages: Sequence[ChatMessage], content: tuple[Block, ...]) -> tuple[ChatMessage, ...]:
-    """Adds the context to the messages of a turn that begins without a user's words.
-
-    The context goes into the last carrier, after its leading results; without a carrier it is the last message.
-    """
-    if not content:
-        return tuple(messages)
-    for at in reversed(range(len(messages))):
-        blocks = messages[at].content
-        results = sum(1 for _ in takewhile(lambda block: block.type == "toolResult", blocks))
-        if messages[at].role == "user" and results:
-            carrier = replace(messages[at], content=(*blocks[:results], *content, *blocks[results:]))
-            return (*messages[:at], carrier, *messages[at + 1 :])
-    return (*messages, ChatMessage("user", content))

@@ -82,7 +82,7 @@ def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator, latest: 
         return Fitted(history.messages, None, entries, len(entries), until, estimate)
     used = others + history.tokens
     if used > limit:
-        raise _exceeded(parts, limit, history, beside - others, estimator)
+        raise exceeded(parts, limit, history.messages, history.tokens, beside - others, estimator)
     library, without = _newest(parts, limit - used, limit, policy, estimator, latest)
     entries += without
     estimate = used + _library_tokens(parts, library, estimator)
@@ -176,13 +176,24 @@ def _newest(
 # -- no room --
 
 
-def _exceeded(parts: Parts, limit: int, history: _History, library: int, estimator: Estimator) -> BudgetExceeded:
+def exceeded(
+    parts: Parts,
+    limit: int,
+    history: Sequence[ChatMessage],
+    history_tokens: int,
+    library: int,
+    estimator: Estimator,
+) -> BudgetExceeded:
+    """The error for parts that are never left out and exceed the limit; it names the largest.
+
+    `history`: what of it must stay. `library`: the tokens that it had, which are left out.
+    """
     needed = {
         "system": parts.system,
         "tools": parts.tools,
         "turn": parts.fixed - parts.system - parts.tools,
         "summary": parts.summary_tokens,
-        "history": history.tokens,
+        "history": history_tokens,
     }
     total = sum(needed.values())
     parted = ", ".join(f"{name} {tokens}" for name, tokens in needed.items() if tokens)
@@ -200,10 +211,10 @@ def _exceeded(parts: Parts, limit: int, history: _History, library: int, estimat
     )
 
 
-def _largest(parts: Parts, history: _History, estimator: Estimator) -> list[tuple[str, str, int]]:
+def _largest(parts: Parts, history: Sequence[ChatMessage], estimator: Estimator) -> list[tuple[str, str, int]]:
     """Kind, id and tokens of the largest things that cannot be left out, at most LARGEST_NAMED_MAX."""
     things = [(each.kind, each.id, each.tokens) for each in parts.named]
-    things += [("message", str(each.id), estimator.message_tokens(each)) for each in history.messages]
+    things += [("message", str(each.id), estimator.message_tokens(each)) for each in history]
     things += [("tools", "definitions", parts.tools)]
     return sorted((each for each in things if each[2]), key=lambda each: -each[2])[:LARGEST_NAMED_MAX]
 

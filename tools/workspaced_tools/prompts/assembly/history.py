@@ -14,7 +14,8 @@ decides again. Without room, the same results go, together with those that have 
 results come back, and the cache is lost once in PROMPTS_MAX prompts.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import msgspec
@@ -25,12 +26,15 @@ from workspaced_events.projections.conversations import Conversation, Message, t
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
+from ..model.sent_turn import SentTurn
+from ..model.standing import Standing, content_of
 from ..model.token_estimator import seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
 from ..sources.turn_numbering import written, written_by_turns
+from .messages import with_context
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
@@ -91,6 +95,55 @@ def history_of(
     if window.is_summed_up:
         return Past(messages, tuple(dropped), texts(summary.text_sha256))
     return Past(messages, (*dropped, _filtered("summary", "summary", "stands for no turn before this one")))
+
+
+def transcript_of(
+    conversation: Conversation,
+    message: MessageId,
+    texts: Texts,
+    policy: Policy,
+    standing: Standing,
+    sent: Mapping[MessageId, SentTurn],
+    lost: Collection[str] = (),
+) -> Past:
+    """The messages before the turn of `message`, oldest first, each turn with its context as it was sent.
+
+    A turn that no prompt was made for has its words and skills alone.
+
+    Raises:
+        NotRecorded, LogDamaged: a text is not kept, or is no search.
+    """
+    window = window_of(conversation, message, policy)
+    spoken = [each for each in window.messages if each.role != "system"]
+    skills = _skills([each for each in spoken if each.id not in standing.turns], texts, lost)
+    read = paired(
+        (_repeated(each, texts, standing, skills.get(each.id, ())) for each in spoken),
+        in_parts=policy.results_in_parts,
+    )
+    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
+    failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
+    shown = written_by_turns(conversation, read.messages, texts, lost, sent)
+    if spoken and not begins(spoken[0]) and spoken[0].id in standing.turns:
+        shown = with_context(shown, content_of(standing.turns[spoken[0].id]), first=True)
+    short = short_up_to(conversation, shown)
+    dropped = (*window.dropped, *systems, *read.dropped, *failed, *shortenings(shown, short))
+    summary = conversation.summary if window.is_summed_up else None
+    return Past(short, dropped, texts(summary.text_sha256) if summary is not None else None)
+
+
+def _repeated(message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact]) -> ChatMessage:
+    if begins(message) and message.id in standing.turns:
+        return ChatMessage("user", content_of(standing.turns[message.id]), message.id)
+    return _chat(message, texts, skills)
+
+
+def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+    """The messages with notes instead of the results of tools that a fold left out."""
+    until = conversation.results_up_to
+    if until is None or until not in conversation.messages:
+        return messages
+    old = {until, *takewhile(lambda name: name != until, conversation.messages)}
+    return tuple(short_results(each) if each.id in old else each for each in messages)
 
 
 def continuation_of(

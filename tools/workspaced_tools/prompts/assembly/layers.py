@@ -172,11 +172,13 @@ def reuse_of(
     hashes: LayerHashes,
     blocks: Sequence[str],
     pipeline: Pipeline = "chat",
+    *,
+    repeats_turns: bool = False,
 ) -> Reuse:
     """Compares with the last prompt of the pipeline. `blocks`: sha256 of the library's blocks.
 
-    The history has only the words of a message, so no cache serves a turn that was last sent with its context. A
-    compression had the turn in its history already.
+    `repeats_turns`: whether the history repeats turns as they were sent. If it has only their words, no cache
+    serves a turn that was last sent with its context. A compression had the turn in its history already.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
@@ -196,7 +198,7 @@ def reuse_of(
     if stable["L1_SYSTEM"]:
         fresh["L1_SYSTEM"] = frozenset()
         if stable["L4_STRIP"] and common == len(last.library) == len(blocks):
-            fresh["L4_STRIP"] = turn
+            fresh["L4_STRIP"] = later if repeats_turns else turn
             same_turn = message in turn and turn_of(conversation, message) == turn_of(conversation, last.message)
             if same_turn and stable["L3_TURN"] and stable["L5_USER"]:
                 fresh |= {"L3_TURN": later, "L5_USER": frozenset()}

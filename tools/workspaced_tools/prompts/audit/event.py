@@ -15,6 +15,7 @@ def prompt_event(
     inputs_sha256: str,
     manifest_sha256: str,
     shape: c.Shape | None = None,
+    turn_sha256: str | None = None,
 ) -> c.PromptAssembled:
     """The `prompt_assembled` of a prompt.
 
@@ -23,6 +24,7 @@ def prompt_event(
         turn: the inputs of the prompt, stored as the blob `inputs_sha256`.
         manifest_sha256: names the blob of the manifest.
         shape: the shape of the provider's request body, if the answer was one.
+        turn_sha256: names the blob of `made.sent`.
     """
     envelope = made.envelope
     return c.PromptAssembled(
@@ -42,4 +44,5 @@ def prompt_event(
         elided_until=made.elided_until,
         pipeline=turn.policy.pipeline,
         shape=shape,
+        turn_sha256=turn_sha256,
     )

@@ -20,9 +20,13 @@ LIBRARY_FRAME: Final = f"{LIBRARY_HEADING}{BLANK_LINE}{LIBRARY_SENTENCE}"
 TOOLS_HEADING: Final = "# Additional context:"
 REFERENCES_BEGIN: Final = "Context attached to this message:"
 REFERENCES_END: Final = "Find them in the Context Library in the system prompt above."
+NO_ACTIVE_NOTE: Final = "Active note: none attached"
+CHANGED_SINCE: Final = "Changed since shown above:"
 QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
 REPLACES: Final = "This is the current version. The one in the Context Library is out of date."
 """Goes into a field before the content, where no note text can be."""
+REPLACES_EARLIER: Final = "This is the current version. The one above is out of date."
+CHANGES_TO: Final = "A unified diff against the version above."
 
 _TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
 _CALLED: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
@@ -32,7 +36,16 @@ _OURS: Final = RESERVED | {_PINNED, _SUMMARY}
 _OURS_AS_READ: Final = frozenset(
     map(
         skeleton,
-        _OURS | {"document_sources", "source_number", "left_out", "replaces_library", "user_query"},
+        _OURS
+        | {
+            "document_sources",
+            "source_number",
+            "left_out",
+            "replaces_library",
+            "replaces_earlier",
+            "changes_to",
+            "user_query",
+        },
     )
 )
 """Names that a tool's block may not have in any spelling."""
@@ -50,6 +63,18 @@ def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> 
     if replaces:
         fields["replaces_library"] = REPLACES
     return render_block(name, fields, text)
+
+
+def newer_block(artifact: Artifact, text: str) -> str:
+    """The artifact with its whole text, where the prompt shows an older version further above."""
+    name, fields = block_head(artifact)
+    return render_block(name, fields | {"replaces_earlier": REPLACES_EARLIER}, text)
+
+
+def changes_block(artifact: Artifact, diff: str) -> str:
+    """The changes to an artifact that stands further above."""
+    _name, fields = block_head(artifact)
+    return render_block(f"{artifact.kind}_changes", fields | {"changes_to": CHANGES_TO}, diff)
 
 
 def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
@@ -98,6 +123,28 @@ def block_or_placeholder(artifact: Artifact, texts: Texts) -> str:
 
 def provider_block(provided: Provided, text: str) -> str:
     return render_block(_PINNED, {"title": provided.id, "source": provided.kind}, text)
+
+
+def newer_provider_block(provided: Provided, text: str) -> str:
+    """A pin whose text stands further above in an older version."""
+    fields = {"title": provided.id, "source": provided.kind, "replaces_earlier": REPLACES_EARLIER}
+    return render_block(_PINNED, fields, text)
+
+
+def provider_changes(provided: Provided, diff: str) -> str:
+    """The lines that changed in a pin whose text stands further above; nothing in them can leave its line."""
+    lines = (f"{line[0]} {escape_field(line[1:])}" for line in diff.split("\n") if line[0] in "+-")
+    return "\n".join((f"Changed in the pinned context {escape_field(provided.id)}:", *lines))
+
+
+def provider_gone(pin: str) -> str:
+    return f"[No longer pinned: {escape_field(pin)}]"
+
+
+def standing_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
+    """The line for an artifact that stands further above, under the id `as_id` if that is another one."""
+    what = "Active note" if active else "Attached"
+    return f"{what}: {escape_field(artifact_id)} (above{f' as {escape_field(as_id)}' if as_id else ''})"
 
 
 def summary_block(text: str) -> str:

@@ -33,7 +33,8 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     """The messages in the history of the prompt up to `message`.
 
     Nothing of the last `policy.keep_rounds` rounds is left out for want of room. That holds too if an earlier
-    prompt left it out and these rounds became the last ones when others were removed.
+    prompt left it out and these rounds became the last ones when others were removed. In a transcript only folds
+    leave messages out.
     """
     ids = list(conversation.messages)
     is_compression = policy.pipeline == "compression"
@@ -41,19 +42,21 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     end = end_of(conversation, ids, message)
     every = list(conversation.messages.values())
     before = every[:end]
-    summed_up = _summed_up(conversation, ids, message, end)
+    covered = _summed_up(conversation, ids, message, end)
     no_room = trailing_history = 0
-    if not is_compression:
+    if policy.transcript:
+        no_room = min(end, _elided(conversation, ids))
+    elif not is_compression:
         no_room = min(_elided(conversation, ids), _start_of_last_rounds(before, policy.keep_rounds))
         trailing_history = _start_of_trailing_history(before, policy.history_turns)
-    start = max(summed_up, no_room, trailing_history)
+    start = max(covered, no_room, trailing_history)
     dropped = [
-        left_out(each.id, "summary" if at < summed_up else "budget" if at < no_room else "strip")
+        left_out(each.id, "summary" if at < covered else "budget" if at < no_room else "strip")
         for at, each in enumerate(before[:start])
     ]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
-    return Window(tuple(before[start:]), end, tuple(dropped), summed_up > 0)
+    return Window(tuple(before[start:]), end, tuple(dropped), covered > 0)
 
 
 def nothing_of(conversation: Conversation, message: MessageId, why: str) -> tuple[ManifestEntry, ...]:
@@ -77,6 +80,12 @@ def start_of_last(starts: Sequence[int], count: int, end: int) -> int:
     if count == 0:
         return end
     return starts[-count] if len(starts) >= count else 0
+
+
+def summed_up(conversation: Conversation, message: MessageId) -> int:
+    """The number of messages before the turn of `message` for which the conversation's summary stands."""
+    ids = list(conversation.messages)
+    return _summed_up(conversation, ids, message, _start_of_turn(conversation, ids, message))
 
 
 def _start_of_turn(conversation: Conversation, ids: Sequence[MessageId], message: MessageId) -> int:

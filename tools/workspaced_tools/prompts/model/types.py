@@ -13,6 +13,7 @@ import msgspec
 from workspaced_events.ids import ConversationId, MessageId, NoteId
 from workspaced_events.schema.catalogue import (
     ArtifactKind,
+    ContextFolded,
     Form,
     LayerHashes,
     LibraryEntry,
@@ -22,6 +23,7 @@ from workspaced_events.schema.catalogue import (
 
 from ...ports.base import Wire
 from ...ports.manifest import LayerId, Manifest
+from .sent_turn import SentTurn
 
 Texts = Callable[[str], str]
 """Returns the text of a sha256. Raises NotRecorded if the text is not kept."""
@@ -70,6 +72,18 @@ class Provided(Wire, frozen=True):
     """The notes whose names or text it holds."""
 
 
+class Present(Wire, frozen=True):
+    """A note that stands in the prompt, as it is now: another version than the one shown."""
+
+    artifact: Artifact
+    """With the path that the note has now; failed if it can no longer be read."""
+    id: str
+    """The id under which it stands."""
+    added: int = 0
+    """Lines added since the version shown; `removed` likewise."""
+    removed: int = 0
+
+
 class Policy(Wire, frozen=True):
     """The rules for cutting a prompt's history and library."""
 
@@ -88,6 +102,19 @@ class Policy(Wire, frozen=True):
     """As in `conversation_started`."""
     summary_tokens_max: int | None = None
     """The manifest warns of a longer summary. None: no warning."""
+    transcript: bool = False
+    """Whether turns are repeated as they were sent, until a fold. False for older prompts: the library took over
+    their notes at once, and `slide_to` and `replaced_share_max` are theirs."""
+    each_turn: bool = False
+    """Whether the library takes over at each turn, not only at a fold that has another reason."""
+    fold_to: float = 0.4
+    """A fold over budget leaves out the oldest turns, down to this share of the limit."""
+    fold_below: float = 0.5
+    """After it, the library loses what it must for the prompt to have at most this share."""
+    keep_turns: int = 2
+    """A fold keeps at least so many of the last turns."""
+    used_within_turns: int = 10
+    """A fold keeps the notes that the last so many turns used."""
 
 
 class Turn(Wire, frozen=True):
@@ -106,8 +133,10 @@ class Turn(Wire, frozen=True):
     estimator: str = ""
     """The estimator's name, for the manifest."""
     policy: Policy = Policy()
+    present: tuple[Present, ...] = ()
+    """Notes that stand in the prompt in an older version, and that this turn does not attach."""
     rebase: bool = False
-    """Whether to rebase the library now (workspaced/context/rebase)."""
+    """Whether to rebase the library now, or to fold (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
     """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
 
@@ -163,7 +192,8 @@ class ChatMessage(Wire, frozen=True):
 class CacheHint(Wire, frozen=True):
     """Where a provider may be asked to keep the prefix (at most four)."""
 
-    after: Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]
+    after: Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "previous", "last"]
+    """`previous`, in a transcript: the end of the request before."""
     tokens: int
     """Estimated tokens up to there."""
 
@@ -203,3 +233,7 @@ class Assembled(msgspec.Struct, frozen=True):
     elided_until: MessageId | None = None
     rebased: Rebased | None = None
     """The library that this prompt uses, if it differs from the conversation's."""
+    folded: ContextFolded | None = None
+    """The fold that this prompt made necessary, and that it already shows."""
+    sent: SentTurn | None = None
+    """What the turn's user message holds, for later prompts to repeat; None: they repeat its words."""

@@ -7,6 +7,9 @@ last request: the library has a part for each note, so a library that grew is re
 
 If more parts are new, after a round with many calls or a turn with many rounds, one more mark is at the place of
 the last request's last mark. It replaces the first mark of the system, which is within reach of the second.
+
+In a transcript, each request begins with the one before it. So the marks are after the runtime's own system
+prompt, the library, the last message of the request before, and the last message of all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +29,17 @@ Place = tuple[int, int]
 
 
 def marked(
-    system: Sequence[Part], library: int, messages: Sequence[Message], history: int
+    system: Sequence[Part], library: int, messages: Sequence[Message], history: int | None
 ) -> tuple[tuple[Part, ...], list[Message]]:
     """The parts of system and messages with their marks.
 
     Args:
         library: the number of the system's last parts that are the library.
-        history: the number of messages that are summary and history; the others are this turn's.
+        history: the number of messages that are summary and history; the others are this turn's. None: a
+            transcript.
     """
     ends = sorted({end for end in (len(system) - library, len(system)) if end})
-    places = list(_places(messages, history))
+    places = list(_places(messages, history) if history is not None else _grown(messages))
     ends = ends[-(MARKS_MAX - len(places)) :]
     parts = [replace(part, cache=at + 1 in ends) for at, part in enumerate(system)]
     copies = [(role, list(parts)) for role, parts in messages]
@@ -52,6 +56,17 @@ def _places(messages: Sequence[Message], history: int) -> Iterator[Place]:
     before = _last(messages, *_sent_before(messages, history, went_on=went_on))
     if end is not None and before is not None and _distance(messages, before, end) >= LOOKBACK_PARTS:
         ends.append(before)
+    yield from dict.fromkeys(place for place in ends if place is not None)
+
+
+def _grown(messages: Sequence[Message]) -> Iterator[Place]:
+    """The ends of the request before, which is up to the last answers of the assistant, and of all messages."""
+    at = len(messages)
+    while at and messages[at - 1][0] == "user":
+        at -= 1
+    while at and messages[at - 1][0] == "assistant":
+        at -= 1
+    ends = (_last(messages, 0, at), _last(messages, 0, len(messages)))
     yield from dict.fromkeys(place for place in ends if place is not None)
 
 

@@ -110,7 +110,9 @@ def request_of(
     defined = tuple(replace(tool, name=names.name(tool.name)) for tool in tools.tools)
     reader = _Reader(family, provider, blob, names, changes)
     own, library = _system(envelope, changes)
-    system, read = marked(own + library, len(library), reader.read(envelope), history_messages(envelope))
+    repeats_turns = any(hint.after == "previous" for hint in envelope.cache_hints)
+    history = None if repeats_turns else history_messages(envelope)
+    system, read = marked(own + library, len(library), reader.read(envelope), history)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:

@@ -53,14 +53,14 @@ def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
 
 def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     _check_no_text(attachment)
-    yield _artifact("note", reading.note(attachment.id), reading)
+    yield artifact_of("note", reading.note(attachment.id), reading)
 
 
 def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The note of that id, which was active when the message was written; without an id the active note."""
     _check_no_text(attachment)
     note = reading.note(attachment.id or reading.active())
-    artifact = _artifact("active_note", note, reading)
+    artifact = artifact_of("active_note", note, reading)
     yield artifact
     if artifact.failed is None:
         yield from _images(note)
@@ -97,12 +97,12 @@ def _members(folder: str | None, tag: str | None, name: str, reading: Reading) -
     for begin in range(0, len(notes), ATTACHED_AT_ONCE):
         for found in vault.ask(Read(notes[begin : begin + ATTACHED_AT_ONCE])):
             if isinstance(found, Note) or found.code != NoteNotFound.code:  # a note that is gone is no member
-                yield _artifact("note", found, reading)
+                yield artifact_of("note", found, reading)
     if more := members.total - len(notes):
         yield Artifact("note", name, f"{more} more notes of {name}", failed=TOO_MANY)
 
 
-def _artifact(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -> Artifact:
+def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading) -> Artifact:
     if isinstance(found, NoteFailure):
         return Artifact(kind, found.id, found.id, failed=found.code, note=found.id)
     try:

@@ -5,11 +5,12 @@ cannot be read is in the `Turn` as failed, with a code; none is left out silentl
 """
 
 from collections.abc import Iterator
+from itertools import chain, takewhile
 
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.projections.conversations import Conversation, Message, turn_of
 from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
 from workspaced_events.schema.catalogue import Pipeline
 
@@ -17,12 +18,15 @@ from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import SUMMARY_TOKENS_MAX
 from ...ports.view import View
 from ..model.pipelines import PARTS
+from ..model.standing import lost_turns, sent_before, standing_before
 from ..model.stored_inputs import inputs_of
-from ..model.types import TURN_VERSION, Artifact, Policy, Provided, Texts, Turn
+from ..model.turn_window import begins
+from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import attached
 from .environment import OTHER_VAULT, other_vault
 from .inline_content import lost_of
 from .pinned import provide
+from .present import changed_since
 from .view_reader import Keep, Reading
 
 
@@ -55,7 +59,10 @@ def gather(
         )
     reading = Reading(view, texts, keep, conversation.vault)
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
+    transcript = pipeline == "chat" and conversation.settings.promotion is not None
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
+    if transcript:
+        lost = (*lost, *lost_turns(conversation, begin, texts))
     if begin != message and parts.turn:
         earlier = _earlier(conversation, begin, message, texts, pipeline)
         if earlier is not None and reading.shows(_notes_of(earlier)):
@@ -63,12 +70,18 @@ def gather(
     settings = conversation.settings
     artifacts: tuple[Artifact, ...] = ()
     provided: tuple[Provided, ...] = ()
+    present: tuple[Present, ...] = ()
     if parts.turn:
         attachments = conversation.messages[begin].attachments
+        if transcript:
+            attachments = tuple(chain.from_iterable(each.attachments for each in _unanswered(conversation, begin)))
         artifacts = attached(attachments, reading, surroundings=parts.surroundings)
         provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
         if parts.library and (text := other_vault(view.state, conversation.vault, current)):
             provided = (Provided(OTHER_VAULT, "text", keep(text.encode())), *provided)
+    if transcript:
+        sent = sent_before(conversation, begin, texts, lost)
+        present = changed_since(standing_before(conversation, begin, sent), artifacts, reading)
     is_calibrated = calibration.factor != NO_CALIBRATION.factor
     return Turn(
         TURN_VERSION,
@@ -84,10 +97,27 @@ def gather(
             results_in_parts=True,
             history_turns=settings.history_turns,
             summary_tokens_max=SUMMARY_TOKENS_MAX,
+            transcript=transcript,
+            each_turn=conversation.settings.promotion == "each_turn",
         ),
+        present=present,
         rebase=rebase and parts.library,
         lost=lost,
     )
+
+
+def _unanswered(conversation: Conversation, begin: MessageId) -> Iterator[Message]:
+    """The messages of the user that no answer and no prompt came after, up to `begin`, oldest first.
+
+    A user who sends several messages in a row, or stops an answer before it begins, wants all they attached seen.
+    """
+    found = [conversation.messages[begin]]
+    earlier = takewhile(lambda each: each.id != begin, conversation.messages.values())
+    for each in reversed([each for each in earlier if each.role != "system"]):
+        if not begins(each) or each.id in conversation.turns:
+            break
+        found.append(each)
+    return reversed(found)
 
 
 def _earlier(
@@ -114,3 +144,7 @@ def _notes_of(turn: Turn) -> Iterator[NoteId]:
             yield artifact.note
     for provided in turn.provided:
         yield from provided.notes
+    for present in turn.present:
+        yield NoteId(present.id)
+        if present.artifact.note is not None and present.artifact.failed is None:
+            yield present.artifact.note

@@ -5,17 +5,22 @@ an answer means the same source in every prompt that shows the turn; a source th
 number.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 
+from ..model.sent_turn import SentTurn
 from ..model.turn_window import begins
 from ..model.types import Artifact, Block, ChatMessage, Texts
 from .inline_content import searches_of
 from .search_block import Numbers, read_search, search_text
+
+_NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
@@ -25,12 +30,20 @@ def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
         NotRecorded: a text is not kept.
         LogDamaged: a text of the form `search` is no search.
     """
+    searches = (each.revision for each in artifacts if each.form == "search" and each.failed is None)
+    return _numbered(searches, texts)
+
+
+def _numbered(searches: Iterable[str], texts: Texts) -> Numbers:
     numbers = Numbers()
-    for artifact in artifacts:
-        if artifact.form == "search" and artifact.failed is None:
-            for document in read_search(texts(artifact.revision)).documents:
-                numbers.of(document)
+    for search in searches:
+        for document in read_search(texts(search)).documents:
+            numbers.of(document)
     return numbers
+
+
+def _searches_sent(turn: SentTurn) -> Iterator[str]:
+    return (part.revision for part in turn.parts if part.form == "search")
 
 
 def written(
@@ -45,9 +58,17 @@ def written(
 
 
 def written_by_turns(
-    conversation: Conversation, messages: tuple[ChatMessage, ...], texts: Texts, lost: Collection[str]
+    conversation: Conversation,
+    messages: tuple[ChatMessage, ...],
+    texts: Texts,
+    lost: Collection[str],
+    sent: Mapping[MessageId, SentTurn] = _NOTHING_SENT,
 ) -> tuple[ChatMessage, ...]:
-    """As `written`, for messages of several turns, each with its own numbers. `lost`: as in `Turn`.
+    """As `written`, for messages of several turns, each with its own numbers.
+
+    Args:
+        lost: as in `Turn`.
+        sent: turns as they were sent, which say what searches they show.
 
     Raises:
         NotRecorded, LogDamaged: as `numbered`.
@@ -61,7 +82,11 @@ def written_by_turns(
         if _has_search(conversation, message):
             turn = turns[MessageId(message.id or "")]
             if turn not in numbers:
-                numbers[turn] = numbered(searches_of(conversation.messages[turn], texts, lost), texts)
+                numbers[turn] = (
+                    _numbered(_searches_sent(sent[turn]), texts)
+                    if turn in sent
+                    else numbered(searches_of(conversation.messages[turn], texts, lost), texts)
+                )
             message = _written(message, conversation, numbers[turn])
         found.append(message)
     return tuple(found)

@@ -1,0 +1,378 @@
+"""Assembles a chat prompt as a transcript that only grows: a pure function.
+
+Each turn is repeated as it was sent, with its context, so that a prompt begins with the bytes of the prompt before
+it. Only a fold shortens it (fold.py): over budget, when asked, when a summary or `history_turns` says so, or when
+it pays. A prompt that needs a fold is assembled as if the fold were recorded, and the fold is recorded with it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
+from workspaced_events.schema.catalogue import Attachment, ContextFolded
+
+from ...errors import BudgetExceeded
+from ...ports.manifest import LAYERS, LayerId, State
+from ..model import blocks as b
+from ..model.sent_turn import SENT_VERSION, SentPart, SentTurn, key_of
+from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
+from ..model.token_estimator import Estimator, message_seed, seed_tokens
+from ..model.turn_window import begins, summed_up
+from ..model.types import (
+    ENVELOPE_VERSION,
+    Assembled,
+    CacheHint,
+    ChatMessage,
+    Envelope,
+    Layer,
+    Segment,
+    Texts,
+    Turn,
+)
+from ..sources.search_block import Numbers
+from ..sources.turn_numbering import numbered
+from .budget import Parts, exceeded
+from .fold import Before, FoldReason, Kept, Plan, Planner, pays
+from .history import Past, continuation_of, short_results, short_up_to, shortenings, transcript_of
+from .instructions import add_system, add_words
+from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
+from .library import LibraryIndex
+from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
+from .messages import leading, readable, with_context
+from .turn_context import TurnContext
+
+SUMMARY_ID: Final = "summary"
+
+
+def assemble_transcript(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
+    """The prompt up to `turn.message`, a message of the conversation.
+
+    Raises:
+        BudgetExceeded: the prompt cannot be made to fit.
+        NotRecorded: from `texts`.
+        LogDamaged: a text of the form `search` is no search, or a turn's blob is no turn.
+    """
+    return _Transcript(conversation, turn, texts).assembled()
+
+
+class _Rendered(NamedTuple):
+    """The prompt of one state of the conversation."""
+
+    conversation: Conversation
+    standing: Standing
+    past: Past
+    rest: Past
+    parts: tuple[SentPart, ...]
+    """Of this turn's message."""
+    builders: dict[LayerId, LayerBuilder]
+    estimate: int
+
+
+class _Transcript:
+    def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
+        self.before, self.turn, self.texts = conversation, turn, texts
+        self.estimator = Estimator(turn.factor)
+        self.start = turn_of(conversation, turn.message)
+        self.artifacts = tuple(map(readable, turn.artifacts))
+        self.sent = sent_before(conversation, self.start, texts, turn.lost)
+        self.index = LibraryIndex(texts)
+        tools = conversation.settings.tools_sha256
+        self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
+        self.tool_tokens = self.estimator.calibrated(self.tool_seed)
+        settings = conversation.settings
+        self.limit = settings.context_window - settings.output_reserve
+
+    def assembled(self) -> Assembled:
+        made, fold = self._rendered(self.before), None
+        for fold in self._folds(made):
+            made = self._rendered(folded(self.before, fold))
+            if made.estimate <= self.limit:
+                break
+        if made.estimate > self.limit:
+            raise self._exceeded(made)
+        blocks = dict.fromkeys(
+            entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
+        )
+        builders = made.builders
+        return Assembled(
+            envelope=self._envelope(made, fold),
+            promoted=(),
+            blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
+            seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
+            prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
+            elided=sum(entry.state in ("dropped", "elided") for entry in builders["L4_STRIP"].entries),
+            folded=fold,
+            sent=SentTurn(SENT_VERSION, made.parts),
+        )
+
+    # -- one state of the conversation --
+
+    def _rendered(self, conversation: Conversation) -> _Rendered:
+        turn, texts = self.turn, self.texts
+        standing = standing_before(conversation, self.start, self.sent)
+        past = transcript_of(conversation, turn.message, texts, turn.policy, standing, self.sent, turn.lost)
+        numbers = numbered(self.artifacts, texts)
+        in_parts = turn.policy.results_in_parts
+        rest = continuation_of(conversation, turn.message, texts, numbers, in_parts=in_parts)
+        short = short_up_to(conversation, rest.messages)
+        rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
+        system, query = self._builder("L1_SYSTEM"), self._builder("L5_USER")
+        add_system(system, conversation.settings, "chat", texts)
+        first = conversation.messages[self.start]
+        add_words(query, first if begins(first) else None, conversation.settings, "chat", texts)
+        context = self._context(standing, numbers, query)
+        for message in rest.messages:
+            context.builder.add_message(message, "tool")
+        context.builder.entries += (replace(entry, layer="L3_TURN") for entry in rest.dropped)
+        for attachment in self._not_gathered():
+            context.builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
+        builders: dict[LayerId, LayerBuilder] = {
+            "L1_SYSTEM": system,
+            "L2_PREVIOUS": self._library(conversation),
+            "L3_TURN": context.builder,
+            "L4_STRIP": self._history(standing, past),
+            "L5_USER": query,
+        }
+        words = (SentPart(each.kind, each.id, each.text, seed_tokens(each.text)) for each in query.segments)
+        estimate = sum(builder.tokens for builder in builders.values()) + self.tool_tokens
+        return _Rendered(conversation, standing, past, rest, (*context.parts, *words), builders, estimate)
+
+    def _builder(self, layer: LayerId) -> LayerBuilder:
+        return LayerBuilder(layer, self.estimator)
+
+    def _context(self, standing: Standing, numbers: Numbers, query: LayerBuilder) -> TurnContext:
+        context = TurnContext(self._builder("L3_TURN"), standing, self.texts, numbers)
+        has_words = any(segment.kind == "query" for segment in query.segments)
+        context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
+        return context
+
+    def _not_gathered(self) -> Iterator[Attachment]:
+        """Attachments of messages that begin no turn: `gather` reads only those of a turn's first message."""
+        ids = list(self.before.messages)
+        for name in ids[ids.index(self.start) : ids.index(self.turn.message) + 1]:
+            message = self.before.messages[name]
+            if not begins(message):
+                yield from message.attachments
+
+    def _library(self, conversation: Conversation) -> LayerBuilder:
+        builder = self._builder("L2_PREVIOUS")
+        library = library_of(conversation, self.start)
+        stale = {present.id for present in self.turn.present}
+        for entry in library:
+            block = self.index.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
+            state: State = "stale" if entry.id in stale and entry.kind == "note" else "full"
+            builder.add(
+                LayerEntry(entry.id, entry.kind, "library", state, entry.revision), block, seed=entry.tokens
+            )
+        if library:
+            frame = LayerEntry("library", "frame", "frame")
+            builder.record(frame, seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
+        kept = {(entry.id, entry.kind) for entry in library}
+        for entry in library_of(self.before, self.start):
+            if (entry.id, entry.kind) not in kept:
+                builder.record(LayerEntry(entry.id, entry.kind, "fold", "dropped", entry.revision))
+        return builder
+
+    def _history(self, standing: Standing, past: Past) -> LayerBuilder:
+        builder = self._builder("L4_STRIP")
+        if past.summary is not None:
+            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(past.summary))
+        for message in past.messages:
+            if message.id is not None and message.id in standing.turns:
+                self._add_turn(builder, message, standing.turns[message.id])
+            else:
+                builder.add_message(message, "history")
+        builder.entries += past.dropped
+        return builder
+
+    def _add_turn(self, builder: LayerBuilder, message: ChatMessage, parts: Sequence[SentPart]) -> None:
+        """A turn's message: a segment, an entry for each thing that it shows, and one for the rest of it."""
+        stale = {("note", present.id) for present in self.turn.present}
+        name, tokens, rest = message.id or "", 0, 0
+        for part in parts:
+            if part.form == LEFT_OUT:
+                entry = LayerEntry(part.id, part.kind, "fold", "dropped")
+                tokens += builder.record(entry, part.tokens, len(part.text.encode()))
+            elif part.revision and part.base != part.revision:
+                state: State = "stale" if part.key in stale else "changes" if part.base else "full"
+                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision)
+                tokens += builder.record(entry, part.tokens, len(part.text.encode()))
+            else:
+                rest += part.tokens
+        size = len(message_text(message).encode()) - sum(
+            len(each.text.encode()) for each in parts if each.revision
+        )
+        tokens += builder.record(LayerEntry(name, "message", "history"), rest, max(0, size))
+        builder.segments.append(Segment(name, "message", message_text(message), tokens))
+
+    # -- folds --
+
+    def _folds(self, made: _Rendered) -> Iterator[ContextFolded]:
+        """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
+        policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
+        before = self._before_fold(made)
+        planner = Planner(before, policy, self.index)
+        reason, at_least = self._must_leave(before)
+        plan: Plan | None = None
+        if at_least:
+            plan = planner.plan(at_least)
+        elif self.turn.rebase:
+            reason, plan = "asked", planner.in_place()
+        elif made.estimate > self.limit:
+            reason, plan = "budget", planner.over_budget(limit)
+        elif policy.each_turn:
+            reason, plan = "each_turn", planner.take_over()
+        elif self.turn.message == self.start and before.turns:
+            in_place = planner.in_place()
+            if pays(planner, in_place, before, limit):
+                reason, plan = "pays", in_place
+        if plan is None:
+            return
+        tighter = (planner.over_budget(limit, at_least), planner.tightest())
+        for each, why in ((plan, reason), (tighter[0], "budget"), (tighter[1], "budget")):
+            if (fold := self._fold(each, why, planner)) is not None:
+                yield fold
+
+    def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
+        """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
+        names = list(self.before.messages)
+        covered = summed_up(self.before, self.turn.message)
+        by_summary = sum(names.index(turn.last) < covered for turn in before.turns)
+        kept = self.turn.policy.history_turns
+        by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
+        return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
+
+    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> ContextFolded | None:
+        """The event of a plan; None if it changes nothing."""
+        fold = ContextFolded(
+            conversation=self.before.id,
+            reason=reason,
+            library=plan.library,
+            up_to=plan.up_to,
+            left_out=plan.left_out,
+            results_up_to=plan.results_up_to,
+            saved=max(0, planner.size() - plan.size),
+        )
+        return fold if folded(self.before, fold) != self.before else None
+
+    def _before_fold(self, made: _Rendered) -> Before:
+        used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
+        used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
+        newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
+        newest |= {("note", present.id): present.artifact for present in self.turn.present}
+        turns = list(self._turns(made))
+        builders = made.builders
+        summary = seed_tokens(b.summary_block(made.past.summary)) if made.past.summary is not None else 0
+        frame = seed_tokens(b.LIBRARY_FRAME)
+        return Before(
+            turns=turns,
+            library=self.before.library,
+            newest=newest,
+            used=frozenset(used),
+            fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
+            newest_turn=builders["L3_TURN"].seed + builders["L5_USER"].seed,
+            prompts=sum(each.role == "user" for each in made.past.messages),
+        )
+
+    def _turns(self, made: _Rendered) -> Iterator[Kept]:
+        """The turns before this one that the prompt shows."""
+        groups: list[list[ChatMessage]] = []
+        for message in made.past.messages:
+            if not groups or (message.id is not None and begins(self.before.messages[message.id])):
+                groups.append([])
+            groups[-1].append(message)
+        for group in groups:
+            first, last = group[0].id, group[-1].id
+            assert first is not None and last is not None, "each message of the history has its id"
+            parts = made.standing.turns.get(first, ())
+            rest = group[1:] if parts and begins(self.before.messages[first]) else group
+            seeds = [message_seed(each) for each in rest]
+            short = sum(map(message_seed, map(short_results, rest)))
+            yield Kept(first, last, parts, sum(seeds), short)
+
+    # -- the answer --
+
+    def _envelope(self, made: _Rendered, fold: ContextFolded | None) -> Envelope:
+        builders, turn = made.builders, self.turn
+        texts = {name: joined(builders[name].segments) for name in LAYERS}
+        digests = digests_of(texts)
+        hashes = digests.hashes
+        blocks = [entry.block_sha256 for entry in library_of(made.conversation, self.start)]
+        reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, repeats_turns=True)
+        warnings = warnings_of(self.before, turn.message, reuse, rebased=fold is not None)
+        summary = self.estimator.tokens(made.past.summary or "")
+        manifest = manifest_of(
+            turn,
+            builders,
+            digests,
+            reuse,
+            self.tool_tokens,
+            self.limit,
+            (*warnings, *summary_warning(summary, turn.policy)),
+        )
+        assert manifest.estimate == made.estimate, "what was fitted is what is sent"
+        messages = self._messages(made, texts)
+        return Envelope(
+            version=ENVELOPE_VERSION,
+            conversation_id=self.before.id,
+            message_id=turn.message,
+            layers=tuple(
+                Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(builders[name].segments))
+                for name in LAYERS
+            ),
+            messages=messages,
+            hashes=hashes,
+            combined_hash=digests.combined,
+            manifest=manifest,
+            cache_hints=self._cache_hints(builders, messages, manifest.estimate),
+            estimate=manifest.estimate,
+        )
+
+    def _messages(self, made: _Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
+        before = (*leading(texts, made.past.summary), *made.past.messages)
+        content = content_of(made.parts)
+        if begins(self.before.messages[self.start]):
+            own = (ChatMessage("user", content, self.start),) if content else ()
+            return (*before, *own, *made.rest.messages)
+        return (*before, *with_context(made.rest.messages, content, first=True))
+
+    def _cache_hints(
+        self, builders: Mapping[LayerId, LayerBuilder], messages: Sequence[ChatMessage], estimate: int
+    ) -> tuple[CacheHint, ...]:
+        hints = cache_hints(builders, self.tool_tokens)
+        newest = sum(self.estimator.message_tokens(each) for each in messages[end_of_previous(messages) :])
+        previous = CacheHint("previous", max(0, estimate - newest))
+        return tuple(previous if hint.after == "history" else hint for hint in hints)
+
+    def _exceeded(self, made: _Rendered) -> BudgetExceeded:
+        builders, summary = made.builders, made.past.summary
+        summary_tokens = self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0
+        fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens
+        parts = Parts(
+            fixed=fixed,
+            library=made.conversation.library,
+            library_frame=0,
+            history=made.past.messages,
+            summary_tokens=summary_tokens,
+            system=builders["L1_SYSTEM"].tokens,
+            tools=self.tool_tokens,
+            named=tuple(entry for name in _FIXED for entry in builders[name].entries),
+        )
+        history = builders["L4_STRIP"].tokens - summary_tokens
+        library = builders["L2_PREVIOUS"].tokens
+        return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
+
+
+_FIXED: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L3_TURN", "L5_USER")
+
+
+def end_of_previous(messages: Sequence[ChatMessage]) -> int:
+    """The number of messages that the request before had: those before the last answers of the assistant."""
+    at = len(messages)
+    while at and messages[at - 1].role == "user":
+        at -= 1
+    while at and messages[at - 1].role == "assistant":
+        at -= 1
+    return at

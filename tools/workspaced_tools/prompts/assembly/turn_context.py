@@ -1,0 +1,317 @@
+"""The third layer in a transcript: what this turn's message brings besides the user's words.
+
+What stands above in its present version is a line, or nothing where nothing has to be said; what changed is a
+unified diff where that is less than half of the whole; else it is whole. In this order: pins; results of tools;
+lines; new or changed artifacts, the active note last; failed ones; the line about notes that have changed since
+they were shown; images.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from workspaced_events.ids import NoteId
+
+from ...errors import NotRecorded
+from ...ports.manifest import State
+from ..model import blocks as b
+from ..model.changes import unified_diff
+from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
+from ..model.standing import Standing
+from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
+from ..model.types import Artifact, Present, Provided, Texts
+from ..model.untrusted_text import escape_field
+from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
+from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
+from .layers import LayerBuilder, LayerEntry
+from .library import Item, attached_to
+
+DIFF_SHARE_MAX: Final = 0.5
+"""A diff is sent if it has less than this share of the whole text's characters."""
+ABOVE: Final = "stands above"
+UNPINNED: Final = "unpinned"
+_CUT: Final = f"documents are cut to {DOCUMENT_CHARS_MAX} characters"
+
+
+class TurnContext:
+    """Builds the parts of a turn's message up to its words, and their entries in the third layer.
+
+    Attributes:
+        builder: the layer.
+        parts: in the order sent.
+    """
+
+    def __init__(self, builder: LayerBuilder, standing: Standing, texts: Texts, numbers: Numbers) -> None:
+        self.parts: list[SentPart] = []
+        self.builder = builder
+        self._standing = standing
+        self._texts = texts
+        self._numbers = numbers
+
+    def add_all(
+        self,
+        provided: Iterable[Provided],
+        artifacts: Sequence[Artifact],
+        present: Iterable[Present],
+        *,
+        query: bool,
+    ) -> None:
+        """Adds the turn's context. `query`: whether the user wrote something.
+
+        Raises:
+            NotRecorded: a text is not kept.
+            LogDamaged: a text of the form `search` is no search.
+        """
+        self._add_pins(provided)
+        attached = attached_to(artifacts, ())
+        items = attached.items
+        self._add_tool_results([item for item in items if _is_result(item)])
+        self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
+        for item in items:
+            if item.artifact.failed is not None:
+                self._add_failed(item)
+        self._add_changes(present)
+        self._add_images([item for item in items if item.artifact.kind == "image"])
+        if query and any(part.text for part in self.parts if part.kind != PIN):
+            self._add(SentPart(FRAME, "query", b.QUERY_FRAME), LayerEntry("query", FRAME, FRAME), shown=False)
+        for artifact in attached.duplicates:
+            self.builder.record(
+                LayerEntry(
+                    artifact.id,
+                    artifact.kind,
+                    "duplicate",
+                    "dropped",
+                    artifact.revision or None,
+                    artifact.failed,
+                )
+            )
+
+    def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
+        """Adds a part and its entry. `shown`: whether the layer's text has it; a frame between layers is not."""
+        text = b.trimmed(part.text)
+        tokens = seed_tokens(text) if text else 0
+        if text and shown:
+            self.builder.add(entry, text, seed=tokens, segment=segment)
+        else:
+            self.builder.record(entry, tokens, len(text.encode()))
+        self.parts.append(replace(part, text=text, tokens=tokens))
+
+    # -- pins --
+
+    def _add_pins(self, provided: Iterable[Provided]) -> None:
+        pins = {each.id: each for each in provided}
+        for each in pins.values():
+            self._add_pin(each)
+        gone = [key[1] for key in self._standing.shown if key[0] == PIN and key[1] not in pins]
+        for pin in gone:
+            entry = LayerEntry(pin, PIN, UNPINNED)
+            self._add(SentPart(PIN, pin, b.provider_gone(pin)), entry, segment="provider")
+
+    def _add_pin(self, provided: Provided) -> None:
+        entry = LayerEntry(provided.id, provided.kind, "pinned", revision=provided.text_sha256)
+        part = SentPart(PIN, provided.id, "", notes=provided.notes)
+        if provided.failed is not None:
+            if self._standing.failed_pins.get(provided.id) != provided.failed:
+                part = replace(part, text=b.provider_unavailable(provided), failed=provided.failed)
+            self._add(part, replace(entry, state="failed", detail=provided.failed), segment="provider")
+            return
+        text = self._texts(provided.text_sha256) if provided.text_sha256 is not None else ""
+        known = self._standing.revision((PIN, provided.id))
+        if not b.trimmed(text):
+            if known is not None:
+                self._add(replace(part, text=b.provider_gone(provided.id)), entry, segment="provider")
+            else:
+                self.builder.record(replace(entry, state="empty"))
+            return
+        revision = provided.text_sha256 or ""
+        if known == revision:
+            part, entry = (
+                replace(part, revision=revision, base=revision),
+                replace(entry, state="reference", detail=ABOVE),
+            )
+        elif known is not None:
+            part, entry = self._newer_pin(provided, text, known, part, entry)
+        else:
+            part = replace(part, text=b.provider_block(provided, text), revision=revision)
+        self._add(part, entry, segment="provider")
+
+    def _newer_pin(
+        self, provided: Provided, text: str, known: str, part: SentPart, entry: LayerEntry
+    ) -> tuple[SentPart, LayerEntry]:
+        revision = provided.text_sha256 or ""
+        whole = b.newer_provider_block(provided, text)
+        diff = self._diff(known, text, context=0)
+        changes = b.provider_changes(provided, diff) if diff else ""
+        if changes and len(changes) < len(whole):
+            return replace(part, text=changes, revision=revision, base=known), replace(entry, state="changes")
+        return replace(part, text=whole, revision=revision), entry
+
+    # -- artifacts --
+
+    def _add_tool_results(self, items: Sequence[Item]) -> None:
+        if any(self._is_new(item) for item in items):
+            self._add(SentPart(FRAME, "tools", b.TOOLS_HEADING), LayerEntry("tools", FRAME, FRAME))
+        for item in items:
+            if item.artifact.form == "search":
+                search = read_search(self._texts(item.artifact.revision))
+                is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
+                entry = _entry(item, "shortened" if is_cut else "full", _CUT if is_cut else None)
+                block = search_block(*b.block_head(item.artifact), search, self._numbers)
+                self._add(replace(_part(item, block), form="search"), entry)
+            else:
+                self._add_whole_or_line(item)
+
+    def _is_new(self, item: Item) -> bool:
+        return item.artifact.form == "search" or not self._above(item.artifact)
+
+    def _above(self, artifact: Artifact) -> bool:
+        key = key_of(artifact.kind, artifact.id, artifact.revision)
+        is_shown = self._standing.revision(key) == artifact.revision
+        return is_shown or self._standing.same_text(key, artifact.revision) is not None
+
+    def _add_artifacts(self, items: Sequence[Item]) -> None:
+        shown = [item for item in items if item.artifact.kind != "image"]
+        active = next((item for item in items if item.active), None)
+        if active is None and self._standing.active is not None:
+            entry = LayerEntry("", "active_note", "active", "empty")
+            self._add(SentPart("active_note", "", b.NO_ACTIVE_NOTE), entry, segment="reference")
+        lines = [item for item in shown if self._is_line(item)]
+        for item in lines:
+            self._add_line(item)
+        for item in sorted((item for item in shown if not self._is_line(item)), key=lambda item: item.active):
+            if is_cursor(item.artifact):
+                self._add_cursor(item)
+            else:
+                self._add_block(item)
+
+    def _is_line(self, item: Item) -> bool:
+        return not is_cursor(item.artifact) and self._above(item.artifact)
+
+    def _add_whole_or_line(self, item: Item) -> None:
+        if self._above(item.artifact):
+            self._add_line(item)
+        else:
+            self._add_block(item)
+
+    def _add_line(self, item: Item) -> None:
+        """Points to what stands above; nothing is said of a note that was the active one before as well."""
+        artifact = _as_shown(item)
+        key = key_of(artifact.kind, artifact.id, artifact.revision)
+        other = None
+        if self._standing.revision(key) != artifact.revision:
+            other = self._standing.same_text(key, artifact.revision)
+        said_before = item.active and self._standing.active == artifact.id and other is None
+        line = "" if said_before else b.standing_line(artifact.id, active=item.active, as_id=other or "")
+        part = replace(_part(item, line), base=artifact.revision)
+        self._add(part, _entry(item, "reference", ABOVE if said_before else None), segment="reference")
+
+    def _add_block(self, item: Item) -> None:
+        artifact = _as_shown(item)
+        text = self._texts(artifact.revision)
+        known = self._standing.revision(key_of(artifact.kind, artifact.id, artifact.revision))
+        if known is None:
+            detail = LEFT_OUT if artifact.before or artifact.after else None
+            self._add(_part(item, b.artifact_block(artifact, text)), _entry(item, detail=detail))
+            return
+        whole = b.newer_block(artifact, text)
+        diff = self._diff(known, text)
+        if diff and len(diff) < DIFF_SHARE_MAX * len(text):
+            changes = b.changes_block(artifact, diff)
+            if len(changes) < len(whole):
+                self._add(replace(_part(item, changes), base=known), _entry(item, "changes"))
+                return
+        self._add(_part(item, whole), replace(_entry(item), why="changed"))
+
+    def _diff(self, known: str, text: str, **how: int) -> str:
+        try:
+            return unified_diff(self._texts(known), text, **how)
+        except NotRecorded:
+            return ""
+
+    def _add_cursor(self, item: Item) -> None:
+        artifact = item.artifact
+        shown = around(artifact, self._texts)
+        entry = _entry(item, "shortened", SHORTENED) if shown.is_shortened else _entry(item)
+        part = _part(item, marked_block(artifact, self._texts(artifact.revision), shown))
+        self._add(replace(part, form="cursor"), entry)
+
+    def _add_failed(self, item: Item) -> None:
+        artifact = item.artifact
+        part = replace(_part(item, b.unavailable(artifact)), revision="", failed=artifact.failed)
+        self._add(part, _entry(item, "failed", artifact.failed))
+
+    def _add_images(self, items: Iterable[Item]) -> None:
+        """Images; the layer's text has the hashes of their bytes, so its hash covers the images."""
+        for item in items:
+            artifact = item.artifact
+            if artifact.failed is not None:
+                continue
+            if self._above(artifact):
+                self._add_line(item)
+                continue
+            self.builder.add(_entry(item), b.image_line(artifact), seed=IMAGE_TOKENS)
+            part = replace(_part(item, ""), media_type=artifact.media_type, tokens=IMAGE_TOKENS)
+            self.parts.append(part)
+
+    # -- what changed since --
+
+    def _add_changes(self, present: Iterable[Present]) -> None:
+        """One line for all notes that stand in an older version, each version named once."""
+        named = []
+        for each in present:
+            state = each.artifact.failed or f"{each.artifact.id} {each.artifact.revision}"
+            if self._standing.reported.get(each.id) != state:
+                named.append((each, state))
+        if not named:
+            return
+        said = ", ".join(f"{escape_field(each.id)} ({_change(each)})" for each, _state in named)
+        part = SentPart(
+            CHANGES,
+            CHANGES,
+            f"{b.CHANGED_SINCE} {said}",
+            notes=tuple(note for each, _state in named for note in _notes_of(each)),
+            reported=tuple((each.id, state) for each, state in named),
+        )
+        self._add(part, LayerEntry(CHANGES, CHANGES, "changed"), segment="reference")
+
+
+def _change(present: Present) -> str:
+    if present.artifact.failed is not None:
+        return "gone" if present.artifact.failed == "NOTE_NOT_FOUND" else "cannot be read now"
+    counts = f"+{present.added} -{present.removed}" if present.added or present.removed else ""
+    moved = f"now {escape_field(present.artifact.id)}" if present.artifact.id != present.id else ""
+    return ", ".join(filter(None, (moved, counts))) or "changed"
+
+
+def _notes_of(present: Present) -> Iterable[NoteId]:
+    return dict.fromkeys(map(NoteId, (present.id, present.artifact.id)))
+
+
+def _is_result(item: Item) -> bool:
+    return item.artifact.kind == "tool_result" and item.artifact.failed is None
+
+
+def _as_shown(item: Item) -> Artifact:
+    """The artifact, shown as the active note even if it was attached as a note too."""
+    return replace(item.artifact, kind="active_note") if item.active else item.artifact
+
+
+def _part(item: Item, text: str) -> SentPart:
+    artifact = _as_shown(item)
+    notes = (artifact.note,) if artifact.note is not None else ()
+    return SentPart(
+        artifact.kind,
+        artifact.id,
+        text,
+        revision=artifact.revision,
+        title=artifact.title,
+        mtime=artifact.mtime,
+        notes=notes,
+    )
+
+
+def _entry(item: Item, state: State = "full", detail: str | None = None) -> LayerEntry:
+    artifact = item.artifact
+    why = "active" if item.active else "attached"
+    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, detail)

@@ -1,0 +1,202 @@
+"""What stands in the prompt before a turn: the library, and the turns before it as they were sent.
+
+A fold leaves parts out of turns that stay; a removed message takes its parts along. So a later part may point to
+something that no longer stands above it. One line stands for each part left out, and for each such part.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import takewhile
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.errors import LogDamaged
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, library_of
+from workspaced_events.schema.catalogue import LibraryEntry
+
+from ...errors import NotRecorded
+from .blocks import BLANK_LINE
+from .sent_turn import CHANGES, FRAME, PIN, SENT_VERSION, Key, SentPart, SentTurn, key_of
+from .token_estimate import estimate_tokens
+from .types import Block, Texts
+from .untrusted_text import escape_field
+
+LEFT_OUT: Final = "left_out"
+"""The `form` of a line that stands for a part."""
+
+
+class Shown(NamedTuple):
+    """A thing that stands in the prompt."""
+
+    revision: str
+    turn: MessageId | None
+    """The turn that shows it; None: the library."""
+
+
+class Standing:
+    """Everything that stands in the prompt, updated turn by turn.
+
+    Attributes:
+        shown: what stands, by key, in the revision shown last.
+        turns: the parts of each turn as the prompt shows them.
+        active: the id of the note that was last named as the active one; None: no note was.
+        reported: the states of notes reported as changed, by id.
+        failed_pins: why a pin could not be read, by its id.
+    """
+
+    def __init__(self, library: tuple[LibraryEntry, ...]) -> None:
+        self.shown: dict[Key, Shown] = {}
+        self.turns: dict[MessageId, tuple[SentPart, ...]] = {}
+        self.active: str | None = None
+        self.reported: dict[str, str] = {}
+        self.failed_pins: dict[str, str] = {}
+        self._by_revision: dict[tuple[str, str], Key] = {}
+        for entry in library:
+            self._show(key_of(entry.kind, entry.id, entry.revision), Shown(entry.revision, None))
+
+    def revision(self, key: Key) -> str | None:
+        """The revision of the thing that the model saw last; None if none stands."""
+        found = self.shown.get(key)
+        return found.revision if found is not None else None
+
+    def same_text(self, key: Key, revision: str) -> str | None:
+        """The id of another thing of this kind that stands with the same text."""
+        found = self._by_revision.get((key[0], revision))
+        if found is None or found == key or self.revision(found) != revision:
+            return None
+        return found[1]
+
+    def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Collection[tuple[str, str]]) -> None:
+        """Adds the next turn. `left_out`: kinds and ids of its parts that a fold left out."""
+        self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
+
+    def _taken(self, turn: MessageId, part: SentPart, left_out: Collection[tuple[str, str]]) -> SentPart:
+        if part.form == LEFT_OUT or part.kind in _NEVER_LEFT_OUT:
+            return part
+        if part.kind == CHANGES:
+            if (CHANGES, part.id) in left_out:
+                return replace(part, text="", tokens=0, reported=())
+            self.reported.update(part.reported)
+            return part
+        if part.kind == PIN:
+            self.failed_pins.pop(part.id, None)
+        if not part.revision:
+            if part.kind == PIN:
+                self.shown.pop(part.key, None)
+                if part.failed is not None:
+                    self.failed_pins[part.id] = part.failed
+            return self._named(part)
+        if (part.kind, part.id) in left_out:
+            return stand_in(part)
+        if part.base and self._standing_base(part) is None:
+            return stand_in(part)
+        if part.form not in _SHOWN_ONCE:
+            self._show(part.key, Shown(part.revision, turn if part.is_whole else self._standing_turn(part, turn)))
+        return self._named(part)
+
+    def _standing_base(self, part: SentPart) -> str | None:
+        if self.revision(part.key) == part.base:
+            return part.id
+        return self.same_text(part.key, part.base) if part.base == part.revision else None
+
+    def _standing_turn(self, part: SentPart, turn: MessageId) -> MessageId | None:
+        """Where a reference points to; changes stand in their own turn."""
+        found = self.shown.get(part.key)
+        return found.turn if found is not None and part.base == part.revision else turn
+
+    def _show(self, key: Key, shown: Shown) -> None:
+        self.shown[key] = shown
+        self._by_revision[key[0], shown.revision] = key
+
+    def _named(self, part: SentPart) -> SentPart:
+        if part.kind == "active_note":
+            self.active = part.id or None
+        return part
+
+
+_SHOWN_ONCE: Final = frozenset({"search", "cursor"})
+"""Forms that no later part may point to: a search numbers its turn's sources, a cursor stands in its own text."""
+_NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
+
+
+def stand_in(part: SentPart) -> SentPart:
+    """The line that stands for a part; a reference and a pin leave nothing."""
+    text = "" if part.kind == PIN or part.base == part.revision else f"[Left out: {escape_field(part.id)}]"
+    return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT)
+
+
+def standing_before(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> Standing:
+    """What stands in the prompt before the turn that begins with `turn`; `sent` as `sent_before` gives it."""
+    standing = Standing(library_of(conversation, turn))
+    left_out: dict[MessageId, set[tuple[str, str]]] = {}
+    for each in conversation.left_out:
+        left_out.setdefault(each.message, set()).add((each.kind, each.id))
+    for name, turn_sent in sent.items():
+        if name in conversation.turns:
+            standing.take(name, turn_sent.parts, left_out.get(name, set()))
+    return standing
+
+
+def sent_before(
+    conversation: Conversation, turn: MessageId, texts: Texts, lost: Collection[str] = ()
+) -> dict[MessageId, SentTurn]:
+    """The turns before `turn` that prompts repeat as they were sent, oldest first.
+
+    Args:
+        lost: the hashes of turns that are no longer kept; only their words stand.
+
+    Raises:
+        NotRecorded, LogDamaged: as `read_turn`.
+    """
+    names = {name: conversation.turns[name].turn_sha256 for name in _turns_before(conversation, turn)}
+    return {name: read_turn(sha256, texts) for name, sha256 in names.items() if sha256 not in lost}
+
+
+def lost_turns(conversation: Conversation, turn: MessageId, texts: Texts) -> tuple[str, ...]:
+    """The hashes of turns before `turn` that are no longer kept."""
+    found = []
+    for name in _turns_before(conversation, turn):
+        sha256 = conversation.turns[name].turn_sha256
+        try:
+            texts(sha256)
+        except NotRecorded:
+            found.append(sha256)
+    return tuple(found)
+
+
+def _turns_before(conversation: Conversation, turn: MessageId) -> list[MessageId]:
+    earlier = takewhile(lambda name: name != turn, conversation.messages)
+    return [name for name in earlier if name in conversation.turns]
+
+
+# -- turns as they were sent --
+
+
+def content_of(parts: Iterable[SentPart]) -> tuple[Block, ...]:
+    """The content of the user's message that has these parts."""
+    shown = [part for part in parts if part.text or part.is_image]
+    pins = [Block("text", part.text) for part in shown if part.kind == PIN]
+    text = BLANK_LINE.join(part.text for part in shown if part.kind != PIN and part.text)
+    images = [Block("image", blob=part.revision, media_type=part.media_type) for part in shown if part.is_image]
+    return (*pins, *([Block("text", text)] if text else ()), *images)
+
+
+def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
+    """A turn as it was sent.
+
+    Raises:
+        NotRecorded: the blob is not kept, or of a newer version.
+        LogDamaged: the blob holds something else.
+    """
+    try:
+        turn = msgspec.json.decode(texts(turn_sha256), type=SentTurn)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {turn_sha256} holds no turn that was sent: {error}.") from None
+    if turn.version > SENT_VERSION:
+        raise NotRecorded(
+            f"The turn is of version {turn.version}; this program reads up to {SENT_VERSION}",
+            hint="Use a newer workspaced.",
+        )
+    return turn
