@@ -346,12 +346,11 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
 def _sent(before: Conversation, message: MessageId, turn_sha256: str | None) -> Conversation:
     """The conversation with the turn of `message` as it was sent.
 
-    A turn that the conversation has gone on from stays as it was sent before: later prompts repeat that.
+    Only the last message's turn: one that the conversation has gone on from is repeated as it was sent before.
     """
-    turn = turn_of(before, message)
-    is_open = message == next(reversed(before.messages))
-    if turn_sha256 is None or not (is_open or turn not in before.turns):
+    if turn_sha256 is None or message != next(reversed(before.messages)):
         return before
+    turn = turn_of(before, message)
     return replace(
         before,
         turns={**before.turns, turn: Sent(turn_sha256)},

@@ -20,12 +20,13 @@ from support import past_world
 from support.profiles import examples
 
 from workspaced_events.ids import MessageId, NoteId
-from workspaced_events.projections.conversations import Conversation, library_of, turn_of
+from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.citations.turn_sources import sources_of
 from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
+from workspaced_tools.prompts.model.standing import read_turn
 from workspaced_tools.prompts.model.types import Assembled, Turn
 from workspaced_tools.prompts.sources.search_block import Document
 
@@ -54,10 +55,11 @@ steps = st.tuples(st.integers(0, 99), st.integers(0, 9_999), st.integers(0, 9_99
 class Talk:
     """A conversation that is led by numbers, and what was seen of it."""
 
-    def __init__(self, folder: Path, window: int) -> None:
+    def __init__(self, folder: Path, window: int, promotion: c.Promotion | None = None) -> None:
         self.versions: Counter[str] = Counter()
         self.world = past_world.World(folder, {note: self.version(note, 1) for note in NOTES})
         self.turns = 4 if window > 100_000 else None
+        self.promotion: c.Promotion | None = promotion
         self.chat = w.NotesTalk(
             self.world,
             window=window,
@@ -66,6 +68,7 @@ class Talk:
             composer=COMPOSER,
             adapter=ADAPTER,
             history_turns=self.turns,
+            promotion=promotion,
         )
         self.prompts: list[tuple[Turn, Assembled]] = []
         """Of chats."""
@@ -233,6 +236,7 @@ class Talk:
     def summarise(self, n: int, _m: int) -> None:
         if (name := self._some_message(n)) is not None:
             self.chat.summarise(f"Summary {n}.", name)
+            self.cause = self.cause or self.promotion is not None
 
     def report(self, n: int, m: int) -> None:
         if self.chat.now.prompts and self.chat.now.prompts[-1].message in self.chat.now.messages:
@@ -247,6 +251,7 @@ class Talk:
             composer=COMPOSER,
             adapter=ADAPTER,
             history_turns=self.turns,
+            promotion=self.promotion,
             system=system,
             memory=f"Remember {n % 3}.",
         )
@@ -286,12 +291,25 @@ class Talk:
         is_whole(made)
         fits(before, turn, made)
         is_valid_for_providers(made)
+        if self.promotion is not None:
+            self.check_transcript(before, turn, made)
+            return
         tells_everything(before, turn, made)
         shows_what_is_attached(turn, made, self.chat.texts)
         keeps_the_library(before, turn, made)
         if self.prompts and not self.cause:
             goes_on_from(self.prompts[-1][1], made)
         has_instructions_once(made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
+        assert made.envelope.manifest.warnings == ()
+
+    def check_transcript(self, before: Conversation, turn: Turn, made: Assembled) -> None:
+        records_all_once(before, turn, made)
+        has_what_is_attached(turn, made, self.chat.texts)
+        has_what_was_sent(before, made, self.chat)
+        if self.prompts and not self.cause:
+            grows_from(self.prompts[-1][1], made)
+        assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
         numbers_its_sources(before, turn, made, self.chat.texts)
         assert made.envelope.manifest.warnings == ()
 
@@ -345,7 +363,8 @@ def is_whole(made: Assembled) -> None:
         assert all(each.text in sent for each in layer.segments if each.kind not in {"message", "image"})
     assert w.layer_text(made, "L5_USER") in sent
     assert len(envelope.cache_hints) <= 4
-    assert [hint.tokens for hint in envelope.cache_hints] == sorted(hint.tokens for hint in envelope.cache_hints)
+    tokens = [hint.tokens for hint in envelope.cache_hints]
+    assert tokens == sorted(tokens) or "previous" in {hint.after for hint in envelope.cache_hints}
 
 
 def fits(before: Conversation, turn: Turn, made: Assembled) -> None:
@@ -359,7 +378,12 @@ def fits(before: Conversation, turn: Turn, made: Assembled) -> None:
     ids = list(before.messages)
     first = ids.index(turn_of(before, turn.message))
     rounds = [at for at in range(first) if begins(before, ids[at])]
-    if turn.policy.pipeline == "chat" and before.summary is None and len(rounds) >= KEPT_ROUNDS:
+    if turn.policy.transcript:
+        omitted = before.elided_until is not None or before.summary is not None or made.folded is not None
+        stays = ids[rounds[-1] : first] if rounds and not omitted else []
+        for name in stays:
+            assert any(entry.state != "dropped" or entry.why == "filtered" for entry in w.entries(made, name))
+    elif turn.policy.pipeline == "chat" and before.summary is None and len(rounds) >= KEPT_ROUNDS:
         kept = {each.id for each in w.spoken(made)}
         for name in ids[rounds[-KEPT_ROUNDS] : first]:
             message = before.messages[name]
@@ -468,7 +492,8 @@ def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts
         for at, line in enumerate(lines)
         if line.startswith("<source_number>")
     }
-    assert shown == catalogue
+    elided = any(each.state == "elided" for each in made.envelope.manifest.entries)
+    assert shown <= catalogue if elided else shown == catalogue
 
 
 def keeps_the_library(before: Conversation, turn: Turn, made: Assembled) -> None:
@@ -495,6 +520,86 @@ def goes_on_from(last: Assembled, made: Assembled) -> None:
         assert w.system(made).startswith(w.system(last))
         if w.layer_text(made, "L2_PREVIOUS") == w.layer_text(last, "L2_PREVIOUS"):
             assert w.system(made) == w.system(last)
+
+
+# -- what holds of every transcript --
+
+
+def blocks_sent(made: Assembled) -> list[tuple[str, Any]]:
+    return [(message.role, block) for message in made.envelope.messages for block in message.content]
+
+
+def grows_from(last: Assembled, made: Assembled) -> None:
+    """The prefix property: a prompt begins with the blocks of the one before, unless the log tells why not."""
+    if made.folded is None:
+        before, now = blocks_sent(last), blocks_sent(made)
+        at = next((at for at, pair in enumerate(zip(before, now)) if pair[0] != pair[1]), len(before))
+        assert now[: len(before)] == before, (before[at:][:1], now[at:][:1])
+
+
+def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
+    """Whatever is attached stands in the prompt in the version that was read: above, or in this turn."""
+    whole, own = w.whole(made), w.user(made)
+    for artifact in turn.artifacts:
+        if artifact.failed is not None or artifact.kind == "image":
+            continue
+        states = {entry.state for entry in w.entries(made, artifact.id) if entry.layer == "L3_TURN"}
+        mark = texts(artifact.revision).partition("\n")[0]
+        if states & {"full", "changes", "shortened"} and artifact.form != "search":
+            assert mark in own
+        if "reference" in states:
+            assert mark in whole, (artifact, mark)
+
+
+def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
+    """After a fold as before: what turns that stay point to, or change, stands above it."""
+    after = before if made.folded is None else folded(before, made.folded)
+    above = {entry.revision for entry in after.library}
+    assert made.sent is not None
+    start = turn_of(before, MessageId(made.envelope.message_id))
+    earlier = list(before.messages)[: list(before.messages).index(start)]
+    kept = [name for name in earlier if name in after.turns]
+    gone = {(each.message, each.kind, each.id) for each in after.left_out}
+    turns = [read_turn(after.turns[name].turn_sha256, chat.texts).parts for name in kept]
+    for name, parts in zip([*kept, start], [*turns, made.sent.parts], strict=True):
+        for part in parts:
+            if part.revision and (name, part.kind, part.id) not in gone:
+                if name == start and part.base:
+                    assert part.base in above, part
+                above.add(part.revision)
+
+
+def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
+    """One record for each message, section, pin, library entry, attachment, and thing that a turn shows."""
+    entries = made.envelope.manifest.entries
+    after = before if made.folded is None else folded(before, made.folded)
+    start = turn_of(before, turn.message)
+    ids = list(before.messages)
+    for name in ids[: ids.index(turn.message) + 1]:
+        kind = "query" if name == start and begins(before, name) else "message"
+        assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
+    assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])
+    pinned = [(each.id, each.kind) for each in turn.provided]
+    assert [(entry.id, entry.kind) for entry in entries if entry.why == "pinned"] == pinned
+    library = {(each.id, each.kind) for each in (*library_of(before, start), *library_of(after, start))}
+    shown = Counter(
+        (each.id, each.kind) for each in entries if each.layer == "L2_PREVIOUS" and each.kind != "frame"
+    )
+    assert shown == dict.fromkeys(library, 1)
+    wanted = Counter((each.id, each.kind) for each in turn.artifacts)
+    found = Counter(
+        (each.id, each.kind)
+        for each in entries
+        if each.layer == "L3_TURN" and each.why in {"attached", "active", "duplicate", "changed"}
+    )
+    found.pop(("changes", "changes"), None)
+    assert found == wanted, (found - wanted, wanted - found)
+    assert all(entry.tokens >= 0 for entry in entries)
+    told = [each.id for each in turn.present]
+    assert len(told) == len(set(told))
+    assert made.sent is not None
+    stale = {entry.id for entry in entries if entry.state == "stale"}
+    assert stale <= set(told)
 
 
 # -- conversations --
@@ -525,10 +630,10 @@ def test_a_rebase_for_an_earlier_message_keeps_what_came_later(tmp_path: Path) -
     talk.world.close()
 
 
-def led(steps_taken: list[Step], window: int) -> Talk:
+def led(steps_taken: list[Step], window: int, promotion: c.Promotion | None = None) -> Talk:
     """A conversation of these steps; at the end one more question, which there may be no room for."""
     with tempfile.TemporaryDirectory(prefix="wsd-talk-") as folder:
-        talk = Talk(Path(folder), window)
+        talk = Talk(Path(folder), window, promotion)
         try:
             for step in steps_taken:
                 talk.take(step)
@@ -546,6 +651,19 @@ def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> No
     event(f"rebased: {any(made.rebased for _, made in talk.prompts)}")
     event(f"elided: {any(made.elided for _, made in talk.prompts)}")
     event(f"others: {bool(talk.others)}")
+
+
+@given(
+    taken=st.lists(steps, min_size=12, max_size=60),
+    window=st.sampled_from(WINDOWS),
+    promotion=st.sampled_from(["at_fold", "each_turn"]),
+)
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_transcript_only_grows_until_a_fold(taken: list[Step], window: int, promotion: c.Promotion) -> None:
+    talk = led(taken, window, promotion)
+    event(f"refused: {bool(talk.refused)}")
+    for reason in {made.folded.reason for _, made in talk.prompts if made.folded is not None}:
+        event(f"folded: {reason}")
 
 
 @pytest.mark.parametrize("window", sorted(set(WINDOWS)))

@@ -132,7 +132,7 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         composer_sha256=staging.text(params.composer) if params.composer else None,
         adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,
-        promotion=params.promotion,
+        promotion=params.promotion or "at_fold",
     )
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:

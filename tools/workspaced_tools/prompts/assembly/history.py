@@ -34,7 +34,6 @@ from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
 from ..sources.turn_numbering import written, written_by_turns
-from .messages import with_context
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
@@ -123,12 +122,22 @@ def transcript_of(
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     shown = written_by_turns(conversation, read.messages, texts, lost, sent)
-    if spoken and not begins(spoken[0]) and spoken[0].id in standing.turns:
-        shown = with_context(shown, content_of(standing.turns[spoken[0].id]), first=True)
+    first = window.messages[0] if window.messages else None
+    if first is not None and not begins(first) and first.id in standing.turns:
+        shown = (*own_message(content_of(standing.turns[first.id])), *shown)
     short = short_up_to(conversation, shown)
     dropped = (*window.dropped, *systems, *read.dropped, *failed, *shortenings(shown, short))
     summary = conversation.summary if window.is_summed_up else None
     return Past(short, dropped, texts(summary.text_sha256) if summary is not None else None)
+
+
+def own_message(content: tuple[Block, ...], message: MessageId | None = None) -> tuple[ChatMessage, ...]:
+    """The user's message with the context and the words of a turn, if there are any.
+
+    `message`: None for a turn that begins without the user's words; its context comes before all else, where it
+    stays when the turn goes on.
+    """
+    return (ChatMessage("user", content, message),) if content else ()
 
 
 def _repeated(message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact]) -> ChatMessage:

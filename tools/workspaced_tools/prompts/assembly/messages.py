@@ -31,18 +31,14 @@ def leading(texts: Mapping[LayerId, str], summary: str | None) -> list[ChatMessa
     return messages
 
 
-def with_context(
-    messages: Sequence[ChatMessage], content: tuple[Block, ...], *, first: bool = False
-) -> tuple[ChatMessage, ...]:
+def with_context(messages: Sequence[ChatMessage], content: tuple[Block, ...]) -> tuple[ChatMessage, ...]:
     """Adds the context to the messages of a turn that begins without a user's words.
 
     The context goes into the last carrier, after its leading results; without a carrier it is the last message.
-    `first`: into the first carrier, so that it stays where it is when the turn goes on.
     """
     if not content:
         return tuple(messages)
-    places = range(len(messages))
-    for at in places if first else reversed(places):
+    for at in reversed(range(len(messages))):
         blocks = messages[at].content
         results = sum(1 for _ in takewhile(lambda block: block.type == "toolResult", blocks))
         if messages[at].role == "user" and results:

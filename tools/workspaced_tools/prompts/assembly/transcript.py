@@ -10,16 +10,17 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
 from workspaced_events.schema.catalogue import Attachment, ContextFolded
 
 from ...errors import BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, State
 from ..model import blocks as b
-from ..model.sent_turn import SENT_VERSION, SentPart, SentTurn, key_of
+from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, key_of
 from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
 from ..model.token_estimator import Estimator, message_seed, seed_tokens
-from ..model.turn_window import begins, summed_up
+from ..model.turn_window import begins, summed_up, window_of
 from ..model.types import (
     ENVELOPE_VERSION,
     Assembled,
@@ -35,12 +36,12 @@ from ..sources.search_block import Numbers
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded
 from .fold import Before, FoldReason, Kept, Plan, Planner, pays
-from .history import Past, continuation_of, short_results, short_up_to, shortenings, transcript_of
+from .history import Past, continuation_of, own_message, short_results, short_up_to, shortenings, transcript_of
 from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
-from .messages import leading, readable, with_context
+from .messages import leading, readable
 from .turn_context import TurnContext
 
 SUMMARY_ID: Final = "summary"
@@ -116,7 +117,8 @@ class _Transcript:
         numbers = numbered(self.artifacts, texts)
         in_parts = turn.policy.results_in_parts
         rest = continuation_of(conversation, turn.message, texts, numbers, in_parts=in_parts)
-        short = short_up_to(conversation, rest.messages)
+        is_of_turn = any(each.id == conversation.results_up_to for each in rest.messages)
+        short = short_up_to(conversation, rest.messages) if is_of_turn else rest.messages
         rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
         system, query = self._builder("L1_SYSTEM"), self._builder("L5_USER")
         add_system(system, conversation.settings, "chat", texts)
@@ -180,11 +182,17 @@ class _Transcript:
         if past.summary is not None:
             builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(past.summary))
         for message in past.messages:
-            if message.id is not None and message.id in standing.turns:
-                self._add_turn(builder, message, standing.turns[message.id])
+            turn = message.id or next(iter(standing.turns))  # without an id: the first turn's context
+            if turn in standing.turns:
+                self._add_turn(builder, message, standing.turns[turn])
             else:
                 builder.add_message(message, "history")
         builder.entries += past.dropped
+        for name, sent in self.sent.items():
+            if name in self.before.turns and name not in standing.turns:
+                for part in sent.parts:
+                    if part.revision and part.base != part.revision and part.kind != PIN:
+                        builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
         return builder
 
     def _add_turn(self, builder: LayerBuilder, message: ChatMessage, parts: Sequence[SentPart]) -> None:
@@ -230,10 +238,22 @@ class _Transcript:
                 reason, plan = "pays", in_place
         if plan is None:
             return
-        tighter = (planner.over_budget(limit, at_least), planner.tightest())
-        for each, why in ((plan, reason), (tighter[0], "budget"), (tighter[1], "budget")):
+        tightest = planner.tightest()
+        tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
+        plans: tuple[tuple[Plan, FoldReason], ...] = (
+            (plan, reason),
+            (planner.over_budget(limit, at_least), "budget"),
+            (tightest, "budget"),
+        )
+        for each, why in plans:
             if (fold := self._fold(each, why, planner)) is not None:
                 yield fold
+
+    def _old_rounds(self, made: _Rendered) -> MessageId | None:
+        """The last message with results of tools in this turn before its last rounds, which stay whole."""
+        carriers = [each.id for each in made.rest.messages if each.role == "user"]
+        old = carriers[: -self.turn.policy.keep_rounds]
+        return old[-1] if old else None
 
     def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
         """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
@@ -245,11 +265,12 @@ class _Transcript:
         return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
 
     def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> ContextFolded | None:
-        """The event of a plan; None if it changes nothing."""
+        """The event of a plan; None if it changes nothing. What later turns brought into the library stays."""
+        earlier = library_of(self.before, self.start)
         fold = ContextFolded(
             conversation=self.before.id,
             reason=reason,
-            library=plan.library,
+            library=(*plan.library, *(entry for entry in self.before.library if entry not in earlier)),
             up_to=plan.up_to,
             left_out=plan.left_out,
             results_up_to=plan.results_up_to,
@@ -268,7 +289,7 @@ class _Transcript:
         frame = seed_tokens(b.LIBRARY_FRAME)
         return Before(
             turns=turns,
-            library=self.before.library,
+            library=library_of(self.before, self.start),
             newest=newest,
             used=frozenset(used),
             fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
@@ -278,19 +299,24 @@ class _Transcript:
 
     def _turns(self, made: _Rendered) -> Iterator[Kept]:
         """The turns before this one that the prompt shows."""
-        groups: list[list[ChatMessage]] = []
-        for message in made.past.messages:
-            if not groups or (message.id is not None and begins(self.before.messages[message.id])):
-                groups.append([])
-            groups[-1].append(message)
-        for group in groups:
-            first, last = group[0].id, group[-1].id
-            assert first is not None and last is not None, "each message of the history has its id"
-            parts = made.standing.turns.get(first, ())
-            rest = group[1:] if parts and begins(self.before.messages[first]) else group
-            seeds = [message_seed(each) for each in rest]
+        shown = {each.id: each for each in made.past.messages if each.id is not None}
+        for names in self._turn_messages():
+            parts = made.standing.turns.get(names[0], ())
+            own = names[0] if parts and begins(self.before.messages[names[0]]) else None
+            rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
-            yield Kept(first, last, parts, sum(seeds), short)
+            yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short)
+
+    def _turn_messages(self) -> Iterator[list[MessageId]]:
+        """The messages of each turn before this one that no fold has left out."""
+        turn: list[MessageId] = []
+        for each in window_of(self.before, self.turn.message, self.turn.policy).messages:
+            if begins(each) and turn:
+                yield turn
+                turn = []
+            turn.append(each.id)
+        if turn:
+            yield turn
 
     # -- the answer --
 
@@ -332,11 +358,8 @@ class _Transcript:
 
     def _messages(self, made: _Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
         before = (*leading(texts, made.past.summary), *made.past.messages)
-        content = content_of(made.parts)
-        if begins(self.before.messages[self.start]):
-            own = (ChatMessage("user", content, self.start),) if content else ()
-            return (*before, *own, *made.rest.messages)
-        return (*before, *with_context(made.rest.messages, content, first=True))
+        message = self.start if begins(self.before.messages[self.start]) else None
+        return (*before, *own_message(content_of(made.parts), message), *made.rest.messages)
 
     def _cache_hints(
         self, builders: Mapping[LayerId, LayerBuilder], messages: Sequence[ChatMessage], estimate: int

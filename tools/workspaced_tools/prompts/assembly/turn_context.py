@@ -174,7 +174,7 @@ class TurnContext:
         shown = [item for item in items if item.artifact.kind != "image"]
         active = next((item for item in items if item.active), None)
         if active is None and self._standing.active is not None:
-            entry = LayerEntry("", "active_note", "active", "empty")
+            entry = LayerEntry("active_note", FRAME, FRAME)
             self._add(SentPart("active_note", "", b.NO_ACTIVE_NOTE), entry, segment="reference")
         lines = [item for item in shown if self._is_line(item)]
         for item in lines:

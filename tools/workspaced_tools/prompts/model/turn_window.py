@@ -49,7 +49,7 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     elif not is_compression:
         no_room = min(_elided(conversation, ids), _start_of_last_rounds(before, policy.keep_rounds))
         trailing_history = _start_of_trailing_history(before, policy.history_turns)
-    start = max(covered, no_room, trailing_history)
+    start = no_room if policy.transcript else max(covered, no_room, trailing_history)
     dropped = [
         left_out(each.id, "summary" if at < covered else "budget" if at < no_room else "strip")
         for at, each in enumerate(before[:start])
