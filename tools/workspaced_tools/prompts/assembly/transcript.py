@@ -45,6 +45,8 @@ from .messages import leading, readable
 from .turn_context import TurnContext
 
 SUMMARY_ID: Final = "summary"
+PAYS_EVERY: Final = 4
+"""Turns between two looks whether a fold pays: planning one takes as long as assembling a prompt."""
 
 
 def assemble_transcript(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
@@ -220,6 +222,8 @@ class _Transcript:
     def _folds(self, made: _Rendered) -> Iterator[ContextFolded]:
         """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
         policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
+        if not self._may_fold(made):
+            return
         before = self._before_fold(made)
         planner = Planner(before, policy, self.index)
         reason, at_least = self._must_leave(before)
@@ -232,7 +236,7 @@ class _Transcript:
             reason, plan = "budget", planner.over_budget(limit)
         elif policy.each_turn:
             reason, plan = "each_turn", planner.take_over()
-        elif self.turn.message == self.start and before.turns:
+        elif self.turn.message == self.start and before.turns and len(before.turns) % PAYS_EVERY == 0:
             in_place = planner.in_place()
             if pays(planner, in_place, before, limit):
                 reason, plan = "pays", in_place
@@ -254,6 +258,14 @@ class _Transcript:
         carriers = [each.id for each in made.rest.messages if each.role == "user"]
         old = carriers[: -self.turn.policy.keep_rounds]
         return old[-1] if old else None
+
+    def _may_fold(self, made: _Rendered) -> bool:
+        """Whether a fold has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
+        policy = self.turn.policy
+        must = self.turn.rebase or policy.each_turn or made.estimate > self.limit
+        may_leave = made.past.summary is not None or policy.history_turns is not None
+        at_times = self.turn.message == self.start and len(made.standing.turns) % PAYS_EVERY == 0
+        return must or may_leave or at_times
 
     def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
         """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
