@@ -270,6 +270,38 @@ export interface ClockSteppedEvent {
   };
 }
 
+export interface ContextFoldedEvent {
+  readonly type: "context_folded";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly reason: "asked" | "budget" | "each_turn" | "pays" | "summary" | "turns" | "withheld";
+    readonly library: ReadonlyArray<{
+      readonly id: string;
+      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly revision: string;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly blockSha256: string;
+      readonly tokens: number;
+      readonly message: string;
+    }>;
+    readonly upTo?: string | null;
+    readonly leftOut?: ReadonlyArray<{
+      readonly message: string;
+      readonly kind: "active_note" | "changes" | "dataview" | "file" | "image" | "note" | "pdf" | "pin" | "selected_text" | "skill" | "tool_result" | "url";
+      readonly id: string;
+    }>;
+    readonly resultsUpTo?: string | null;
+    /** (default 0) */
+    readonly saved?: number;
+    readonly conversation: string;
+  };
+}
+
 export interface ContextPinnedEvent {
   readonly type: "context_pinned";
   readonly seq: number;
@@ -339,6 +371,7 @@ export interface ConversationStartedEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly adapterSha256?: string | null;
     readonly historyTurns?: number | null;
+    readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
   };
 }
@@ -757,6 +790,8 @@ export interface PromptAssembledEvent {
       readonly bodyHash: string;
       readonly cachedContent?: string | null;
     } | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly turnSha256?: string | null;
     readonly conversation: string;
   };
 }
@@ -974,7 +1009,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 6) */
+  /** (default 7) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1175,6 +1210,7 @@ export interface ContextStartParams {
   readonly adapter?: string;
   /** (minimum 1, maximum 5000) */
   readonly historyTurns?: number | null;
+  readonly promotion?: "at_fold" | "each_turn" | null;
 }
 
 export interface ContextSummaryParams {
@@ -1359,7 +1395,7 @@ export interface Prompt {
       readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
       readonly id: string;
       readonly kind: string;
-      readonly state: "dropped" | "elided" | "empty" | "failed" | "full" | "reference" | "shortened";
+      readonly state: "changes" | "dropped" | "elided" | "empty" | "failed" | "full" | "reference" | "shortened" | "stale";
       readonly why: string;
       /** (default 0) */
       readonly tokens?: number;
@@ -1378,7 +1414,7 @@ export interface Prompt {
     readonly warnings?: readonly string[];
   };
   readonly cacheHints: ReadonlyArray<{
-    readonly after: "L1_SYSTEM" | "L2_PREVIOUS" | "history" | "last";
+    readonly after: "L1_SYSTEM" | "L2_PREVIOUS" | "history" | "last" | "previous";
     readonly tokens: number;
   }>;
   readonly estimate: number;
@@ -2082,6 +2118,7 @@ export type WorkspaceEvent =
   | ActiveNoteSetEvent
   | ArtifactRecordedEvent
   | ClockSteppedEvent
+  | ContextFoldedEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
   | ConversationEndedEvent

@@ -112,6 +112,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     cached_tokens: int | None = None
     pipeline: Pipeline = "chat"
     shape: Shape | None = None
+    repeats_turns: bool = False
+    """Whether later prompts repeat the turn as it was sent."""
 
 
 class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,6 +121,7 @@ class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
 
     seq: int
     reason: str
+    is_fold: bool = False
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -328,6 +331,7 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
         tokens_not_kept=sum(entry.tokens for entry in shown[blocks_kept:]),
         pipeline=data.pipeline,
         shape=data.shape,
+        repeats_turns=data.turn_sha256 is not None,
     )
     earlier = _remembered(before.prompts, data.pipeline)
     if not is_chat:
@@ -381,7 +385,7 @@ def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
 
 
 def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conversation:
-    return replace(before, library=data.library, rebases=_with_rebase(before, event, data.reason))
+    return replace(before, library=data.library, rebases=_with_rebase(before, Rebase(event.seq, data.reason)))
 
 
 def folded(before: Conversation, data: c.ContextFolded) -> Conversation:
@@ -406,11 +410,13 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
 
 
 def _folded(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
-    return replace(folded(before, data), rebases=_with_rebase(before, event, data.reason))
+    return replace(
+        folded(before, data), rebases=_with_rebase(before, Rebase(event.seq, data.reason, is_fold=True))
+    )
 
 
-def _with_rebase(before: Conversation, event: Event, reason: str) -> tuple[Rebase, ...]:
-    return (*before.rebases, Rebase(event.seq, reason))[-PROMPTS_MAX:]
+def _with_rebase(before: Conversation, rebase: Rebase) -> tuple[Rebase, ...]:
+    return (*before.rebases, rebase)[-PROMPTS_MAX:]
 
 
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:

@@ -533,7 +533,9 @@ def grows_from(last: Assembled, made: Assembled) -> None:
     """The prefix property: a prompt begins with the blocks of the one before, unless the log tells why not."""
     if made.folded is None:
         before, now = blocks_sent(last), blocks_sent(made)
-        at = next((at for at, pair in enumerate(zip(before, now)) if pair[0] != pair[1]), len(before))
+        at = next(
+            (at for at, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(before)
+        )
         assert now[: len(before)] == before, (before[at:][:1], now[at:][:1])
 
 

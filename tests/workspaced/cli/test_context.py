@@ -144,7 +144,7 @@ def test_a_prompt_is_shown_as_it_was_answered(session: Session) -> None:
 def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(session: Session) -> None:
     assert session.json("show", "talk")["messageId"] == "m4"
     text = session.context("show", "t")
-    for part in ("for message m4 of conversation talk-1", "--- system", "--- user m4", "## Context Library"):
+    for part in ("for message m4 of conversation talk-1", "--- system", "--- user m4", "<note_context>"):
         assert part in text
     assert "[toolResult look_up call-1]" in text and "Answer to m2." in text
 
@@ -168,18 +168,16 @@ def test_all_five_layers_are_shown_with_size_and_whether_they_are_stable(session
 def test_the_manifest_says_what_could_not_be_had(session: Session) -> None:
     text = session.context("show", "talk-1", "--message", "m1", "--manifest")
     assert re.search(r"L3_TURN +failed +note +gone.md .*NOTE_NOT_FOUND", text)
-    assert re.search(
-        r"L2_PREVIOUS +full +note +a.md .*cached +library", session.context("show", "t", "--manifest")
-    )
+    assert re.search(r"L4_STRIP +full +note +a.md .*cached +sent", session.context("show", "t", "--manifest"))
 
 
 def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     told = session.json("show", "talk-1", "--cache")
     assert [(each["message"], each["outcome"], each["cause"]) for each in told["prompts"]] == [
         ("m1", "miss", cache_accounting.FIRST),
-        ("m2", "hit", cache_accounting.GREW),
+        ("m2", "hit", None),
         ("m3", "miss", cache_accounting.EVICTED),
-        ("m4", "unknown", cache_accounting.GREW),
+        ("m4", "unknown", cache_accounting.NOT_REPORTED),
     ]
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
@@ -212,12 +210,11 @@ def test_what_there_is_none_of_is_an_error_in_one_line(
 def test_a_diff_names_the_first_layer_that_changed_the_cause_and_what_stays_cached(session: Session) -> None:
     done = session.cli("context", "diff", "m2", "m4", "--json")
     told = json.loads(done.stdout)
-    assert (done.returncode, told["same"], told["first"]) == (1, False, "L2_PREVIOUS")
-    assert told["causes"] == [cache_accounting.GREW]
-    prefix = session.sent["m4"]["manifest"]["layers"][0]["tokens"]  # and `a.md`, and the tools
-    assert prefix < told["common"] < prefix + 100
+    assert (done.returncode, told["same"], told["first"]) == (1, False, "L4_STRIP")
+    assert told["causes"] == []
+    assert told["common"] >= session.sent["m2"]["estimate"]
     text = session.cli("context", "diff", "m2", "m4").stdout
-    assert "first to change: L2_PREVIOUS: library grew" in text and "+ L3_TURN note long.md: full" in text
+    assert "first to change: L4_STRIP" in text and "+ L3_TURN note long.md: full" in text
 
 
 def test_a_prompt_that_goes_on_with_a_turn_loses_nothing(session: Session) -> None:
@@ -288,7 +285,7 @@ def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
 def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
     session: Session, gone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workspaced_tools.prompts.model.blocks.REFERENCES_END", "Look above.")
+    monkeypatch.setattr("workspaced_tools.prompts.model.blocks.standing_line", lambda *_, **__: "Look above.")
     done = session.cli("replay", "--verify", str(gone))
     assert done.returncode == 1 and "2 differ" in done.stdout
     assert "for message m2 of conversation talk-1" in done.stdout and "L3_TURN is another one" in done.stdout

@@ -132,6 +132,7 @@ class ContextMethods(Generic[Result]):
         composer: str | None = None,
         adapter: str | None = None,
         history_turns: int | None = None,
+        promotion: Literal["at_fold", "each_turn"] | None = None,
     ) -> Result:
         """Begins a conversation, or changes one's settings: `{conversation, clock}`.
 
@@ -139,6 +140,7 @@ class ContextMethods(Generic[Result]):
             vault: the vault that the conversation is about; by default the current one when it begins.
             composer: text after the user's words of each turn; `adapter` follows it.
             history_turns: the minimum of last turns that stay verbatim.
+            promotion: when the context library takes over what turns brought; default: `at_fold`.
         """
         return self._ask(
             "start",
@@ -158,6 +160,7 @@ class ContextMethods(Generic[Result]):
             composer=composer,
             adapter=adapter,
             historyTurns=history_turns,
+            promotion=promotion,
         )
 
     def message(

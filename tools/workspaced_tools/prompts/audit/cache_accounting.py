@@ -1,7 +1,7 @@
 """Accounts for the provider's cache: how much of each prompt it could serve, how much it did, and why not all.
 
-Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a rebase, a
-removed message. Without such a cause, the provider evicted the prefix.
+Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a fold or a
+rebase, a removed message. Without such a cause, the provider evicted the prefix.
 
 Token counts of prompts are estimates (token_estimator.py); cached tokens are the provider's own count.
 """
@@ -33,6 +33,7 @@ SETTINGS: Final = "L1 changed: settings"
 UNEXPLAINED: Final = "L1 changed: no cause in the log"
 MODEL_OR_TOOLS: Final = "settings changed"
 REBASED: Final = "library rebased: "
+FOLDED: Final = "folded: "
 REMOVED: Final = "library lost a removed message's notes"
 GREW: Final = "library grew"
 ELIDED: Final = "history elided: budget"
@@ -137,6 +138,8 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
         return SETTINGS if conversation.settings.seq > before.seq else UNEXPLAINED
     if before.seq < conversation.settings.seq < prompt.seq:
         return MODEL_OR_TOOLS
+    if (fold := _fold(conversation, before, prompt)) is not None:
+        return f"{FOLDED}{fold}"
     if prompt.blocks_kept < before.blocks:
         reasons = [each.reason for each in conversation.rebases if before.seq < each.seq < prompt.seq]
         return f"{REBASED}{reasons[-1]}" if reasons else REMOVED
@@ -145,6 +148,12 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
     if prompt.elided > before.elided:
         return ELIDED
     return _message_cause(conversation, before, prompt)
+
+
+def _fold(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
+    """The reason of the last fold between the two prompts."""
+    folds = [each.reason for each in conversation.rebases if each.is_fold and before.seq < each.seq < prompt.seq]
+    return folds[-1] if folds else None
 
 
 def _message_cause(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
@@ -164,13 +173,15 @@ def kept_tokens(
     """A lower bound, by the log, for the tokens at the beginning of `prompt` that `before` has too."""
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
         return 0
-    if prompt.blocks_kept < before.blocks:
+    if prompt.blocks_kept < before.blocks or _fold(conversation, before, prompt) is not None:
         factor = prompt.estimate / prompt.seed_estimate if prompt.seed_estimate else 1.0
         return max(0, prompt.prefix_tokens - round(factor * prompt.tokens_not_kept))
     if prompt.blocks > before.blocks or prompt.elided > before.elided:
         return before.prefix_tokens
     if _message_cause(conversation, before, prompt) is not None:
         return before.prefix_tokens
+    if before.repeats_turns and prompt.repeats_turns:
+        return before.estimate
     return _continued_tokens(conversation, before, prompt) or before.prefix_tokens + history_tokens.get(
         before.seq, 0
     )
@@ -239,16 +250,18 @@ def causes_of(conversation: Conversation, prompts: Sequence[Prompt], changed: La
         return [OTHER_PIPELINE]
     same = [each for each in prompts if each.pipeline == prompts[0].pipeline]
     causes = (cause_of(conversation, *pair) for pair in pairwise(same))
-    return list(dict.fromkeys(each for each in causes if each is not None and _layer_of(each) == changed))
+    return list(dict.fromkeys(each for each in causes if each is not None and changed in _layers_of(each)))
 
 
-def _layer_of(cause: str) -> LayerId | None:
-    """The first layer that the cause changes."""
+def _layers_of(cause: str) -> tuple[LayerId, ...]:
+    """The layers that may be the first one that the cause changes."""
     if cause in (SETTINGS, UNEXPLAINED):
-        return "L1_SYSTEM"
+        return ("L1_SYSTEM",)
+    if cause.startswith(FOLDED):
+        return "L2_PREVIOUS", "L4_STRIP"
     if cause in (REMOVED, GREW) or cause.startswith(REBASED):
-        return "L2_PREVIOUS"
-    return "L4_STRIP" if cause in (ELIDED, REPLACED, MESSAGE_REMOVED) else None
+        return ("L2_PREVIOUS",)
+    return ("L4_STRIP",) if cause in (ELIDED, REPLACED, MESSAGE_REMOVED) else ()
 
 
 def common_tokens(before: Envelope, after: Envelope, *, same_tools: bool) -> int:
