@@ -45,6 +45,8 @@ from .messages import leading, readable
 from .turn_context import TurnContext
 
 SUMMARY_ID: Final = "summary"
+NEAR_LIMIT: Final = 0.8
+"""From this share of the limit on, a prompt warns of the next fold."""
 PAYS_EVERY: Final = 4
 """Turns between two looks whether a fold pays: planning one takes as long as assembling a prompt."""
 
@@ -301,7 +303,7 @@ class _Transcript:
         frame = seed_tokens(b.LIBRARY_FRAME)
         return Before(
             turns=turns,
-            library=library_of(self.before, self.start),
+            library=library_of(made.conversation, self.start),
             newest=newest,
             used=frozenset(used),
             fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
@@ -312,17 +314,17 @@ class _Transcript:
     def _turns(self, made: _Rendered) -> Iterator[Kept]:
         """The turns before this one that the prompt shows."""
         shown = {each.id: each for each in made.past.messages if each.id is not None}
-        for names in self._turn_messages():
+        for names in self._turn_messages(made.conversation):
             parts = made.standing.turns.get(names[0], ())
             own = names[0] if parts and begins(self.before.messages[names[0]]) else None
             rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
             yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short)
 
-    def _turn_messages(self) -> Iterator[list[MessageId]]:
+    def _turn_messages(self, conversation: Conversation) -> Iterator[list[MessageId]]:
         """The messages of each turn before this one that no fold has left out."""
         turn: list[MessageId] = []
-        for each in window_of(self.before, self.turn.message, self.turn.policy).messages:
+        for each in window_of(conversation, self.turn.message, self.turn.policy).messages:
             if begins(each) and turn:
                 yield turn
                 turn = []
@@ -348,7 +350,7 @@ class _Transcript:
             reuse,
             self.tool_tokens,
             self.limit,
-            (*warnings, *summary_warning(summary, turn.policy)),
+            (*warnings, *summary_warning(summary, turn.policy), *self._near_limit(made)),
         )
         assert manifest.estimate == made.estimate, "what was fitted is what is sent"
         messages = self._messages(made, texts)
@@ -366,6 +368,19 @@ class _Transcript:
             manifest=manifest,
             cache_hints=self._cache_hints(builders, messages, manifest.estimate),
             estimate=manifest.estimate,
+        )
+
+    def _near_limit(self, made: _Rendered) -> Iterator[str]:
+        """Says what the next fold would take, where the prompt has most of its limit."""
+        if made.estimate < NEAR_LIMIT * self.limit:
+            return
+        before = self._before_fold(made)
+        planner = Planner(before, self.turn.policy, self.index)
+        plan = planner.over_budget(round(self.limit / self.turn.factor))
+        leaving = f"{plan.dropped} turns up to {plan.up_to!r}" if plan.dropped else "no turn"
+        yield (
+            f"nearLimit: about {made.estimate} of {self.limit} tokens. The next fold leaves out {leaving} of "
+            f"{len(before.turns)}, and keeps {len(plan.library)} notes in the library."
         )
 
     def _messages(self, made: _Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
