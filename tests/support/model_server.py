@@ -149,7 +149,8 @@ def reply_to(prompt: Prompt) -> Reply:
     own = [part.text for part in said[start] if part.kind == "text"]
     question = BEFORE_QUESTION.split(own[-1])[-1].strip() if own else ""
     found = [part for parts in said[:start] for part in parts if part.kind == "result"]
-    given = [*prompt.system, *found, *(part for parts in said[start:] for part in parts)]
+    earlier = [context for parts in said[:start] for part in parts for context in contexts_in(part)]
+    given = [*prompt.system, *found, *earlier, *(part for parts in said[start:] for part in parts)]
     lines = [line.strip() for part in given for line in lines_of(part.text)]
     context = [line for line in lines if line and line not in question and not line.startswith(("<", "["))]
     if not answers_tools(said[-1]) and (call := _call(prompt, question, context)) is not None:
@@ -158,6 +159,12 @@ def reply_to(prompt: Prompt) -> Reply:
     best = max(context, key=lambda line: len(wanted & words(line)), default="")
     mark = "[^1]" if any(re.match(r"\[1] \S", line) for line in lines) else ""
     return Reply(f"It says: {best}{mark}" if best else "I was given nothing to read.")
+
+
+def contexts_in(part: Part) -> list[Part]:
+    """What a message of the user brought besides its words."""
+    parted = BEFORE_QUESTION.split(part.text)
+    return [Part("text", "".join(parted[:-1]))] if part.kind == "text" and len(parted) > 1 else []
 
 
 def answers_tools(parts: Iterable[Part]) -> bool:
