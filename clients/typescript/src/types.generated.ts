@@ -479,6 +479,8 @@ export interface MessageAddedEvent {
       readonly beforeSha256?: string | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly afterSha256?: string | null;
+      /** (default false) */
+      readonly resolved?: boolean;
     }>;
     readonly toolCalls?: ReadonlyArray<{
       readonly id: string;
@@ -546,6 +548,8 @@ export interface MessageReplacedEvent {
       readonly beforeSha256?: string | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly afterSha256?: string | null;
+      /** (default false) */
+      readonly resolved?: boolean;
     }>;
     readonly toolCalls?: ReadonlyArray<{
       readonly id: string;

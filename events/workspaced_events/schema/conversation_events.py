@@ -54,6 +54,9 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     """selected_text: the text before the selection; an empty selection is a cursor."""
     after_sha256: Sha256 | None = None
     """selected_text: the text after the selection."""
+    resolved: bool = False
+    """Whether the daemon filled in `id`: the active note, or the place of the selection, when the message came.
+    Empty: there was none."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, rename="camel"):

@@ -99,6 +99,7 @@ TALK = [
                 {"kind": "note", "id": "plan.md", "title": "The plan"},
                 {"kind": "selected_text", "id": "plan.md#L2-L3", "textSha256": TEXTS["found"]},
                 {"kind": "folder", "id": "Tagebuch"},
+                {"kind": "active_note", "id": "plan.md", "resolved": True},
                 {"kind": "tool_result", "id": "s1", "textSha256": TEXTS["search"], "form": "search"},
                 {"kind": "selected_text", "id": "plan.md#L1-L1", "beforeSha256": TEXTS["before"]},
             ],

@@ -234,7 +234,10 @@ def _prompt(
     view: View,
     withheld_notes: WithheldNotes,
 ) -> _Attempt:
-    message = last_message(conversation, params.message, params.pipeline)
+    repeats_turns = conversation.settings.promotion is not None and params.pipeline == "chat"
+    message = last_message(
+        conversation, params.message, of_any_role=repeats_turns or not PARTS[params.pipeline].turn
+    )
     staging = BlobStaging(service.texts)
     turn, made = assembled(
         conversation,
@@ -419,8 +422,8 @@ def _sources(
     return actions
 
 
-def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pipeline = "chat") -> MessageId:
-    """The message that the prompt ends with: a user's, unless the pipeline has no turn (`compression`).
+def last_message(conversation: Conversation, wanted: str | None, *, of_any_role: bool = False) -> MessageId:
+    """The message that the prompt ends with: a user's, unless `of_any_role`.
 
     Raises:
         UnknownMessage: there is no such message, or none at all.
@@ -432,7 +435,7 @@ def last_message(conversation: Conversation, wanted: str | None, pipeline: c.Pip
             hint="Add one with workspaced/context/message.",
         )
     name = checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
-    if (role := conversation.messages[name].role) != "user" and PARTS[pipeline].turn:
+    if (role := conversation.messages[name].role) != "user" and not of_any_role:
         raise InvalidArgument(
             f"Expected a user's message to make the prompt for; {name!r} is of the role {role!r}.",
             hint="Add what the user says, or the results of the tools; or name an earlier message. What is sent "

@@ -25,7 +25,7 @@ from workspaced_tools.prompts.requests.usage_report import family_of
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
 from . import params as p
-from .message_commands import recorded
+from .message_commands import as_given, recorded, resolved
 from .reported_usage import check_usage, tokens_of
 
 
@@ -210,7 +210,9 @@ def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
                 del there[gone]
             data = c.MessageRemoved(conversation=conversation, message=removed, following=params.remove.following)
             actions.append(action(data, before))
-        for (message, blobs), replaces in zip(messages, replaced, strict=True):
+        workspace = state.of(vault_of(state, before))
+        for (given, blobs), replaces in zip(messages, replaced, strict=True):
+            message = resolved(given, workspace)
             if _is_new(there, before, message, replaces=replaces):
                 actions.append(action(message, before, blobs))
                 there[message.message] = message
@@ -236,7 +238,7 @@ def _is_new(
         if replaces:
             raise _no_message(conversation, message.message)
         return True
-    if same(found, message, CONTENT):
+    if same(as_given(found), as_given(message), CONTENT):
         return False
     if not replaces:
         raise Conflict(

@@ -5,9 +5,12 @@ from itertools import chain
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, uuid7
+from workspaced_events.projections.conversations import Message
+from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.text_store import BlobStaging
 
@@ -42,6 +45,38 @@ def recorded(
         tuple(_thinking(each, staging) for each in message.thinking),
     )
     return data, staging.blobs.values()
+
+
+def resolved(message: c.MessageData, workspace: VaultState) -> c.MessageData:
+    """The message with the ids of the note and the selection that it attaches, as the workspace has them now.
+
+    The user may look at another note by the time that a prompt is assembled.
+    """
+    attachments = tuple(
+        replace(each, id=_id_now(each, workspace), resolved=True) if _needs_id(each) else each
+        for each in message.attachments
+    )
+    return replace(message, attachments=attachments) if attachments != message.attachments else message
+
+
+def as_given(message: Message | c.MessageData) -> Message | c.MessageData:
+    """The message as the runtime gave it, to recognise it when it is sent again."""
+    attachments = tuple(
+        replace(each, id="", resolved=False) if each.resolved else each for each in message.attachments
+    )
+    return replace(message, attachments=attachments)
+
+
+def _needs_id(attachment: c.Attachment) -> bool:
+    given = (attachment.text_sha256, attachment.before_sha256, attachment.after_sha256)
+    return not attachment.id and attachment.kind in NEEDS_NO_ID and not any(given)
+
+
+def _id_now(attachment: c.Attachment, workspace: VaultState) -> str:
+    if attachment.kind == "active_note":
+        return workspace.active.id if workspace.active is not None else ""
+    selection = workspace.selection
+    return f"{selection.note}#L{selection.start_line}-L{selection.end_line}" if selection is not None else ""
 
 
 def _attachment(attached: params.Attached, staging: BlobStaging) -> c.Attachment:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
-from ...errors import ArgumentInvalid, NoteNotFound
+from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
@@ -59,6 +59,8 @@ def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
 def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The note of that id, which was active when the message was written; without an id the active note."""
     _check_no_text(attachment)
+    if attachment.resolved and not attachment.id:
+        raise NoActiveNote("No note was active", hint="Open a note.")
     note = reading.note(attachment.id or reading.active())
     artifact = artifact_of("active_note", note, reading)
     yield artifact
@@ -136,7 +138,7 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
     if selection is None:
         raise Unavailable(NO_SELECTION)
     name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
-    if attachment.id not in ("", name):
+    if attachment.id != name and (attachment.id or attachment.resolved):
         raise Unavailable(NO_SELECTION)
     if vault.ask(Names([selection.note])) == [None]:
         raise NoteNotFound("The selection's note is gone", hint="Select in another note.")

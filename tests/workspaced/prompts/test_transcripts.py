@@ -1,0 +1,114 @@
+"""Transcripts over a real daemon: what runtimes do with them besides asking turn by turn."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+NOTES = {"a.md": "# A\n\n" + "Alpha is red.\n" * 30, "b.md": "# B\n\nBeta is blue.\n", "c.md": "# C\n\nGamma.\n"}
+SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 50_000, "output_reserve": 1_000}
+
+
+@pytest.fixture(scope="module")
+def running(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES)
+
+
+@pytest.fixture
+def context(running: Any) -> Iterator[Any]:
+    with running.connect("runtime") as client:
+        yield client.context
+
+
+@pytest.fixture
+def talk(context: Any) -> str:
+    name: str = context.start(**SETTINGS, system="You help.", environment=False)["conversation"]
+    return name
+
+
+def user(text: str, *notes: str, **more: Any) -> dict[str, Any]:
+    return {
+        "role": "user",
+        "text": text,
+        "attachments": [{"kind": "note", "id": note} for note in notes],
+        **more,
+    }
+
+
+def last_text(prompt: dict[str, Any]) -> str:
+    return "\n\n".join(block["text"] for block in prompt["messages"][-1]["content"] if block["type"] == "text")
+
+
+def test_attachments_of_all_messages_since_the_last_answer_count(context: Any, talk: str) -> None:
+    context.message(talk, user("First.", "a.md"), user("And this.", "b.md"))
+    said = last_text(context.assemble(talk))
+    assert "Alpha is red." in said and "Beta is blue." in said
+
+
+def test_a_message_that_was_sent_is_no_longer_attached_to_the_next_one(context: Any, talk: str) -> None:
+    context.message(talk, user("First.", "a.md"))
+    context.assemble(talk)
+    context.message(talk, user("And this.", "b.md"))  # the answer was stopped before it began
+    prompt = context.assemble(talk)
+    assert "Alpha is red." not in last_text(prompt) and "Beta is blue." in last_text(prompt)
+    assert "Alpha is red." in prompt["messages"][1]["content"][0]["text"]
+
+
+def test_a_prompt_may_end_with_the_assistants_message(context: Any, talk: str) -> None:
+    context.message(talk, user("Go on.", "a.md"), {"role": "assistant", "text": "I begin"})
+    prompt = context.assemble(talk, shape="anthropic")
+    assert [each["role"] for each in prompt["body"]["messages"]] == ["user", "assistant", "user"]
+    assert any("A user's message stands after all others" in change for change in prompt["changes"])
+
+
+def test_the_active_note_is_the_one_that_was_active_when_the_message_came(
+    running: Any, context: Any, talk: str
+) -> None:
+    with running.connect("editor") as editor:
+        editor.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+        context.message(talk, user("What is it?", id="m1", attachments=[{"kind": "active_note"}]))
+        editor.publish([{"type": "active_note_set", "data": {"note": "c.md"}}])
+    context.message(talk, user("What is it?", id="m1", attachments=[{"kind": "active_note"}]))  # sent again
+    said = last_text(context.assemble(talk))
+    assert "Beta is blue." in said and "Gamma." not in said
+
+
+def test_a_selection_is_not_replaced_by_a_later_one(running: Any, context: Any, talk: str) -> None:
+    with running.connect("editor") as editor:
+        chosen = {"note": "b.md", "startLine": 3, "endLine": 3, "text": "Beta is blue."}
+        editor.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+        editor.publish([{"type": "selection_changed", "data": chosen}])
+        context.message(talk, user("This?", attachments=[{"kind": "selected_text"}]))
+        other = {"note": "b.md", "startLine": 1, "endLine": 1, "text": "# B"}
+        editor.publish([{"type": "selection_changed", "data": other}])
+    prompt = context.assemble(talk)
+    assert "# B" not in last_text(prompt)
+    [record] = [each for each in prompt["manifest"]["entries"] if each["kind"] == "selected_text"]
+    assert (record["id"], record["state"], record["detail"]) == ("b.md#L3-L3", "failed", "NO_SELECTION")
+
+
+def test_with_each_turn_the_library_takes_over_at_once(context: Any) -> None:
+    talk = context.start(**SETTINGS, system="You help.", environment=False, promotion="each_turn")["conversation"]
+    for number, notes in enumerate([("a.md",), ("a.md", "b.md"), ("a.md",)]):
+        context.message(talk, user(f"Question {number}.", *notes))
+        prompt = context.assemble(talk)
+        library = [segment["id"] for segment in prompt["layers"][1]["segments"]]
+        assert library == [[], ["a.md"], ["a.md", "b.md"]][number]
+        context.message(talk, {"role": "assistant", "text": "Yes."})
+    assert "Attached: a.md (above)" in last_text(prompt)
+
+
+def test_a_rebase_has_each_note_once_in_its_present_version(running: Any, context: Any, talk: str) -> None:
+    path = running.vault / "d.md"
+    for number in range(3):
+        path.write_text(f"# D\n\nVersion {number}.\n")
+        with running.connect() as client:
+            client.call("workspaced/reconcile")
+        context.message(talk, user(f"Question {number}.", "d.md"))
+        context.assemble(talk)
+        context.message(talk, {"role": "assistant", "text": "Yes."})
+    context.rebase(talk)
+    context.message(talk, user("And?"))
+    prompt = context.assemble(talk)
+    whole = "\n".join(block.get("text") or "" for message in prompt["messages"] for block in message["content"])
+    assert "Version 2." in whole and "Version 0." not in whole and whole.count("<note_context>") == 1
