@@ -18,7 +18,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Texts, Turn
 from workspaced_tools.prompts.requests.templates import RenderedBody, shape, template_named
 
 from .assembler import AT, CONVERSATION, InProcess, keep
@@ -163,9 +163,9 @@ def _cost(conversations: Sequence[Sequence[Sequence[Message]]], tokenizer: Token
 
 
 def _prefixes(envelopes: Sequence[dict[str, Any]], tokenizer: Tokenizer) -> tuple[int, int]:
-    """How much of what could be cached was, in tokens of system messages: each could be the next one's prefix.
+    """How much of what could be cached was, in tokens: each prompt could be the next one's prefix.
 
-    Those that no cache takes, since they are too short, are not counted, nor is history.
+    Those that no cache takes, since they are too short, are not counted.
     """
     cache, before, kept, cacheable = Cache(), 0, 0, 0
     for envelope in envelopes:
@@ -175,7 +175,7 @@ def _prefixes(envelopes: Sequence[dict[str, Any]], tokenizer: Tokenizer) -> tupl
         if before >= PREFIX_TOKENS_MIN:
             kept += min(served, before)
             cacheable += before
-        before = len(_tokens(prompt[:1], tokenizer))
+        before = len(_tokens(prompt, tokenizer))
     return kept, cacheable
 
 
@@ -217,7 +217,7 @@ def _prompts(client: SyncClient, vault: Path, made: Script) -> Iterator[dict[str
 
 
 class _Large(NamedTuple):
-    """A library of 1,000 artifacts, and a turn that attaches 20 of them again and a new one."""
+    """A turn with 1,000 artifacts, and one that attaches 20 of them again and a new one."""
 
     conversation: Conversation
     turn: Turn
@@ -242,7 +242,7 @@ def _large() -> _Large:
         artifacts = tuple(
             Artifact("note", f"n/{number}.md", f"Note {number}", run.keep(_note(number)), AT) for number in numbers
         )
-        return Turn(TURN_VERSION, CONVERSATION, MessageId(message), artifacts)
+        return Turn(TURN_VERSION, CONVERSATION, MessageId(message), artifacts, policy=Policy(transcript=True))
 
     run.add(c.MessageAdded(CONVERSATION, MessageId("m1"), "user", run.keep("What is all this?")))
     run.prompt(turn("m1", range(ARTIFACTS)))
@@ -256,12 +256,13 @@ def assembly(at: Place) -> Iterator[Figure]:
     """One prompt of the large conversation."""
     large = _large()
     second = assemble(*large)
-    assert len(second.envelope.layers[1].segments) == ARTIFACTS and len(second.promoted) == 1
+    shown = [entry for entry in second.envelope.manifest.entries if entry.layer == "L4_STRIP" and entry.revision]
+    assert len(shown) == ARTIFACTS
     taken = [[seconds(lambda: assemble(*large)) * 1e3 for _ in range(20)] for _ in range(at.sizes.rounds + 1)][1:]
     fields = {
         "p99": percentile([each for some in taken for each in some], 0.99),
         "artifacts": ARTIFACTS,
-        "prompt_bytes": len(second.envelope.layers[1].text),
+        "prompt_bytes": len(second.envelope.layers[3].text),
         "envelope_json": seconds(lambda: msgspec.json.encode(second.envelope)) * 1e3,
     }
     yield Figure(
