@@ -14,7 +14,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.schema.catalogue import ArtifactKind, LeftOut, LibraryEntry
 
 from ..model.sent_turn import CHANGES, PIN, Key, SentPart, key_of, library_kind
-from ..model.standing import LEFT_OUT, Standing, stand_in
+from ..model.standing import LEFT_OUT, stand_in
 from ..model.types import Artifact, Policy
 from .library import LIBRARY_KINDS, LibraryIndex
 
@@ -198,13 +198,15 @@ class Planner:
         yield from ((uses[key], tokens) for key, tokens in sizes.items() if key not in staying)
 
     def _readable(self, turns: Iterable[Kept]) -> frozenset[Key]:
-        """The things whose newest version these turns show."""
-        shown = Standing(())
-        for turn in turns:
-            shown.take(turn.first, turn.parts, ())
+        """The things whose newest version these turns show whole."""
+        last = {
+            part.key: part for turn in turns for part in turn.parts if part.revision and part.base != part.revision
+        }
         newest = self._before.newest
         return frozenset(
-            key for key, each in shown.shown.items() if key not in newest or newest[key].revision == each.revision
+            key
+            for key, part in last.items()
+            if part.is_whole and (key not in newest or newest[key].revision == part.revision)
         )
 
     def _stays(self, part: SentPart, at: int, last: int, begins: Mapping[Key, int], held: Collection[Key]) -> bool:

@@ -1,0 +1,264 @@
+"""Transcripts without a vault: what a turn says of what stands above, and what a fold leaves."""
+
+from typing import Any
+
+import pytest
+from support import conversation as w
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.prompts.model.types import Envelope, Policy, Present
+
+LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
+
+
+class Talk(w.Talk):
+    """A conversation whose prompts are transcripts."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.policy = Policy(transcript=True, skills_stay=True, results_in_parts=True)
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+def whole(envelope: Envelope) -> str:
+    return "\n\n".join(block.text or "" for message in envelope.messages for block in message.content)
+
+
+def sent_again(before: Envelope, after: Envelope) -> bool:
+    """Whether a prompt begins with all blocks of the one before."""
+    one = [(message.role, block) for message in before.messages for block in message.content]
+    two = [(message.role, block) for message in after.messages for block in message.content]
+    return two[: len(one)] == one
+
+
+# -- what a turn says --
+
+
+def test_a_note_that_stands_above_is_a_line(talk: Talk) -> None:
+    first = talk.ask("One?", talk.read("a.md", LONG))
+    second = talk.ask("Two?", talk.read("a.md", LONG))
+    assert w.user_text(second) == "Attached: a.md (above)\n\n---\n\n[User query]:\n\nTwo?"
+    assert sent_again(first, second) and whole(second).count("Line 7 of") == 1
+    assert w.entry(second, "a.md").state == "reference" and w.entry(second, "a.md", "L4").state == "full"
+
+
+def test_a_note_that_changed_is_a_diff_that_names_what_it_changes(talk: Talk) -> None:
+    first = talk.ask("One?", talk.read("a.md", LONG))
+    second = talk.ask("Two?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
+    said = w.user_text(second)
+    assert said.startswith("<note_changes>") and "-Line 7 of the note.\n+Line seven of the note." in said
+    assert "Line 40 of" not in said and w.entry(second, "a.md").state == "changes" and sent_again(first, second)
+    third = talk.ask("Three?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
+    assert w.user_text(third).startswith("Attached: a.md (above)")
+
+
+def test_a_note_that_is_another_one_now_is_whole_and_says_what_it_replaces(talk: Talk) -> None:
+    talk.ask("One?", talk.read("a.md", LONG))
+    second = talk.ask("Two?", talk.read("a.md", "Nothing is left.\n"))
+    said = w.user_text(second)
+    assert "<replaces_earlier>" in said and "Nothing is left." in said
+    assert w.entry(second, "a.md").state == "full"
+
+
+def test_the_active_note_is_named_where_it_changes_and_when_it_stops(talk: Talk) -> None:
+    def active(name: str, text: str) -> Any:
+        return talk.read(name, text, kind="active_note")
+
+    talk.ask("One?", active("a.md", LONG))
+    assert w.user_text(talk.ask("Two?", active("a.md", LONG))) == "Two?"
+    talk.ask("Three?", active("b.md", "Beta.\n"))
+    assert w.user_text(talk.ask("Four?", active("a.md", LONG))).startswith("Active note: a.md (above)\n")
+    assert w.user_text(talk.ask("Five?")).startswith("Active note: none attached\n")
+    assert w.user_text(talk.ask("Six?")) == "Six?"
+
+
+def test_a_note_with_the_text_of_another_one_is_a_line(talk: Talk) -> None:
+    talk.ask("One?", talk.read("old.md", LONG))
+    said = w.user_text(talk.ask("Two?", talk.read("new.md", LONG)))
+    assert said.startswith("Attached: new.md (above as old.md)")
+
+
+def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Talk) -> None:
+    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", "Beta.\n"))
+    changed = Present(talk.read("a.md", LONG + "More.\n"), "a.md", 1, 0)
+    gone = Present(talk.read("b.md", "", failed="NOTE_NOT_FOUND"), "b.md")
+    second = talk.ask("Two?", present=(changed, gone))
+    assert w.user_text(second).startswith("Changed since shown above: a.md (+1 -0), b.md (gone)\n")
+    assert w.entry(second, "a.md", "L4").state == "stale"
+    assert w.user_text(talk.ask("Three?", present=(changed, gone))) == "Three?"
+    again = Present(talk.read("a.md", LONG + "More.\nStill more.\n"), "a.md", 2, 0)
+    assert "a.md (+2 -0)" in w.user_text(talk.ask("Four?", present=(again, gone)))
+
+
+def test_a_pin_speaks_again_where_it_changed(talk: Talk) -> None:
+    def ask(*lines: str) -> str:
+        text = "\n".join(lines)
+        provided = (talk.provided("here", text),) if lines else ()
+        return w.user_text(talk.ask("?", provided=provided))
+
+    names = [f"- note {number}.md" for number in range(20)]
+    assert "<pinned_context>" in ask(*names)
+    assert ask(*names) == "?"
+    said = ask(*names[:-1], "- <another>.md")
+    assert "Changed in the pinned context here:\n- - note 19.md\n+ - &lt;another&gt;.md" in said
+    assert ask().startswith("[No longer pinned: here]")
+    assert ask() == "?"
+
+
+def test_an_image_that_stands_above_is_a_line(talk: Talk) -> None:
+    def image() -> Any:
+        return talk.read("dot.png", "png", kind="image", media_type="image/png")
+
+    first = talk.ask("One?", image())
+    second = talk.ask("Two?", image())
+    images = [block for message in second.messages for block in message.content if block.type == "image"]
+    assert len(images) == 1 and sent_again(first, second)
+    assert "Attached: dot.png (above)" in w.user_text(second)
+
+
+def test_a_replaced_message_withdraws_what_only_it_attached(talk: Talk) -> None:
+    asked = talk.say("One?")
+    talk.prompt(asked, talk.read("a.md", LONG))
+    talk.answer()
+    talk.add("user", "One, in other words?", asked, replaces=True)
+    later = talk.ask("Two?", talk.read("a.md", LONG))
+    assert "Line 7 of" in w.user_text(later) and whole(later).count("Line 7 of") == 1
+
+
+def test_a_line_whose_text_went_with_its_message_says_nothing(talk: Talk) -> None:
+    asked = talk.say("One?")
+    talk.prompt(asked, talk.read("a.md", LONG))
+    talk.answer()
+    talk.ask("Two?", talk.read("a.md", LONG))
+    talk.remove(asked)
+    later = talk.ask("Three?", talk.read("a.md", LONG))
+    assert "(above)" not in whole(later) and whole(later).count("Line 7 of") == 1
+
+
+# -- folds --
+
+
+def folded_talk() -> tuple[Talk, Envelope]:
+    """A conversation of turns with a note each, until one has a fold."""
+    talk = Talk(window=6_000)
+    for number in range(40):
+        envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
+        if talk.last.folded is not None:
+            return talk, envelope
+    raise AssertionError("no fold in 40 turns")
+
+
+def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> None:
+    talk, envelope = folded_talk()
+    fold, sent = talk.last.folded, whole(envelope)
+    assert fold is not None and fold.reason == "budget" and fold.up_to is not None
+    turns = [each for each in talk.now.messages.values() if each.role == "user"]
+    numbers = range(max(0, len(turns) - 3), len(turns))
+    assert all(f"Note {number}. Line 0" in sent for number in numbers)
+    assert library_ids(talk) and envelope.estimate <= 6_000 * 0.6
+    after = talk.ask("And then?")
+    assert sent_again(envelope, after) and talk.last.folded is None
+
+
+def library_ids(talk: Talk) -> list[str]:
+    return [entry.id for entry in talk.now.library]
+
+
+def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
+    talk = Talk()
+    talk.policy = Policy(transcript=True, used_within_turns=1)
+    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", f"Beta. {LONG}"))
+    talk.ask("Two?", talk.read("b.md", f"Beta. {LONG}"))
+    talk.ask("Three?", talk.read("b.md", f"Beta. {LONG}"), rebase=True)
+    assert talk.last.folded is not None and "[Left out: a.md]" in whole(talk.last.envelope)
+    again = talk.ask("Four?", talk.read("a.md", LONG))
+    assert "Line 7 of" in w.user_text(again) and "Attached: a.md" not in w.user_text(again)
+
+
+def test_a_fold_has_an_edited_note_once_as_it_is_now() -> None:
+    talk = Talk()
+    for number in range(4):
+        talk.ask(f"{number}?", talk.read("a.md", f"Version {number}.\n{LONG}"))
+    sent = whole(talk.ask("And?", rebase=True))
+    assert sent.count("<note_context>") == 1 and "Version 3." in sent and "Version 2." not in sent
+    assert library_ids(talk) == ["a.md"] and sent.count("[Left out: a.md]") == 4
+
+
+def test_results_of_tools_before_the_last_turn_are_a_note_after_a_fold() -> None:
+    talk = Talk()
+    for number in range(3):
+        asked = talk.say(f"{number}?")
+        talk.prompt(asked)
+        talk.answer("", f"call-{number}")
+        carrier = talk.results(f"call-{number}", text="row " * 200)
+        talk.go_on(carrier, asked)
+        talk.answer("So.")
+    sent = whole(talk.ask("And?", rebase=True))
+    assert sent.count("[tool result elided - ") == 2
+    assert sent.count("row row") == 100
+
+
+def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
+    talk = Talk()
+    for number in range(4):
+        talk.ask(f"Question {number}?", talk.read("a.md", LONG))
+    talk.summarise("They spoke of the note.", list(talk.now.messages)[3])
+    sent = whole(talk.ask("And?"))
+    assert talk.last.folded is not None and talk.last.folded.reason == "summary"
+    assert "Question 1?" not in sent and "Question 2?" in sent and "They spoke of the note." in sent
+    assert sent.count("Line 7 of") == 1
+
+
+def test_at_twice_as_many_turns_as_wanted_half_of_them_leave() -> None:
+    talk = Talk()
+    talk.policy = Policy(transcript=True, history_turns=3)
+    kept = []
+    for number in range(9):
+        envelope = talk.ask(f"Question {number}?")
+        kept.append(sum(f"Question {each}?" in whole(envelope) for each in range(number)))
+    assert kept == [0, 1, 2, 3, 4, 5, 3, 4, 5]
+
+
+def test_what_cannot_fit_names_what_is_large_and_records_nothing() -> None:
+    talk = Talk(window=900)
+    asked = talk.say("Too much?")
+    before = talk.now
+    with pytest.raises(Exception, match=r"a\.md") as error:
+        talk.prompt(asked, talk.read("a.md", LONG * 5))
+    assert getattr(error.value, "code", "") == "BUDGET_EXCEEDED" and talk.now is before
+
+
+def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> None:
+    talk = Talk(window=3_000)
+    asked = talk.say("Look it all up.")
+    talk.prompt(asked)
+    for number in range(12):
+        talk.answer("", f"call-{number}")
+        envelope = talk.go_on(talk.results(f"call-{number}", text="row " * 300), asked)
+    assert "[tool result elided - " in whole(envelope) and "found" not in whole(envelope)
+    assert envelope.estimate <= 3_000
+
+
+def test_a_prompt_near_its_limit_says_what_the_next_fold_takes() -> None:
+    talk = Talk(window=6_000)
+    warned = []
+    for number in range(12):
+        envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
+        warned.append((envelope.estimate / 6_000 >= 0.8, bool(envelope.manifest.warnings)))
+        if talk.last.folded is not None:
+            break
+    assert all(near == told for near, told in warned) and (True, True) in warned
+
+
+def test_a_note_named_by_a_pin_counts_as_used() -> None:
+    talk = Talk()
+    talk.policy = Policy(transcript=True, used_within_turns=1)
+    talk.pin("plan", "note", path=NoteId("a.md"))
+    talk.ask("One?", talk.read("a.md", LONG))
+    talk.ask("Two?")
+    talk.ask("Three?", rebase=True)
+    assert "Line 7 of" in whole(talk.last.envelope)
