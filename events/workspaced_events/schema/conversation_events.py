@@ -270,7 +270,7 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel"):
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
-    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "withheld"]
+    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "imported", "withheld"]
     library: tuple[LibraryEntry, ...]
     """The library from now on."""
     up_to: Annotated[MessageId, Redact.ID] | None = None

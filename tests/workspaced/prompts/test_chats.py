@@ -178,7 +178,9 @@ def test_the_hashes_of_the_prompt_for_a_message_are_in_its_comment(client: Any) 
     assert second.layers == {}
 
 
-def test_an_imported_conversation_is_prompted_like_the_one_it_was(client: Any) -> None:
+def test_an_imported_conversation_is_prompted_like_the_one_it_was_with_its_notes_in_the_library(
+    client: Any,
+) -> None:
     talk = start(client, environment=False)
     said(
         client,
@@ -188,7 +190,10 @@ def test_an_imported_conversation_is_prompted_like_the_one_it_was(client: Any) -
         user("m2", "So?", "a.md"),
     )
     again = load(client, export(client, talk)["text"])["conversation"]
-    assert client.context.assemble(again)["messages"] == client.context.assemble(talk)["messages"]
+    copy, first = client.context.assemble(again), client.context.assemble(talk)
+    assert [each["id"] for each in copy["layers"][1]["segments"]] == ["a.md"]
+    assert [each.get("id") for each in copy["messages"]] == [None, *(each["id"] for each in first["messages"])]
+    assert copy["layers"][3] == first["layers"][3] and copy["layers"][4] == first["layers"][4]
 
 
 def test_a_conversation_that_has_ended_is_exported(client: Any) -> None:
@@ -428,6 +433,7 @@ def test_the_same_import_is_recorded_once_and_another_one_of_its_id_is_refused(c
         "conversation_started",
         *["message_added"] * 6,
         "summary_set",
+        "context_folded",
     ]
     again = load(client, text, conversation=talk)
     assert again == {**first, "clock": again["clock"]} and events(client, talk) == told
@@ -447,7 +453,7 @@ def test_an_older_file_is_imported_twice_as_the_same(client: Any) -> None:
     assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND")]
     tail = len(events(client, talk))
     load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
-    assert len(events(client, talk)) == tail == 4
+    assert len(events(client, talk)) == tail == 5
     settings = events(client, talk)[0]["data"]
     assert (settings["provider"], settings["model"], settings["contextWindow"]) == ("someone", "large", 1_000)
 

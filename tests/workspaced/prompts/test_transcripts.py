@@ -112,3 +112,16 @@ def test_a_rebase_has_each_note_once_in_its_present_version(running: Any, contex
     prompt = context.assemble(talk)
     whole = "\n".join(block.get("text") or "" for message in prompt["messages"] for block in message["content"])
     assert "Version 2." in whole and "Version 0." not in whole and whole.count("<note_context>") == 1
+
+
+def test_an_imported_chat_has_in_its_library_what_its_messages_attach(context: Any, talk: str) -> None:
+    context.message(talk, user("One?", "a.md"), {"role": "assistant", "text": "Yes."})
+    context.message(talk, user("Two?", "b.md"), {"role": "assistant", "text": "Yes."})
+    text = context.export(talk)["text"]
+    copy = context.import_chat(text, conversation=f"{talk}-copy")["conversation"]
+    assert context.import_chat(text, conversation=copy)["conversation"] == copy  # sent again: nothing happens
+    context.message(copy, user("And now?", "a.md"))
+    prompt = context.assemble(copy)
+    assert [segment["id"] for segment in prompt["layers"][1]["segments"]] == ["a.md", "b.md"]
+    assert "Alpha is red." in prompt["messages"][0]["content"][0]["text"]
+    assert last_text(prompt).startswith("Attached: a.md (above)")

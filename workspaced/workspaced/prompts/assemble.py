@@ -25,6 +25,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
+from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.sent_turn import SentTurn
@@ -299,6 +300,54 @@ def _refreshed(
         return _Attempt(conversation, [])
     durable = _durable(service, conversation.last_prompt(), conversation)
     return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
+
+
+async def take_over(service: Service, name: ConversationId, caller: str) -> int:
+    """Folds an imported conversation: its library takes over what its messages attach, read anew.
+
+    Returns the number of entries.
+
+    Raises:
+        WorkspacedError: as `assemble`.
+    """
+    made, _seq = await _recorded(service, name, partial(_taken_over, service), caller)
+    data = made.actions[-1].data if made.actions else None
+    return len(data.library) if isinstance(data, c.ContextFolded) else 0
+
+
+def _taken_over(
+    service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
+) -> _Attempt:
+    """The fold, as if a next message attached again what all messages attach; none if there is nothing."""
+    given = {
+        (each.kind, each.id): each for message in conversation.messages.values() for each in message.attachments
+    }
+    if not given or conversation.library or conversation.prompts:
+        return _Attempt(conversation, [])
+    asking = Message(MessageId(""), "user", conversation.seq, "", attachments=tuple(given.values()))
+    asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
+    staging = BlobStaging(service.texts)
+    calibration = view.state.conversations.calibration(conversation.settings)
+    turn = gather(asked, asking.id, view, staging, staging.keep, calibration)
+    if withheld_notes.includes_any(_notes_of(turn)):
+        raise WithheldDuringRead
+    settings, index = conversation.settings, LibraryIndex(staging)
+    room = turn.policy.fold_to * (settings.context_window - settings.output_reserve) / turn.factor
+    library = imported(turn.artifacts, conversation, index, room)
+    if not library:
+        return _Attempt(conversation, [])
+    actions = [
+        action(
+            c.ArtifactRecorded(entry.id, entry.kind, entry.revision, len(staging.blobs[entry.revision])),
+            conversation,
+            _staged(staging, [entry.revision]),
+        )
+        for entry in library
+        if entry.revision in staging.blobs
+    ]
+    fold = c.ContextFolded(conversation=conversation.id, reason="imported", library=library)
+    actions.append(action(fold, conversation, _staged(staging, map(staging.text, index.blocks.values()))))
+    return _Attempt(conversation, actions)
 
 
 def _durable(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":

@@ -8,12 +8,13 @@ these belong to the runtime.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.errors import BatchTooLarge
+from workspaced_events.errors import BatchTooLarge, WorkspacedError
 from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -38,6 +39,7 @@ from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.sources.search_block import Search
 
 from . import params as p
+from .assemble import take_over
 from .commands import known
 from .import_plan import imported, too_large
 from .visibility import WithheldNotes, with_conversation_view
@@ -110,6 +112,8 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
         await service.publishing.record(importing.plan, caller, size_bytes=p.bytes_of(params))
     except BatchTooLarge as error:
         raise too_large(len(importing.messages)) from error
+    with suppress(WorkspacedError):  # the chat is imported; what it names can be attached again
+        await take_over(service, importing.conversation, caller)
     return {
         "conversation": importing.conversation,
         "messages": importing.messages,

@@ -166,6 +166,28 @@ def promoted(
     return tuple(found.values())
 
 
+def imported(
+    artifacts: Sequence[Artifact], conversation: Conversation, library_index: LibraryIndex, tokens_max: float
+) -> tuple[LibraryEntry, ...]:
+    """Entries for what an imported chat attached, those attached last while they take at most `tokens_max`.
+
+    Raises:
+        NotRecorded: an artifact's text is not kept.
+    """
+    found: list[LibraryEntry] = []
+    first = {
+        each.id: message.id for message in reversed(conversation.messages.values()) for each in message.attachments
+    }
+    begin = next(iter(conversation.messages))
+    for artifact in reversed(artifacts):
+        if artifact.failed is None and library_kind(artifact.kind) in LIBRARY_KINDS:
+            entry = library_index.entry(artifact, first.get(artifact.id, begin))
+            if (tokens_max := tokens_max - entry.tokens) < 0:
+                break
+            found.append(entry)
+    return tuple(reversed(found))
+
+
 def latest_first(
     conversation: Conversation, items: Sequence[Item], library: Sequence[LibraryEntry]
 ) -> tuple[str, ...]:
