@@ -107,7 +107,7 @@ class _Transcript:
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
-            elided=sum(entry.state in ("dropped", "elided") for entry in builders["L4_STRIP"].entries),
+            elided=len(fold.left_out) if fold is not None else 0,
             folded=fold,
             sent=SentTurn(SENT_VERSION, made.parts),
         )
@@ -205,7 +205,7 @@ class _Transcript:
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
-                entry = LayerEntry(part.id, part.kind, "fold", "dropped")
+                entry = LayerEntry(part.id, part.kind, "fold", "elided")
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
                 state: State = "stale" if part.key in stale else "changes" if part.base else "full"
@@ -244,16 +244,11 @@ class _Transcript:
                 reason, plan = "pays", in_place
         if plan is None:
             return
+        yield from self._fold(plan, reason, planner)
+        yield from self._fold(planner.over_budget(limit, at_least), "budget", planner)
         tightest = planner.tightest()
         tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
-        plans: tuple[tuple[Plan, FoldReason], ...] = (
-            (plan, reason),
-            (planner.over_budget(limit, at_least), "budget"),
-            (tightest, "budget"),
-        )
-        for each, why in plans:
-            if (fold := self._fold(each, why, planner)) is not None:
-                yield fold
+        yield from self._fold(tightest, "budget", planner)
 
     def _old_rounds(self, made: _Rendered) -> MessageId | None:
         """The last message with results of tools in this turn before its last rounds, which stay whole."""
@@ -278,8 +273,8 @@ class _Transcript:
         by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
         return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
 
-    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> ContextFolded | None:
-        """The event of a plan; None if it changes nothing. What later turns brought into the library stays."""
+    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> Iterator[ContextFolded]:
+        """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""
         earlier = library_of(self.before, self.start)
         fold = ContextFolded(
             conversation=self.before.id,
@@ -290,7 +285,8 @@ class _Transcript:
             results_up_to=plan.results_up_to,
             saved=max(0, planner.size() - plan.size),
         )
-        return fold if folded(self.before, fold) != self.before else None
+        if folded(self.before, fold) != self.before:
+            yield fold
 
     def _before_fold(self, made: _Rendered) -> Before:
         used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
