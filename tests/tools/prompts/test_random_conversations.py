@@ -308,7 +308,7 @@ class Talk:
         records_all_once(before, turn, made)
         has_what_is_attached(turn, made, self.chat.texts)
         has_what_was_sent(before, made, self.chat)
-        if self.prompts and not self.cause:
+        if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
         assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
         numbers_its_sources(before, turn, made, self.chat.texts)
