@@ -12,7 +12,7 @@ from ..ports.view import View
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room
 
-_NOT_WHOLE: Final = frozenset({"shortened", "elided", "dropped", "failed"})
+_NOT_WHOLE: Final = frozenset({"shortened", "elided", "dropped", "failed", "stale"})
 
 
 class GetContextManifest(Arguments):
