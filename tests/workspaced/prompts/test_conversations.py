@@ -623,7 +623,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("pin", {"id": "p", "kind": "folder", "folder": "a//b"}, "INVALID_ARGUMENT"),
     ("assemble", {"conversation": "nobody"}, "UNKNOWN_CONVERSATION"),
     ("assemble", {"message": "nothing"}, "UNKNOWN_MESSAGE"),
-    ("assemble", {"message": "m2"}, "INVALID_ARGUMENT"),
+    ("assemble", {"message": "m2", "pipeline": "refactor"}, "INVALID_ARGUMENT"),
     ("usage", {"inputTokens": 1, "cachedInInput": True}, "UNKNOWN_MESSAGE"),
     ("usage", {"inputTokens": 1, "cachedInInput": True, "message": "m1"}, "UNKNOWN_MESSAGE"),
     ("usage", {"inputTokens": -1, "cachedInInput": True}, "INVALID_ARGUMENT"),

@@ -476,7 +476,9 @@ def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat:
     assert chat.prompt(pipeline="compression", shape="openai")["seq"] > squeezed["seq"]
     answer = chat.say(role="assistant", text="The last word.")
     assert "The last word." in "".join(sent(chat.prompt(pipeline="compression")))
-    assert refusal(chat.prompt, message=answer).code == "INVALID_ARGUMENT", "nothing is to be answered there"
+    assert chat.prompt(message=answer)["messages"][-1]["role"] == "assistant"
+    refused = refusal(chat.prompt, message=answer, pipeline="refactor")
+    assert refused.code == "INVALID_ARGUMENT", "there is no instruction"
 
 
 def test_a_completion_is_given_what_stands_around_the_cursor(chat: Chat) -> None:
