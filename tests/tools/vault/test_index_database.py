@@ -137,8 +137,8 @@ def a_folder(place: Place) -> None:
 
 def a_symlink(place: Place) -> None:
     name = place.database
-    name.rename(name.with_name("elsewhere"))
-    name.symlink_to("elsewhere")
+    name.rename(place.folder.parent / "elsewhere")
+    name.symlink_to("../elsewhere")
 
 
 def without_seal(place: Place) -> None:

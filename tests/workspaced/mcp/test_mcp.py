@@ -99,10 +99,10 @@ def test_a_settled_connection_stays_what_it_is(shared: Any, modern: Any, handsha
 
 def test_on_an_mcp_connection_of_ours_only_hello_and_status_work(peer: Any) -> None:
     peer.result("tools/list")
-    assert "mcp" in peer.result("workspaced/hello", client={"name": "other"})["capabilities"]
+    assert "mcp" in peer.result("workspaced/hello", client={"name": "unheard"})["capabilities"]
     status = peer.result("workspaced/status")
     assert peer.revision.startswith("2026") is ("resultType" in status)
-    assert "other" not in {each["client"] for each in status["sharing"]["clients"]}
+    assert "unheard" not in {each["client"] for each in status["sharing"]["clients"]}
     for method in ("state", "publish", "log", "subscribe", "shutdown", "share", "nothing"):
         refused = peer.error(f"workspaced/{method}")
         assert refused["code"] == -32601 and "MCP connection" in refused["message"]

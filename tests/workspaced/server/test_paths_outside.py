@@ -34,10 +34,15 @@ def make_world(daemon: Any, wrapper: tuple[str, ...] = ()) -> Any:
     paths.make_world(running.root)
     running.wrapper = wrapper
     running.start()
+    show_top(running)
+    return running
+
+
+def show_top(running: Any) -> None:
+    """The editor shows a note of the vault."""
     with running.connect("editor") as client:
         client.publish([{"type": "active_note_set", "data": {"note": "top.md"}}])
         client.call("workspaced/reconcile")
-    return running
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +155,7 @@ def chat(path: str) -> str:
 def test_row_31_no_tool_and_no_resource_answers_with_anything_from_outside(
     era: str, shared: Any, request: pytest.FixtureRequest
 ) -> None:
+    show_top(shared)
     peer = request.getfixturevalue(era)(shared)
     for path in paths.bad(shared.vault):
         assert ask_tools(peer, path) <= NOT_FOUND, path
@@ -188,7 +194,8 @@ def test_row_31_an_imported_chat_brings_nothing_from_outside(shared: Any, tmp_pa
 
 
 def test_row_31_nothing_from_outside_is_in_the_log_or_beside_it(shared: Any) -> None:
-    talk(shared, "last", "../outside/secret.md")
+    for number, path in enumerate(("../outside/secret.md", "link/secret.md", "file.md", "up/outside/secret.md")):
+        talk(shared, f"last-{number}", path)
     done = shared.cli("log", "export")
     assert done.returncode == 0 and paths.CANARY not in done.stdout
     kept = [path.read_bytes() for part in ("blobs", "served") for path in (shared.data / part).glob("??/*")]

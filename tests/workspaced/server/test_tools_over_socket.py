@@ -109,6 +109,7 @@ def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
 
 def test_a_call_is_recorded_with_who_asked_what_and_got_what(shared: Any) -> None:
     client = shared.connect(name="agent-7")
+    client.call("workspaced/calls")  # waits until all that were answered before are in the log
     start = client.call("workspaced/status")["seq"]
     result = client.call("tools/call", {"name": "get_note_by_reference", "arguments": {"reference": "nowhere"}})
     client.call("workspaced/state", {"minSeq": start + 1})
