@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-HEAD = "Context attached to this message:"
-FOUND = "Find them in the Context Library in the system prompt above."
-LIBRARY = "## Context Library\n\nThe following notes are available for reference:"
 TOOLS = "# Additional context:"
 QUERY = "---\n\n[User query]:"
 BLOCK = re.compile(
@@ -17,7 +14,26 @@ BLOCK = re.compile(
     r"(?P<fields>(?:<(?!content>)[a-z_]+>.*?</[a-z_]+>\n)*)<content>\n(?P<body>.*?)\n?</content>\n</(?P=tag)>",
     re.DOTALL,
 )
-REFERENCES = re.compile(rf"^{HEAD}\n(?P<lines>(?:- .*\n)+){re.escape(FOUND)}$", re.MULTILINE)
+SEARCHED = re.compile(r"(?s)<(?P<tag>search_workspace|web_search)>\n.*?</(?P=tag)>")
+STANDING = re.compile(r"(?P<what>Attached|Active note): (?P<id>.*?) \(above(?: as (?P<other>.*))?\)")
+"""The line for what stands further above."""
+CHANGED = re.compile(
+    r"(?:^|, )((?:(?!, ).|, )*?) \((?:gone|changed|cannot be read now|now [^()]*|\+\d+ -\d+)[^()]*\)"
+)
+OURS = re.compile(
+    r"(?:Attached|Active note): |Changed since shown above: |Changed in the pinned context |"
+    r"\[(?:No longer pinned|Pinned context unavailable|Left out): "
+)
+"""Lines that a turn may have besides what failed."""
+VERSIONED = frozenset({"note", "url", "file", "pdf", "dataview"})
+_TAGS = {"note_context": "note", "active_note": "note"}
+
+
+def key(tag: str, name: str, text: str) -> tuple[str, str]:
+    """What a block shows: of a note and the like one thing, of others each text is a thing."""
+    kind = tag.removesuffix("_changes")
+    kind = _TAGS.get(kind, kind)
+    return (kind, name) if kind in VERSIONED else (kind, f"{name}\0{text}")
 
 
 @dataclass(frozen=True)
@@ -121,13 +137,5 @@ def one_of_each(now: Sequence[tuple[Given, str | None]]) -> list[tuple[Given, st
     return list({each.id: (each, text) for each, text in sorted(now, key=lambda one: one[0].is_active)}.values())
 
 
-def with_skills_read(message: dict[str, Any]) -> dict[str, Any]:
-    """A message of the history with the blocks of skills as plain words, as the books have them."""
-
-    def plain(match: re.Match[str]) -> str:
-        return f"skill {match['at']}: {unescaped(match['body'])}" if match["tag"] == "skill" else match[0]
-
-    content = [
-        {**each, "text": BLOCK.sub(plain, each["text"])} if "text" in each else each for each in message["content"]
-    ]
-    return {**message, "content": content}
+def key_of(each: Given, text: str) -> tuple[str, str]:
+    return key(each.tag, each.id, text)

@@ -11,10 +11,11 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from support import attachments as g
 from support import provider_bodies as bodies
+from support.diffs import applied
 
 LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
 
@@ -39,12 +40,16 @@ class Talk:
         self.id = name
         self.shapes = shapes
         self.client.context.start(conversation=self.id, **self.settings)
-        self.library: dict[str, str] = {}
-        """What each thing in it says, by its id, in its order."""
+        self.words: dict[str, str] = {}
+        """What the fifth layer said of each turn, by the id of its message."""
+        self.named: dict[tuple[str, str | None], bool] = {}
+        """Whether a note was named as changed, by its path and its text then."""
+        self.seen: dict[tuple[str, str | None], int] = {}
+        """The prompt that did so."""
+        self.moved: set[str] = set()
+        """Former paths of notes."""
         self.pins: dict[str, str | None] = {}
         """What each says; None: that is not known here. One that cannot be read has its line in brackets."""
-        self.history: list[tuple[str, list[Any]]] = []
-        """The role and the parts of each message; the skills of a turn stand before its words."""
         self.ids: list[str] = []
         self.prompts: list[dict[str, Any]] = []
         self.read: dict[str, Any] = {}
@@ -52,12 +57,8 @@ class Talk:
         self.bodies: dict[str, dict[str, Any]] = {}
         self.rebases: list[str] = []
         """Reasons that the log gives."""
-        self._is_rebased = False
+        self._is_folded = False
         self._seq = 0
-        self._known: dict[str, str] = {}
-        """Every text that was attached, by its hash."""
-        self._promoted: dict[str, str] = {}
-        self._turn: list[tuple[str, list[Any]]] = []
         self._number = 0
 
     # -- what the user and the runtime do --
@@ -75,6 +76,7 @@ class Talk:
         self.client.call("workspaced/reconcile")
         target = self.running.vault / to
         target.parent.mkdir(parents=True, exist_ok=True)
+        self.moved.add(path)
         (self.running.vault / path).rename(target)
         if is_told:
             self.client.publish([{"type": "note_renamed", "data": {"from": path, "to": to}}])
@@ -113,21 +115,12 @@ class Talk:
             more: see `_check_turn`.
         """
         self._number += 1
-        for kept, content_then in self._promoted.items():
-            self.library.setdefault(kept, content_then)
-        self._promoted.clear()
         now = [(each, self._text(each)) for each in attached]
         name = self.say(role="user", text=text, attachments=[each.said for each in attached])
         prompt = self.assemble()
-        self._known |= {g.digest(content): content for _, content in now if content is not None}
         self._follow_log()
         self._check_turn(prompt, name, text, now, **more)
         self._check_bodies(prompt)
-        stay = [bodies.Part("text", f"skill {each.id}: {each.text}") for each in attached if each.tag == "skill"]
-        self._turn = [("user", [*stay, bodies.Part("text", text)])]
-        for each, content in now:
-            if each.stays and content is not None:
-                self._promoted.setdefault(each.id, content)
         return prompt
 
     def round(self, *calls: Any, text: str = "") -> dict[str, Any]:
@@ -140,13 +133,13 @@ class Talk:
         ]
         self.say(role="user", toolResults=results)
         prompt = self.assemble()
+        self._follow_log()
         said = [bodies.Part("text", text)] if text else []
         said += [bodies.Part("call", bodies.arguments(each.arguments), each.id, each.name) for each in calls]
         heard = [
             bodies.Part("error" if each.is_error else "result", bodies.words(each.text), each.id) for each in calls
         ]
         added = [("assistant", said), ("user", heard)]
-        self._turn += added
         assert prompt["messages"][:-2] == before["messages"], "a round only appends"
         assert bodies.of_prompt(prompt).messages[-2:] == bodies.merged(added)
         for name in self.ids[-2:]:
@@ -158,7 +151,6 @@ class Talk:
 
     def answer(self, text: str) -> None:
         self.say(role="assistant", text=text)
-        self.history += [*self._turn, ("assistant", [bodies.Part("text", text)])]
 
     def _text(self, each: Any) -> str | None:
         if each.fails:
@@ -180,14 +172,13 @@ class Talk:
             after = events[-1]["seq"]
 
     def _follow_log(self) -> None:
-        """The library is another one where the log says so, and gives a reason; nowhere else."""
-        self._is_rebased = False
-        for event in self.events("library_rebased", after=self._seq):
+        """The prompt begins as the last one unless the log tells of a fold, with its reason."""
+        self._is_folded = False
+        for event in self.events("library_rebased", "context_folded", after=self._seq):
             if event["data"]["conversation"] == self.id:
-                self._is_rebased = True
+                self._is_folded = True
                 self._seq = event["seq"]
                 self.rebases.append(event["data"]["reason"])
-                self.library = {each["id"]: self._known[each["revision"]] for each in event["data"]["library"]}
 
     # -- the end --
 
@@ -211,13 +202,15 @@ class Talk:
         return prompt
 
     def _check_bodies(self, prompt: dict[str, Any]) -> None:
-        """Each body says what the prompt says, in a form that its provider takes."""
+        """Each body says what the prompt says, as its provider takes it, and begins as the last one did."""
         read = bodies.of_prompt(prompt)
         for shape in self.shapes:
             made = self.client.context.assemble(self.id, shape=shape, layers=False)
             assert made["hashes"] == prompt["hashes"] and made["messages"] == []
             assert not made.get("changes"), made["changes"]
+            before = bodies.stable(shape, self.bodies[shape]) if shape in self.bodies else []
             self.bodies[shape] = made["body"]
+            assert self._is_folded or bodies.stable(shape, made["body"])[: len(before)] == before
             self.read[shape] = bodies.of_body(shape, made["body"])
             bodies.check_same(shape, self.read[shape], read)
 
@@ -231,7 +224,7 @@ class Talk:
         query: str | None = None,
         is_trimmed: bool = False,
     ) -> None:
-        """The prompt for a turn's first message, against the books.
+        """The prompt for a turn's first message, against what a reader of it knows.
 
         Args:
             now: what is attached, with what it says now (None: it cannot be read).
@@ -239,128 +232,96 @@ class Talk:
             is_trimmed: whether the oldest turns may be left out.
         """
         self.check_books(prompt)
-        system = prompt["messages"][0] if prompt["messages"][0]["role"] == "system" else None
-        shown = "" if system is None else "".join(block["text"] for block in system["content"])
-        framed = g.joined(g.LIBRARY, g.layer(prompt, "L2_PREVIOUS")["text"]) if self.library else ""
-        assert shown == g.joined(g.layer(prompt, "L1_SYSTEM")["text"], framed)
-        library = [(at, body) for _, at, body in g.blocks_in(g.layer(prompt, "L2_PREVIOUS")["text"])]
-        assert library == list(self.library.items())
-
-        said = prompt["messages"][-1]
-        assert (said["role"], said["id"]) == ("user", name)
         wanted = g.joined(text if query is None else query)
-        self._check_user("\n\n".join(block["text"] for block in said["content"] if "text" in block), now, wanted)
+        self.words[name] = wanted
+        assert is_trimmed or not self._is_folded or self.rebases[-1] in {"asked", "each_turn", "withheld", "turns"}
+        *earlier, said = prompt["messages"]
+        assert (said["role"], said["id"]) == ("user", name)
         assert g.layer(prompt, "L5_USER")["text"] == wanted
-        images = sum(block["type"] == "image" for block in said["content"])
-        assert images == sum(each.tag == "image" and not each.fails for each, _ in now)
-        middle = prompt["messages"][0 if system is None else 1 : -1]
-        left_out = self._check_history(middle, is_trimmed=is_trimmed)
-        self._check_manifest(prompt, name, now, left_out)
+        reader = Reader(self.words)
+        for message in earlier:
+            reader.read(message)
+        self._check_said(reader, said, name, now)
+        self._check_manifest(prompt, name, now)
 
-    def _check_user(self, said: str, now: Sequence[tuple[Any, str | None]], query: str) -> None:
-        """References, blocks and what could not be read, each thing once; then the words."""
-        assert said.endswith(query)
-        context = said.removesuffix(query).rstrip("\n")
-        if not now and not self.pins:
-            assert context == "", "no context: the words alone"
-            return
-        assert context.endswith(g.QUERY)
-        context = context.removesuffix(g.QUERY)
-        first = g.one_of_each(now)
-        for each, _ in first:
-            if each.tag == "search":
-                [block] = re.findall(rf"(?s)<{each.id}>\n.*?</{each.id}>", context)
-                assert each.text and block.count(each.text) == context.count(each.text) == 1
-                context = context.replace(block, "")
-        outside = g.BLOCK.sub("", context)
-        assert g.QUERY not in outside
-        wanted = [
-            f"- {each.id}"
-            + " (active)" * each.is_active
-            + " (changed, see below)" * (self.library[each.id] != content)
-            for each, content in first
-            if each.id in self.library and content is not None
-        ]
-        lines = [line for match in g.REFERENCES.finditer(outside) for line in match["lines"].splitlines()]
-        found = [g.unescaped(html.unescape(line)) for line in lines]
-        assert sorted(found) == sorted(wanted)
-        assert outside.count(g.HEAD) == outside.count(g.FOUND) == bool(wanted)
-        self._check_marks(context, first)
-        got = [each for each in g.blocks_in(context) if each[0] != "pinned_context"]
-        shown = [
-            (each.tag, each.id, content)
-            for each, content in first
-            if content is not None and each.tag not in {"image", "search"} and self.library.get(each.id) != content
-        ]
-        assert sorted(got) == sorted(shown)
-        self._check_pins(context)
-        failed = [line for each, _ in first for line in (each.fails, each.besides) if line]
-        failed += [text for text in self.pins.values() if text is not None and text.startswith("[")]
-        rest = [line.strip() for line in g.REFERENCES.sub("", outside).split("\n\n")]
-        rest = [line for line in rest if line and line != g.TOOLS]
-        assert sorted(rest) == sorted(failed), "nothing besides"
-
-    def _check_marks(self, context: str, now: Sequence[tuple[Any, str | None]]) -> None:
-        """References come before the blocks; a note's says of when it is, and whether the library's is old."""
-        texts = {each.id: content for each, content in now}
-        for match in g.BLOCK.finditer(context):
-            if match["tag"] in {"note_context", "active_note"}:
-                name = g.unescaped(html.unescape(match["at"]))
-                assert "<mtime>" in match["fields"]
-                assert ("replaces" in match["fields"]) == (self.library.get(name, texts[name]) != texts[name])
-                assert g.HEAD not in g.BLOCK.sub("", context[match.end() :])
-
-    def _check_pins(self, context: str) -> None:
-        """Every pin is there once, in order, and says what is known of it."""
-        found = {
-            match["title"]: g.unescaped(match["body"])
-            for match in g.BLOCK.finditer(context)
-            if match["tag"] == "pinned_context"
-        }
-        wanted = {name: text for name, text in self.pins.items() if text is None or not text.startswith("[")}
-        assert list(found) == list(wanted)
-        assert all(text is None or g.joined(found[name]) == g.joined(text) for name, text in wanted.items())
-
-    def _check_history(self, messages: Sequence[dict[str, Any]], *, is_trimmed: bool) -> int:
-        """What was said before, word for word, without its context; returns how many messages are left out."""
-        told = bodies.of_prompt({"messages": [g.with_skills_read(each) for each in messages]}).messages
-        wanted = bodies.merged(self.history)
-        left_out = len(wanted) - len(told)
-        assert told == wanted[left_out:]
-        assert left_out == 0 or (is_trimmed and told[0].role == "user")
-        return left_out
-
-    def _check_manifest(
-        self, prompt: dict[str, Any], name: str, now: Sequence[tuple[Any, str | None]], left_out: int
+    def _check_said(
+        self, reader: "Reader", said: dict[str, Any], name: str, now: Sequence[tuple[Any, str | None]]
     ) -> None:
+        """Each attached thing is there: above in this version, as changes to what is above, or whole; once."""
+        known = dict(reader.shown)
+        told = reader.read(said)
+        first = g.one_of_each(now)
+        for each, content in first:
+            if content is None:
+                assert told.lines.count(each.fails) == 1
+                continue
+            if each.besides:
+                assert told.lines.count(each.besides) == 1
+            if each.tag == "image":
+                images = sum(block["type"] == "image" for block in said["content"])
+                assert images or any(line.startswith(f"Attached: {each.id} (above") for line in told.lines)
+                continue
+            if each.tag == "search":
+                assert each.text and each.text in told.text
+                continue
+            key = g.key_of(each, content)
+            assert reader.shown[key] == content, (each, "the reader knows what it says now")
+            is_above = known.get(key) == content or content in [
+                text for other, text in known.items() if other[0] == key[0] == "note"
+            ]
+            assert (each.id in told.whole) != is_above, (each, "whole or changed, or above")
+        active = next((each.id for each, content in first if each.is_active and content is not None), None)
+        assert reader.active == active, "the active note can be told"
+        self._check_old(reader, told, {each.id for each, _ in first})
+        self._check_pins(reader)
+        failed = [line for each, _ in first for line in (each.fails, each.besides) if line]
+        rest = [line for line in told.lines if line not in failed and not g.OURS.match(line)]
+        assert rest == [], "nothing besides"
+        assert name in self.words
+
+    def _check_old(self, reader: "Reader", told: "Told", attached: set[str]) -> None:
+        """What stands above in another version than on disk, and is not attached, was named in this version."""
+        for (kind, path), text in reader.shown.items():
+            target = self.running.vault / path
+            if kind != "note" or path in attached or path in self.moved:
+                continue
+            now = target.read_bytes().decode() if target.is_file() else None
+            if now != text:
+                self.named.setdefault((path, now), path in told.changed)
+                assert self.named[path, now], (path, "changed, and nothing says so")
+                if path in told.changed:
+                    assert self.seen.setdefault((path, now), len(self.prompts)) == len(self.prompts), "told once"
+
+    def _check_pins(self, reader: "Reader") -> None:
+        """Every pin was said as it is now, and none that is there no more."""
+        known = {name: text for name, text in self.pins.items() if text is not None}
+        for name, text in known.items():
+            if text.startswith("["):
+                assert text in reader.failed
+            else:
+                assert g.joined(reader.pins[name]) == g.joined(text)
+        assert set(reader.pins) <= set(self.pins)
+
+    def _check_manifest(self, prompt: dict[str, Any], name: str, now: Sequence[tuple[Any, str | None]]) -> None:
         """Each thing has exactly one record in its layer, and the record is true."""
-        held = [
-            each["id"]
-            for each in prompt["manifest"]["entries"]
-            if (each["layer"], each["state"]) == ("L2_PREVIOUS", "full") and each["kind"] != "frame"
-        ]
-        assert held == list(self.library)
-        once = g.one_of_each(now)
-        for each, content in once:
+        for each, content in g.one_of_each(now):
             [record] = [one for one in g.entries(prompt, each.id) if one["why"] != "duplicate"]
             if content is None:
                 assert record["state"] == "failed" and record["detail"]
                 continue
-            is_known = self.library.get(each.id) == content
-            assert record["state"] == ("reference" if is_known else "full"), record
+            assert record["state"] in {"reference", "full", "changes"}, record
             assert record["revision"] == g.digest(content) or each.tag in {"image", "search"}
-        for at, earlier in enumerate(self.ids[:-1]):
-            [record] = [each for each in prompt["manifest"]["entries"] if each["id"] == earlier]
-            state = "dropped" if at < left_out else "full"
-            assert (record["layer"], record["state"]) == ("L4_STRIP", state), (at, left_out, record)
+        for earlier in self.ids[:-1]:
+            records = [each for each in prompt["manifest"]["entries"] if each["id"] == earlier]
+            assert [each["layer"] for each in records] == ["L4_STRIP"], (earlier, records)
         [record] = g.entries(prompt, name, "L5_USER")
         assert record["state"] == "full"
         for pin, text in self.pins.items():
             [record] = g.entries(prompt, pin)
-            assert record["state"] == ("failed" if (text or "").startswith("[") else "full"), record
+            assert (record["state"] == "failed") == (text or "").startswith("["), record
 
-    def check_books(self, prompt: dict[str, Any]) -> None:
-        """Layers, hashes and the manifest agree with each other; the prefix is that of the last prompt."""
+    def check_books(self, prompt: dict[str, Any], *, goes_on: bool = True) -> None:
+        """Layers, hashes and the manifest agree; the prompt begins as the last one did, if it `goes_on`."""
         manifest = prompt["manifest"]
         assert tuple(each["id"] for each in prompt["layers"]) == LAYERS
         for each in prompt["layers"]:
@@ -370,17 +331,113 @@ class Talk:
         assert prompt["combinedHash"] == g.digest("\n\n".join(texts))
         assert [(each["id"], each["hash"]) for each in manifest["layers"]] == list(prompt["hashes"].items())
         keys = Counter(
-            (each["layer"], each["kind"], each["id"]) for each in manifest["entries"] if each["why"] != "duplicate"
+            (each["layer"], each["kind"], each["id"])
+            for each in manifest["entries"]
+            if each["why"] not in {"duplicate", "sent", "fold"}
         )
         assert max(keys.values()) == 1, keys.most_common(2)
         tokens = sum(each.get("tokens", 0) for each in manifest["entries"]) + manifest["toolTokens"]
-        assert abs(tokens - prompt["estimate"]) <= len(keys), "what takes room has a record, and once"
+        assert abs(tokens - prompt["estimate"]) <= len(manifest["entries"]), (
+            "what takes room has a record, and once"
+        )
         assert prompt["estimate"] == manifest["estimate"] <= manifest["limit"]
-        assert manifest["warnings"] == []
-        if len(self.prompts) < 2:
+        assert all(each.startswith("nearLimit: ") for each in manifest["warnings"])
+        if len(self.prompts) < 2 or not goes_on:
             return
         before = self.prompts[-2]
         assert g.layer(prompt, "L1_SYSTEM")["hash"] == g.layer(before, "L1_SYSTEM")["hash"]
-        if not self._is_rebased:
-            earlier, later = (g.layer(each, "L2_PREVIOUS")["text"] for each in (before, prompt))
-            assert later.startswith(earlier)
+        if not self._is_folded:
+            assert prompt["messages"][: len(before["messages"])] == before["messages"], "a prompt only grows"
+
+
+class Told(NamedTuple):
+    """What one message says besides its words."""
+
+    text: str
+    lines: list[str]
+    """Everything outside of blocks."""
+    whole: set[str]
+    """Ids of what is shown in a block, whole or as changes."""
+    changed: set[str]
+
+
+class Reader:
+    """Knows what a reader of a prompt knows from its text alone.
+
+    Attributes:
+        shown: the text of each thing as last shown.
+        active: the note that was last named as the active one.
+        pins: what each pin says.
+        failed: placeholders of pins.
+        left_out: what a fold left a line for.
+    """
+
+    def __init__(self, words: dict[str, str]) -> None:
+        """`words`: of each message of the user, with the instructions after them."""
+        self.shown: dict[tuple[str, str], str] = {}
+        self.active: str | None = None
+        self.pins: dict[str, str] = {}
+        self.failed: set[str] = set()
+        self.left_out: set[str] = set()
+        self._words = words
+
+    def read(self, message: dict[str, Any]) -> Told:
+        text = "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
+        words = self._words.get(message.get("id", ""))
+        if message["role"] == "assistant" or (words is None and message["role"] != "system"):
+            return Told("", [], set(), set())
+        context = text.removesuffix(words or "").rstrip("\n")
+        context = context.removesuffix(g.QUERY)
+        whole: set[str] = set()
+        for match in g.BLOCK.finditer(context):
+            whole.add(self._block(match["tag"], match))
+        lines = [line.strip() for line in g.BLOCK.sub("", g.SEARCHED.sub("", context)).split("\n\n")]
+        changed: set[str] = set()
+        for line in filter(None, lines):
+            changed |= self._line(line)
+        if message["role"] == "system":
+            return Told(context, [], whole, set())
+        return Told(context, [line for line in lines if line and line != g.TOOLS], whole, changed)
+
+    def _block(self, tag: str, match: re.Match[str]) -> str:
+        name = g.unescaped(html.unescape(match["at"] or match["title"]))
+        body = g.unescaped(match["body"])
+        if tag == "pinned_context":
+            self.pins[match["title"]] = body
+            return ""
+        key = g.key(tag, name, body)
+        if tag.endswith("_changes"):
+            assert "changes_to" in match["fields"]
+            body = applied(self.shown[key], body)
+        else:
+            is_newer = key[0] in g.VERSIONED and (key in self.shown or name in self.left_out)
+            assert ("replaces_earlier" in match["fields"]) <= is_newer and (is_newer or key not in self.shown), (
+                name
+            )
+        self.shown[key] = body
+        if tag.startswith("active_note"):
+            self.active = name
+        return name
+
+    def _line(self, line: str) -> set[str]:
+        """Takes in what a line says; returns the notes that it says have changed."""
+        if (found := g.STANDING.fullmatch(line)) is not None:
+            name, other = (g.unescaped(html.unescape(found[part] or "")) for part in ("id", "other"))
+            above = {key[1].partition("\0")[0] for key in self.shown}
+            assert (other or name) in above or name.endswith(".png"), f"{line!r} points to nothing"
+            if ("note", other) in self.shown:
+                self.shown["note", name] = self.shown["note", other]
+            if found["what"] == "Active note":
+                self.active = name
+        elif line.startswith("[Left out: "):
+            self.left_out.add(g.unescaped(html.unescape(line[len("[Left out: ") : -1])))
+        elif line == "Active note: none attached":
+            self.active = None
+        elif line.startswith("Changed since shown above: "):
+            named = g.CHANGED.findall(line.removeprefix("Changed since shown above: "))
+            return {g.unescaped(html.unescape(name)) for name in named}
+        elif line.startswith("[Pinned context unavailable"):
+            self.failed.add(line)
+        elif line.startswith("[No longer pinned: "):
+            self.pins.pop(line[len("[No longer pinned: ") : -1], None)
+        return set()

@@ -1,38 +1,13 @@
 """Diffs that a model is sent: applied to the text above they give the present text."""
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.diffs import applied
 
 from workspaced_tools.prompts.model.changes import LINES_MAX, line_changes, unified_diff
 
 lines = st.lists(st.sampled_from(["", "a", "b", " c", "-d", "+e", "@@ -1,1 +1,1 @@", "é\r"]), max_size=30)
-HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@")
-
-
-def applied(text: str, diff: str) -> str:
-    """The text with the diff's changes: read by its hunks' counts alone, as any reader of a diff would."""
-    before, found, at = text.split("\n"), list[str](), 0
-    rest = diff.split("\n")
-    while rest:
-        begin, size, _, _ = map(int, HUNK.fullmatch(rest.pop(0)).groups())  # type: ignore[union-attr]
-        start = begin - (size > 0)
-        found += before[at:start]
-        at = start
-        taken = 0
-        while rest and (taken < size or rest[0].startswith("+")):
-            sign, line = rest[0][:1], rest[0][1:]
-            if taken == size and HUNK.fullmatch(rest[0]):
-                break
-            rest.pop(0)
-            if sign in " -":
-                assert before[at] == line
-                at, taken = at + 1, taken + 1
-            if sign in " +":
-                found.append(line)
-    return "\n".join(found + before[at:])
 
 
 @given(lines, lines, st.integers(0, 3))

@@ -262,3 +262,14 @@ def test_a_note_named_by_a_pin_counts_as_used() -> None:
     talk.ask("Two?")
     talk.ask("Three?", rebase=True)
     assert "Line 7 of" in whole(talk.last.envelope)
+
+
+def test_a_prompt_asked_for_twice_is_folded_once() -> None:
+    talk = Talk()
+    talk.policy = Policy(transcript=True, each_turn=True)
+    talk.ask("One?", talk.read("a.md", LONG))
+    asked = talk.say("Two?")
+    first = talk.prompt(asked, talk.read("a.md", LONG))
+    assert talk.last.folded is not None and talk.last.folded.reason == "each_turn"
+    again = talk.prompt(asked, talk.read("a.md", LONG))
+    assert talk.last.folded is None and again.hashes == first.hashes and again.messages == first.messages

@@ -244,7 +244,10 @@ class _Transcript:
                 reason, plan = "pays", in_place
         if plan is None:
             return
-        yield from self._fold(plan, reason, planner)
+        first = list(self._fold(plan, reason, planner))
+        yield from first
+        if not first and made.estimate <= self.limit:
+            return
         yield from self._fold(planner.over_budget(limit, at_least), "budget", planner)
         tightest = planner.tightest()
         tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
