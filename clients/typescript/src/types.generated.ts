@@ -294,6 +294,8 @@ export interface ContextFoldedEvent {
       readonly message: string;
       readonly kind: "active_note" | "changes" | "dataview" | "file" | "image" | "note" | "pdf" | "pin" | "selected_text" | "skill" | "tool_result" | "url";
       readonly id: string;
+      /** (default false) */
+      readonly withheld?: boolean;
     }>;
     readonly resultsUpTo?: string | null;
     /** (default 0) */

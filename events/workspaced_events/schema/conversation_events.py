@@ -257,13 +257,15 @@ class PromptAssembled(ConversationData, frozen=True):
     holds, context included. Later prompts repeat it as it is. None: later prompts repeat the words alone."""
 
 
-class LeftOut(msgspec.Struct, frozen=True, rename="camel"):
+class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A part of a turn that was sent, for which one line stands from now on."""
 
     message: Annotated[MessageId, Redact.ID]
     """The turn's first message."""
     kind: PartKind
     id: Text
+    withheld: bool = False
+    """True: nothing stands for it, because a line would name what the client may not see."""
 
 
 @entry("context_folded", Publisher.DAEMON, changes_state=False)

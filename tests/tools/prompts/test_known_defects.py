@@ -1,6 +1,7 @@
 """Defects that shipped systems have had, each as a conversation in which it would show."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -243,11 +244,10 @@ def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) ->
         third = turn(client, "three", "And now?")
         client.context.usage("chat", input_tokens=1_000, cached_tokens=2_000, cached_in_input=False)
         status = client.call("workspaced/status")
-    for said in (second, third):
-        assert said.startswith("Context attached to this message:\n- a, b.md (changed, see below)\n- long.md\n")
-        assert "\n- a.md (active)\n" in said and "It is blue." in said and "Words." not in said
-    system = [each["messages"][0]["content"][0]["text"] for each in prompts]
-    assert system[1].startswith(system[0]) and system[2] == system[1]
-    assert "It is red." in system[1] and "Words." in system[1]
+    assert second.startswith("Attached: long.md (above)\n\n<note_context>\n<title>a, b</title>")
+    assert "It is blue." in second and "Words." not in second
+    assert third.startswith("Attached: a, b.md (above)\n\nAttached: long.md (above)\n\n---")
+    for before, after in pairwise(prompts):
+        assert after["messages"][: len(before["messages"])] == before["messages"]
     [talk] = status["conversations"]["latest"]
     assert talk["cache"]["inputTokens"] == 3_000  # both counts, each once

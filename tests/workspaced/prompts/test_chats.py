@@ -334,11 +334,11 @@ def test_a_note_that_moved_and_turned_private_is_left_out_though_nobody_read_it(
     assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
 
 
-def test_a_note_that_moved_and_turned_private_leaves_the_library_though_nobody_read_it(daemon: Any) -> None:
+def test_a_note_that_moved_and_turned_private_leaves_its_turn_though_nobody_read_it(daemon: Any) -> None:
     client, talk = moved_and_turned(daemon, prompted=True)
     said(client, talk, {"role": "assistant", "text": "Seen."}, user("m3", "And now?"))
-    library = client.context.assemble(talk)["layers"][1]["text"]
-    assert "old.md" not in library and "b.md" in library
+    sent = str(client.context.assemble(talk)["messages"])
+    assert "old.md" not in sent and "b.md" in sent
 
 
 def test_a_client_that_is_shown_names_gets_no_hashes_and_one_that_is_shown_nothing_gets_no_file(

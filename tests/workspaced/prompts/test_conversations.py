@@ -133,15 +133,16 @@ def test_five_turns_with_edits_and_a_crash_between_keep_their_prefix_and_are_reb
 
     chat.user("And B?", "a.md", "b.md")
     second = chat.prompt()
-    assert sent(second).count("The first note") == 1 and "The first note" in system(second)
-    assert "- a.md" in layer(second, "L3_TURN")["text"] and "second note" in layer(second, "L3_TURN")["text"]
+    assert sent(second).count("The first note") == 1 and "The first note" in layer(second, "L4_STRIP")["text"]
+    said = layer(second, "L3_TURN")["text"]
+    assert "Attached: a.md (above)" in said and "second note" in said
     chat.assistant("Another.")
 
     (running.vault / "a.md").write_text("# Alpha\n\nThe first note, edited.\n")
     chat.user("A again?", "a.md")
     third = chat.prompt()
-    assert "- a.md (changed, see below)" in layer(third, "L3_TURN")["text"]
-    assert "edited" in layer(third, "L3_TURN")["text"] and "edited" not in system(third)
+    said = layer(third, "L3_TURN")["text"]
+    assert "<path>a.md</path>" in said and "edited" in said and "edited" not in layer(third, "L4_STRIP")["text"]
     chat.assistant("Changed.")
 
     running.kill()
@@ -155,12 +156,13 @@ def test_five_turns_with_edits_and_a_crash_between_keep_their_prefix_and_are_reb
     chat.assistant("Both.")
     chat.user("Nothing new?")
     fifth = chat.prompt()
-    assert "Out there." in system(fifth) and "Context attached" not in sent(fifth)
+    assert "Out there." in layer(fifth, "L4_STRIP")["text"] and layer(fifth, "L3_TURN")["text"] == ""
     assert fifth["messages"][-1]["content"][-1] == {"type": "text", "text": "Nothing new?"}
 
     prompts = [first, second, third, fourth, fifth]
     for before, after in pairwise(prompts):
-        assert system(after).startswith(system(before)) and not after["manifest"]["warnings"]
+        assert after["messages"][: len(before["messages"])] == before["messages"]
+        assert not after["manifest"]["warnings"]
     assert {event["source"] for event in chat.events("message_added", "prompt_assembled")} == {"agent"}
     running.stop()
     assert rebuilt(running.data) == 5
@@ -470,7 +472,7 @@ def test_a_withheld_note_does_not_exist(agent: Any) -> None:
     assert (withheld["state"], withheld["detail"]) == (absent["state"], absent["detail"])
 
 
-def test_a_note_that_turned_private_leaves_the_library_and_the_log_says_why(agent: Any, guarded: Any) -> None:
+def test_a_note_that_turned_private_leaves_its_turn_and_the_log_says_why(agent: Any, guarded: Any) -> None:
     note = guarded.vault / "turning.md"
     guarded.add({"turning.md": "# Turning\n\nThe canary sings.\n"})
     chat = Chat(agent)
@@ -480,10 +482,12 @@ def test_a_note_that_turned_private_leaves_the_library_and_the_log_says_why(agen
     note.write_text("---\nworkspaced: private\n---\n# Turning\n\nThe canary sings.\n")
     chat.user("Again.", "turning.md")
     prompt = chat.prompt()
-    assert "canary" not in json.dumps(prompt) and "The first note." in system(prompt)
-    (rebased,) = chat.events("library_rebased")
-    assert rebased["data"]["reason"] == "withheld"
-    assert [entry["id"] for entry in rebased["data"]["library"]] == ["a.md"]
+    attached = {"messages": prompt["messages"][:-1], "records": prompt["manifest"]["entries"]}
+    assert "canary" not in json.dumps(prompt) and "The first note." in sent(prompt)
+    assert json.dumps(attached).count("turning") == 1, "the record of the attachment that failed"
+    (fold,) = chat.events("context_folded")
+    assert fold["data"]["reason"] == "withheld"
+    assert [each["id"] for each in fold["data"]["leftOut"]] == ["turning.md"]
     assert not prompt["manifest"]["warnings"]
 
 
@@ -548,7 +552,7 @@ def test_a_client_that_is_shown_nothing_gets_no_prompt(guarded: Any) -> None:
 # -- the library --
 
 
-def test_a_library_rebased_by_request_holds_what_its_notes_are(chat: Chat, shared: Any) -> None:
+def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Chat, shared: Any) -> None:
     notes = {name: shared.vault / f"{name}.md" for name in ("kept", "edited", "gone")}
     shared.add({path.name: f"# {name}\n\nOld {name}.\n" for name, path in notes.items()})
     chat.user("Read.", *(path.name for path in notes.values()))
@@ -556,13 +560,14 @@ def test_a_library_rebased_by_request_holds_what_its_notes_are(chat: Chat, share
     chat.assistant("Read.")
     notes["edited"].write_text("# edited\n\nNew edited.\n")
     notes["gone"].unlink()
-    assert chat.client.context.rebase(chat.id)["refreshed"] == 1
+    assert chat.client.context.rebase(chat.id)["refreshed"] == 2
     assert chat.client.context.rebase(chat.id)["refreshed"] == 0
     chat.user("Now?")
     prompt = chat.prompt()
-    assert all(text in system(prompt) for text in ("Old kept.", "New edited.", "Old gone."))
-    assert "Old edited." not in sent(prompt) and not prompt["manifest"]["warnings"]
-    assert [event["data"]["reason"] for event in chat.events("library_rebased")] == ["asked"]
+    assert "New edited." in system(prompt) and "Old kept." in sent(prompt)
+    assert not any(text in sent(prompt) for text in ("Old edited.", "Old gone."))
+    assert not prompt["manifest"]["warnings"]
+    assert [event["data"]["reason"] for event in chat.events("context_folded")] == ["asked"]
 
 
 def test_a_prompt_may_rebase_what_it_attaches(chat: Chat, shared: Any) -> None:

@@ -54,7 +54,7 @@ class WithheldNotes:
         """The parts of turns that name notes which are known to be withheld."""
         every = self._view.sharing != "all" or not self._view.served
         return tuple(
-            part.left_out_of(name)
+            part.left_out_of(name, withheld=True)
             for name, turn in turns.items()
             for part in turn.parts
             if part.notes and part.failed is None and (every or self.includes_any(part.notes))

@@ -192,9 +192,9 @@ class _Transcript:
             else:
                 builder.add_message(message, "history")
         builder.entries += past.dropped
-        for name, sent in self.sent.items():
-            if name in self.before.turns and name not in standing.turns:
-                for part in sent.parts:
+        for name, parts in standing_before(self.before, self.start, self.sent).turns.items():
+            if name not in standing.turns:
+                for part in parts:
                     if part.revision and part.base != part.revision and part.kind != PIN:
                         builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
         return builder
@@ -205,7 +205,7 @@ class _Transcript:
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
-                entry = LayerEntry(part.id, part.kind, "fold", "elided")
+                entry = LayerEntry(part.id, part.kind, "fold" if part.id else "withheld", "elided")
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
                 state: State = "stale" if part.key in stale else "changes" if part.base else "full"

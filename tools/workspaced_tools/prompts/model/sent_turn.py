@@ -64,9 +64,9 @@ class SentPart(Wire, frozen=True):
     def key(self) -> Key:
         return key_of(self.kind, self.id, self.revision)
 
-    def left_out_of(self, turn: MessageId) -> LeftOut:
+    def left_out_of(self, turn: MessageId, *, withheld: bool = False) -> LeftOut:
         """The record that the part, which no frame and no words are, has left its turn."""
-        return LeftOut(turn, cast(PartKind, self.kind), self.id)
+        return LeftOut(turn, cast(PartKind, self.kind), self.id, withheld)
 
     @property
     def is_whole(self) -> bool:

@@ -68,11 +68,11 @@ class Standing:
             return None
         return found[1]
 
-    def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Collection[tuple[str, str]]) -> None:
-        """Adds the next turn. `left_out`: kinds and ids of its parts that a fold left out."""
+    def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Mapping[tuple[str, str], bool]) -> None:
+        """Adds the next turn. `left_out`: by kind and id, the parts that a fold left out; True: as withheld."""
         self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
 
-    def _taken(self, turn: MessageId, part: SentPart, left_out: Collection[tuple[str, str]]) -> SentPart:
+    def _taken(self, turn: MessageId, part: SentPart, left_out: Mapping[tuple[str, str], bool]) -> SentPart:
         if part.form == LEFT_OUT or part.kind in _NEVER_LEFT_OUT:
             return part
         if part.kind == CHANGES:
@@ -88,8 +88,8 @@ class Standing:
                 if part.failed is not None:
                     self.failed_pins[part.id] = part.failed
             return self._named(part)
-        if (part.kind, part.id) in left_out:
-            return stand_in(part)
+        if (withheld := left_out.get((part.kind, part.id))) is not None:
+            return stand_in(part, withheld=withheld)
         if part.base and self._standing_base(part) is None:
             return stand_in(part)
         if part.form not in _SHOWN_ONCE:
@@ -121,8 +121,10 @@ _SHOWN_ONCE: Final = frozenset({"search", "cursor"})
 _NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
 
 
-def stand_in(part: SentPart) -> SentPart:
-    """The line that stands for a part; a reference and a pin leave nothing."""
+def stand_in(part: SentPart, *, withheld: bool = False) -> SentPart:
+    """The line that stands for a part; a reference, a pin and what is withheld leave nothing."""
+    if withheld:
+        return SentPart(part.kind, "", "", form=LEFT_OUT)
     text = "" if part.kind == PIN or part.base == part.revision else f"[Left out: {escape_field(part.id)}]"
     return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT)
 
@@ -130,12 +132,13 @@ def stand_in(part: SentPart) -> SentPart:
 def standing_before(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> Standing:
     """What stands in the prompt before the turn that begins with `turn`; `sent` as `sent_before` gives it."""
     standing = Standing(library_of(conversation, turn))
-    left_out: dict[MessageId, set[tuple[str, str]]] = {}
+    left_out: dict[MessageId, dict[tuple[str, str], bool]] = {}
     for each in conversation.left_out:
-        left_out.setdefault(each.message, set()).add((each.kind, each.id))
+        of_turn = left_out.setdefault(each.message, {})
+        of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
     for name, turn_sent in sent.items():
         if name in conversation.turns:
-            standing.take(name, turn_sent.parts, left_out.get(name, set()))
+            standing.take(name, turn_sent.parts, left_out.get(name, {}))
     return standing
 
 
