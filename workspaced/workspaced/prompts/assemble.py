@@ -461,12 +461,11 @@ def _sources(
         data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
         actions.append(action(data, conversation, _staged(staging, map(staging.text, made.blocks))))
     if (fold := made.folded) is not None:
-        for entry in fold.library:
-            version = entry.id, entry.revision
-            if entry.revision in staging.blobs and version not in known_revisions:
-                size = len(staging.blobs[entry.revision])
-                read = c.ArtifactRecorded(entry.id, entry.kind, entry.revision, size)
-                actions.append(action(read, conversation, _staged(staging, [entry.revision])))
+        for present in turn.present:  # what the fold was planned with, the library's new texts among them
+            now = present.artifact
+            if now.revision and (now.id, now.revision) not in known_revisions:
+                read = c.ArtifactRecorded(now.id, now.kind, now.revision, now.bytes)
+                actions.append(action(read, conversation, _staged(staging, [now.revision])))
         actions.append(action(fold, conversation, _staged(staging, map(staging.text, made.blocks))))
     return actions
 

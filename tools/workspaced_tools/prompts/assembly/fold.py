@@ -15,6 +15,7 @@ from workspaced_events.schema.catalogue import ArtifactKind, LeftOut, LibraryEnt
 
 from ..model.sent_turn import CHANGES, PIN, Key, SentPart, key_of, library_kind
 from ..model.standing import LEFT_OUT, stand_in
+from ..model.token_estimate import estimate_tokens_of_chars
 from ..model.types import Artifact, Policy
 from .library import LIBRARY_KINDS, LibraryIndex
 
@@ -59,9 +60,12 @@ class Before(NamedTuple):
 
 
 class Plan(NamedTuple):
+    """What a fold would do."""
+
     dropped: int
     """The number of turns that leave."""
-    library: tuple[LibraryEntry, ...]
+    library: tuple["LibraryEntry | _Version", ...]
+    """What stays and what comes; `Planner.entries` renders it."""
     left_out: tuple[LeftOut, ...]
     up_to: MessageId | None
     results_up_to: MessageId | None
@@ -73,8 +77,14 @@ class _Version(NamedTuple):
     """A version that the library does not hold yet."""
 
     artifact: Artifact
-    turn: MessageId
+    message: MessageId
     """The turn that showed the thing first."""
+    tokens: int
+    """An estimate by its size, since planning reads no texts: most plans are not carried out."""
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.artifact.kind, self.artifact.id, self.artifact.revision)
 
 
 class Planner:
@@ -138,18 +148,18 @@ class Planner:
 
     def _smaller(self, plan: Plan, most: int) -> Plan:
         """The plan without the library's entries used longest ago, until it has at most so many tokens."""
-        size, leaving = plan.size, set[str]()
+        size, leaving = plan.size, set[Key]()
         for entry in sorted(plan.library, key=self._entry_use):
             if size <= most:
                 break
             if self._entry_use(entry) < len(self._before.turns):
                 size -= entry.tokens
-                leaving.add(entry.id)
-        library = tuple(entry for entry in plan.library if entry.id not in leaving)
+                leaving.add(_key(entry))
+        library = tuple(entry for entry in plan.library if _key(entry) not in leaving)
         return plan._replace(library=library, size=size)
 
-    def _entry_use(self, entry: LibraryEntry) -> int:
-        return self._last_use.get(key_of(entry.kind, entry.id, entry.revision), -1)
+    def _entry_use(self, entry: "LibraryEntry | _Version") -> int:
+        return self._last_use.get(_key(entry), -1)
 
     def plan(self, dropped: int, *, all_notes: bool = False) -> Plan:
         """The fold by which so many turns leave.
@@ -160,7 +170,7 @@ class Planner:
         """
         turns = self._before.turns[dropped:]
         library = self._library(() if all_notes else self._readable(turns), all_notes=all_notes)
-        held = {key_of(entry.kind, entry.id, entry.revision) for entry in library}
+        held = set(map(_key, library))
         begins = {part.key: at for at, turn in enumerate(turns) for part in turn.parts if part.is_whole}
         last = -1 if all_notes else len(turns) - 1
         left_out = list[LeftOut]()
@@ -184,7 +194,7 @@ class Planner:
     def leaving(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """For each thing that leaves although turns used it: how many did, and its tokens."""
         uses = Counter(part.key for turn in self._before.turns for part in turn.parts if part.revision)
-        held = {key_of(entry.kind, entry.id, entry.revision) for entry in plan.library}
+        held = set(map(_key, plan.library))
         gone = {(each.message, each.kind, each.id) for each in plan.left_out}
         sizes: dict[Key, int] = {}
         staying = set(held)
@@ -227,19 +237,29 @@ class Planner:
 
     # -- what the library takes over --
 
-    def _library(self, readable: Collection[Key], *, all_notes: bool) -> tuple[LibraryEntry, ...]:
+    def entries(self, plan: Plan) -> tuple[LibraryEntry, ...]:
+        """The library of a plan.
+
+        Raises:
+            NotRecorded: a text is not kept.
+        """
+        return tuple(
+            each if isinstance(each, LibraryEntry) else self._index.entry(each.artifact, each.message)
+            for each in plan.library
+        )
+
+    def _library(self, readable: Collection[Key], *, all_notes: bool) -> tuple["LibraryEntry | _Version", ...]:
         """An entry for each note in use that the turns do not show; entries that stay as they are come first."""
-        staying, found = list[LibraryEntry](), dict[str, LibraryEntry]()
+        staying, found = list[LibraryEntry](), dict[Key, _Version]()
         for key, version in self._versions().items():
             if key in readable or not (all_notes or self._is_in_use(key)):
                 continue
             if isinstance(version, LibraryEntry):
                 staying.append(version)
             else:
-                entry = self._index.entry(version.artifact, version.turn)
-                found.setdefault(entry.id, entry)
-        known = {entry.id for entry in staying}
-        return (*staying, *(entry for entry in found.values() if entry.id not in known))
+                found.setdefault(version.key, version)
+        known = set(map(_key, staying))
+        return (*staying, *(version for key, version in found.items() if key not in known))
 
     def _versions(self) -> dict[Key, LibraryEntry | _Version]:
         """The newest known version of everything that may be in the library, in the order first shown."""
@@ -252,18 +272,24 @@ class Planner:
                     continue
                 before = found.get(part.key)
                 if before is None or _revision(before) != part.revision:
-                    found[part.key] = _Version(_artifact(part), _first(before, turn.first))
+                    tokens = part.tokens if part.is_whole or before is None else max(part.tokens, before.tokens)
+                    found[part.key] = _Version(_artifact(part), _first(before, turn.first), tokens)
         for key, newest in self._before.newest.items():
             if key not in found:
                 continue
             if newest.failed is not None:
                 del found[key]
             elif _revision(found[key]) != newest.revision or newest.id != key[1]:
-                found[key] = _Version(newest, _first(found[key], MessageId("")))
+                tokens = estimate_tokens_of_chars(newest.bytes)
+                found[key] = _Version(newest, _first(found[key], MessageId("")), tokens)
         return found
 
 
 _TAKEN_OVER: Final = LIBRARY_KINDS | {"active_note"}
+
+
+def _key(entry: LibraryEntry | _Version) -> Key:
+    return entry.key if isinstance(entry, _Version) else key_of(entry.kind, entry.id, entry.revision)
 
 
 def _revision(version: LibraryEntry | _Version) -> str:
@@ -273,7 +299,7 @@ def _revision(version: LibraryEntry | _Version) -> str:
 def _first(before: LibraryEntry | _Version | None, turn: MessageId) -> MessageId:
     if before is None:
         return turn
-    return before.message if isinstance(before, LibraryEntry) else before.turn
+    return before.message
 
 
 def _artifact(part: SentPart) -> Artifact:

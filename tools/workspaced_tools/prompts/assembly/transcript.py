@@ -282,7 +282,7 @@ class _Transcript:
         fold = ContextFolded(
             conversation=self.before.id,
             reason=reason,
-            library=(*plan.library, *(entry for entry in self.before.library if entry not in earlier)),
+            library=(*planner.entries(plan), *(entry for entry in self.before.library if entry not in earlier)),
             up_to=plan.up_to,
             left_out=plan.left_out,
             results_up_to=plan.results_up_to,
@@ -295,7 +295,7 @@ class _Transcript:
         used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
         used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
         newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
-        newest |= {("note", present.id): present.artifact for present in self.turn.present}
+        newest |= {("note", present.id): present.artifact for present in self.turn.present if present.is_kept}
         turns = list(self._turns(made))
         builders = made.builders
         summary = seed_tokens(b.summary_block(made.past.summary)) if made.past.summary is not None else 0

@@ -82,6 +82,8 @@ class Present(Wire, frozen=True):
     added: int = 0
     """Lines added since the version shown; `removed` likewise."""
     removed: int = 0
+    is_kept: bool = True
+    """Whether a fold may take the text: not if it was read for an earlier prompt of the turn and not recorded."""
 
 
 class Policy(Wire, frozen=True):

@@ -66,7 +66,8 @@ def gather(
     if begin != message and parts.turn:
         earlier = _earlier(conversation, begin, message, texts, pipeline)
         if earlier is not None and reading.shows(_notes_of(earlier)):
-            return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost)
+            kept = tuple(_as_kept(each, texts) for each in earlier.present)
+            return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost, present=kept)
     settings = conversation.settings
     artifacts: tuple[Artifact, ...] = ()
     provided: tuple[Provided, ...] = ()
@@ -136,6 +137,16 @@ def _earlier(
                 return None
             return earlier if earlier.version == TURN_VERSION else None
     return None
+
+
+def _as_kept(present: Present, texts: Texts) -> Present:
+    """The present version of a note as an earlier prompt read it, without its text if that was not recorded."""
+    try:
+        if present.artifact.revision:
+            texts(present.artifact.revision)
+    except NotRecorded:
+        return replace(present, is_kept=False)
+    return present
 
 
 def _notes_of(turn: Turn) -> Iterator[NoteId]:
