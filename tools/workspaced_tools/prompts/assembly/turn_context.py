@@ -258,20 +258,16 @@ class TurnContext:
 
     def _add_changes(self, present: Iterable[Present]) -> None:
         """One line for all notes that stand in an older version, each version named once."""
-        named = []
-        for each in present:
-            state = each.artifact.failed or f"{each.artifact.id} {each.artifact.revision}"
-            if self._standing.reported.get(each.id) != state:
-                named.append((each, state))
+        named = [each for each in present if self._standing.reported.get(each.id) != each.state]
         if not named:
             return
-        said = ", ".join(f"{escape_field(each.id)} ({_change(each)})" for each, _state in named)
+        said = ", ".join(f"{escape_field(each.id)} ({_change(each)})" for each in named)
         part = SentPart(
             CHANGES,
             CHANGES,
             f"{b.CHANGED_SINCE} {said}",
-            notes=tuple(note for each, _state in named for note in _notes_of(each)),
-            reported=tuple((each.id, state) for each, state in named),
+            notes=tuple(note for each in named for note in _notes_of(each)),
+            reported=tuple((each.id, each.state) for each in named),
         )
         self._add(part, LayerEntry(CHANGES, CHANGES, "changed"), segment="reference")
 

@@ -85,6 +85,11 @@ class Present(Wire, frozen=True):
     is_kept: bool = True
     """Whether a fold may take the text: not if it was read for an earlier prompt of the turn and not recorded."""
 
+    @property
+    def state(self) -> str:
+        """What a turn reports, once for each state: the note's path and version, or why it cannot be read."""
+        return self.artifact.failed or f"{self.artifact.id} {self.artifact.revision}"
+
 
 class Policy(Wire, frozen=True):
     """The rules for cutting a prompt's history and library."""

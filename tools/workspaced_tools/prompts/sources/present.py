@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 
@@ -39,8 +41,11 @@ def changed_since(standing: Standing, attached: Iterable[Artifact], reading: Rea
         if artifact.id != note and artifact.id in now:
             continue
         if artifact.failed is not None or artifact.revision != shown[note] or artifact.id != note:
-            counts = (0, 0) if artifact.failed else _counts(shown[note], artifact.revision, reading.texts)
-            found.append(Present(artifact, note, *counts))
+            present = Present(artifact, note)
+            if artifact.failed is None and standing.reported.get(note) != present.state:
+                added, removed = _counts(shown[note], artifact.revision, reading.texts)
+                present = replace(present, added=added, removed=removed)
+            found.append(present)
     return tuple(found)
 
 
