@@ -238,7 +238,11 @@ def test_an_open_stream_does_not_keep_a_client_that_has_ended(shared: Any, moder
     assert peer.wire.line() is None
 
 
-def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(shared: Any, modern: Any) -> None:
+@pytest.mark.parametrize("note", [None, "a.md"])  # with no note to read, the answer is there without a wait
+def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(
+    shared: Any, modern: Any, note: str | None
+) -> None:
+    active(shared, note)
     peer = modern(shared)
     number = peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [CURRENT]})
     peer.tell("notifications/cancelled", requestId=number)
@@ -246,6 +250,21 @@ def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(shared: Any,
     active(shared, "a.md")
     active(shared, "b.md")
     assert told_meanwhile(shared, peer) == set()
+
+
+@pytest.mark.parametrize("note", [None, "a.md"])
+def test_a_stream_cancelled_in_the_packet_that_asks_for_it_is_not_even_acknowledged(
+    shared: Any, modern: Any, note: str | None
+) -> None:
+    active(shared, note)
+    peer = modern(shared)
+    params = {"_meta": peer.meta, "notifications": {"resourceSubscriptions": [CURRENT]}}
+    asked = {"jsonrpc": "2.0", "id": "mine", "method": "subscriptions/listen", "params": params}
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "mine"}}
+    peer.wire.send(f"{json.dumps(asked)}\n{json.dumps(cancelled)}\n".encode())
+    active(shared, "b.md")
+    assert told_meanwhile(shared, peer) == set()
+    assert listen(peer, CURRENT)
 
 
 def test_subscriptions_are_bounded_and_none_takes_the_place_of_a_request(shared: Any, modern: Any) -> None:

@@ -71,7 +71,7 @@ def test_a_result_has_mcps_shape_and_fits_its_published_schema(
     assert int(clock.rpartition(":")[2]) >= structured["asOfSeq"]
 
 
-def test_arguments_may_be_left_out(client: Any) -> None:
+def test_arguments_may_be_left_out(client: Any, tools: dict[str, Any]) -> None:
     assert client.call("tools/call", {"name": "get_current_note"})["isError"] is False
 
 

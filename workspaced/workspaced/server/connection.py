@@ -198,11 +198,16 @@ class Connection(asyncio.Protocol):
         protocol: ProtocolVersion,
         method: Method,
     ) -> None:
-        with scope:
-            await self._finish(request_id, result, protocol, method)
+        cancelled = scope.cancel_called
+        if cancelled:  # before it began: one that never waits would not notice
+            result.close()
+        else:
+            with scope:
+                await self._finish(request_id, result, protocol, method)
+            cancelled = scope.cancelled_caught
         if self._running.get(request_id) is scope:
             del self._running[request_id]
-        if scope.cancelled_caught:
+        if cancelled:
             self._ended()
 
     def cancel(self, request_id: RequestId) -> None:
