@@ -662,7 +662,7 @@ def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> No
     window=st.sampled_from(WINDOWS),
     promotion=st.sampled_from(["at_fold", "each_turn"]),
 )
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_transcript_only_grows_until_a_fold(taken: list[Step], window: int, promotion: c.Promotion) -> None:
     talk = led(taken, window, promotion)
     event(f"refused: {bool(talk.refused)}")

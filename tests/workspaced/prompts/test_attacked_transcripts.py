@@ -154,6 +154,7 @@ def test_a_part_of_a_log_from_the_middle_of_a_conversation_rebuilds_its_prompts(
     assert talk.verified(bundle) == {"same": 3}
 
 
+@pytest.mark.thorough
 def test_killed_between_any_two_steps_it_goes_on_as_if_nothing_was(daemon: Any) -> None:
     talk = Talk(daemon(notes=NOTES), context_window=3_000)
     before: list[Any] = []
