@@ -6,21 +6,20 @@ it pays. A prompt that needs a fold is assembled as if the fold were recorded, a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
 from workspaced_events.schema.catalogue import Attachment, ContextFolded
 
 from ...errors import BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, State
 from ..model import blocks as b
-from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, key_of
+from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
 from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
-from ..model.token_estimator import Estimator, message_seed, seed_tokens
-from ..model.turn_window import begins, summed_up, window_of
+from ..model.token_estimator import Estimator, seed_tokens
+from ..model.turn_window import begins
 from ..model.types import (
     ENVELOPE_VERSION,
     Assembled,
@@ -35,8 +34,8 @@ from ..model.types import (
 from ..sources.search_block import Numbers
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded
-from .fold import Before, FoldReason, Kept, Plan, Planner, pays
-from .history import Past, continuation_of, own_message, short_results, short_up_to, shortenings, transcript_of
+from .folding import Folding, Rendered
+from .history import Past, continuation_of, own_message, short_up_to, shortenings, transcript_of
 from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
@@ -45,10 +44,6 @@ from .messages import leading, readable
 from .turn_context import TurnContext
 
 SUMMARY_ID: Final = "summary"
-NEAR_LIMIT: Final = 0.8
-"""From this share of the limit on, a prompt warns of the next fold."""
-PAYS_EVERY: Final = 4
-"""Turns between two looks whether a fold pays: planning one takes as long as assembling a prompt."""
 
 
 def assemble_transcript(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
@@ -60,19 +55,6 @@ def assemble_transcript(conversation: Conversation, turn: Turn, texts: Texts) ->
         LogDamaged: a text of the form `search` is no search, or a turn's blob is no turn.
     """
     return _Transcript(conversation, turn, texts).assembled()
-
-
-class _Rendered(NamedTuple):
-    """The prompt of one state of the conversation."""
-
-    conversation: Conversation
-    standing: Standing
-    past: Past
-    rest: Past
-    parts: tuple[SentPart, ...]
-    """Of this turn's message."""
-    builders: dict[LayerId, LayerBuilder]
-    estimate: int
 
 
 class _Transcript:
@@ -88,10 +70,11 @@ class _Transcript:
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         settings = conversation.settings
         self.limit = settings.context_window - settings.output_reserve
+        self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index)
 
     def assembled(self) -> Assembled:
         made, fold = self._rendered(self.before), None
-        for fold in self._folds(made):
+        for fold in self.folding.folds(made):
             made = self._rendered(folded(self.before, fold))
             if made.estimate <= self.limit:
                 break
@@ -114,7 +97,7 @@ class _Transcript:
 
     # -- one state of the conversation --
 
-    def _rendered(self, conversation: Conversation) -> _Rendered:
+    def _rendered(self, conversation: Conversation) -> Rendered:
         turn, texts = self.turn, self.texts
         standing = standing_before(conversation, self.start, self.sent)
         past = transcript_of(conversation, turn.message, texts, turn.policy, standing, self.sent, turn.lost)
@@ -143,7 +126,7 @@ class _Transcript:
         }
         words = (SentPart(each.kind, each.id, each.text, seed_tokens(each.text)) for each in query.segments)
         estimate = sum(builder.tokens for builder in builders.values()) + self.tool_tokens
-        return _Rendered(conversation, standing, past, rest, (*context.parts, *words), builders, estimate)
+        return Rendered(conversation, standing, past, rest, (*context.parts, *words), builders, estimate)
 
     def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
@@ -219,121 +202,9 @@ class _Transcript:
         tokens += builder.record(LayerEntry(name, "message", "history"), rest, max(0, size))
         builder.segments.append(Segment(name, "message", message_text(message), tokens))
 
-    # -- folds --
-
-    def _folds(self, made: _Rendered) -> Iterator[ContextFolded]:
-        """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
-        policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
-        if not self._may_fold(made):
-            return
-        before = self._before_fold(made)
-        planner = Planner(before, policy, self.index)
-        reason, at_least = self._must_leave(before)
-        plan: Plan | None = None
-        if at_least:
-            plan = planner.plan(at_least)
-        elif self.turn.rebase:
-            reason, plan = "asked", planner.in_place()
-        elif made.estimate > self.limit:
-            reason, plan = "budget", planner.over_budget(limit)
-        elif policy.each_turn:
-            reason, plan = "each_turn", planner.take_over()
-        elif self.turn.message == self.start and before.turns and len(before.turns) % PAYS_EVERY == 0:
-            in_place = planner.in_place()
-            if pays(planner, in_place, before, limit):
-                reason, plan = "pays", in_place
-        if plan is None:
-            return
-        first = list(self._fold(plan, reason, planner))
-        yield from first
-        if not first and made.estimate <= self.limit:
-            return
-        yield from self._fold(planner.over_budget(limit, at_least), "budget", planner)
-        tightest = planner.tightest()
-        tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
-        yield from self._fold(tightest, "budget", planner)
-
-    def _old_rounds(self, made: _Rendered) -> MessageId | None:
-        """The last message with results of tools in this turn before its last rounds, which stay whole."""
-        carriers = [each.id for each in made.rest.messages if each.role == "user"]
-        old = carriers[: -self.turn.policy.keep_rounds]
-        return old[-1] if old else None
-
-    def _may_fold(self, made: _Rendered) -> bool:
-        """Whether a fold has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
-        policy = self.turn.policy
-        must = self.turn.rebase or policy.each_turn or made.estimate > self.limit
-        may_leave = made.past.summary is not None or policy.history_turns is not None
-        at_times = self.turn.message == self.start and len(made.standing.turns) % PAYS_EVERY == 0
-        return must or may_leave or at_times
-
-    def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
-        """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
-        names = list(self.before.messages)
-        covered = summed_up(self.before, self.turn.message)
-        by_summary = sum(names.index(turn.last) < covered for turn in before.turns)
-        kept = self.turn.policy.history_turns
-        by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
-        return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
-
-    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> Iterator[ContextFolded]:
-        """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""
-        earlier = library_of(self.before, self.start)
-        fold = ContextFolded(
-            conversation=self.before.id,
-            reason=reason,
-            library=(*planner.entries(plan), *(entry for entry in self.before.library if entry not in earlier)),
-            up_to=plan.up_to,
-            left_out=plan.left_out,
-            results_up_to=plan.results_up_to,
-            saved=max(0, planner.size() - plan.size),
-        )
-        if folded(self.before, fold) != self.before:
-            yield fold
-
-    def _before_fold(self, made: _Rendered) -> Before:
-        used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
-        used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
-        newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
-        newest |= {("note", present.id): present.artifact for present in self.turn.present if present.is_kept}
-        turns = list(self._turns(made))
-        builders = made.builders
-        summary = seed_tokens(b.summary_block(made.past.summary)) if made.past.summary is not None else 0
-        frame = seed_tokens(b.LIBRARY_FRAME)
-        return Before(
-            turns=turns,
-            library=library_of(made.conversation, self.start),
-            newest=newest,
-            used=frozenset(used),
-            fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
-            newest_turn=builders["L3_TURN"].seed + builders["L5_USER"].seed,
-            prompts=sum(each.role == "user" for each in made.past.messages),
-        )
-
-    def _turns(self, made: _Rendered) -> Iterator[Kept]:
-        """The turns before this one that the prompt shows."""
-        shown = {each.id: each for each in made.past.messages if each.id is not None}
-        for names in self._turn_messages(made.conversation):
-            parts = made.standing.turns.get(names[0], ())
-            own = names[0] if parts and begins(self.before.messages[names[0]]) else None
-            rest = [shown[name] for name in names if name in shown and name != own]
-            short = sum(map(message_seed, map(short_results, rest)))
-            yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short)
-
-    def _turn_messages(self, conversation: Conversation) -> Iterator[list[MessageId]]:
-        """The messages of each turn before this one that no fold has left out."""
-        turn: list[MessageId] = []
-        for each in window_of(conversation, self.turn.message, self.turn.policy).messages:
-            if begins(each) and turn:
-                yield turn
-                turn = []
-            turn.append(each.id)
-        if turn:
-            yield turn
-
     # -- the answer --
 
-    def _envelope(self, made: _Rendered, fold: ContextFolded | None) -> Envelope:
+    def _envelope(self, made: Rendered, fold: ContextFolded | None) -> Envelope:
         builders, turn = made.builders, self.turn
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
@@ -349,7 +220,7 @@ class _Transcript:
             reuse,
             self.tool_tokens,
             self.limit,
-            (*warnings, *summary_warning(summary, turn.policy), *self._near_limit(made)),
+            (*warnings, *summary_warning(summary, turn.policy), *self.folding.near_limit(made)),
         )
         assert manifest.estimate == made.estimate, "what was fitted is what is sent"
         messages = self._messages(made, texts)
@@ -369,20 +240,7 @@ class _Transcript:
             estimate=manifest.estimate,
         )
 
-    def _near_limit(self, made: _Rendered) -> Iterator[str]:
-        """Says what the next fold would take, where the prompt has most of its limit."""
-        if made.estimate < NEAR_LIMIT * self.limit:
-            return
-        before = self._before_fold(made)
-        planner = Planner(before, self.turn.policy, self.index)
-        plan = planner.over_budget(round(self.limit / self.turn.factor))
-        leaving = f"{plan.dropped} turns up to {plan.up_to!r}" if plan.dropped else "no turn"
-        yield (
-            f"nearLimit: about {made.estimate} of {self.limit} tokens. The next fold leaves out {leaving} of "
-            f"{len(before.turns)}, and keeps {len(plan.library)} notes in the library."
-        )
-
-    def _messages(self, made: _Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
+    def _messages(self, made: Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
         before = (*leading(texts, made.past.summary), *made.past.messages)
         message = self.start if begins(self.before.messages[self.start]) else None
         return (*before, *own_message(content_of(made.parts), message), *made.rest.messages)
@@ -395,7 +253,7 @@ class _Transcript:
         previous = CacheHint("previous", max(0, estimate - newest))
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
-    def _exceeded(self, made: _Rendered) -> BudgetExceeded:
+    def _exceeded(self, made: Rendered) -> BudgetExceeded:
         builders, summary = made.builders, made.past.summary
         summary_tokens = self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0
         fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens

@@ -1,0 +1,184 @@
+"""Decides whether a prompt of a transcript needs a fold, and makes the event of its plan (fold.py)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from workspaced_events.ids import MessageId
+from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
+from workspaced_events.schema.catalogue import ContextFolded
+
+from ...ports.manifest import LayerId
+from ..model import blocks as b
+from ..model.sent_turn import SentPart, key_of
+from ..model.standing import Standing
+from ..model.token_estimator import message_seed, seed_tokens
+from ..model.turn_window import begins, summed_up, window_of
+from ..model.types import Artifact, Turn
+from .fold import Before, FoldReason, Kept, Plan, Planner, pays
+from .history import Past, short_results
+from .layers import LayerBuilder
+from .library import LibraryIndex
+
+NEAR_LIMIT: Final = 0.8
+"""From this share of the limit on, a prompt warns of the next fold."""
+PAYS_EVERY: Final = 4
+"""Turns between two looks whether a fold pays: planning one takes as long as assembling a prompt."""
+
+
+class Rendered(NamedTuple):
+    """The prompt of one state of the conversation."""
+
+    conversation: Conversation
+    standing: Standing
+    past: Past
+    rest: Past
+    parts: tuple[SentPart, ...]
+    """Of this turn's message."""
+    builders: dict[LayerId, LayerBuilder]
+    estimate: int
+
+
+class Folding:
+    """The folds of one prompt."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        turn: Turn,
+        artifacts: Sequence[Artifact],
+        tool_seed: int,
+        index: LibraryIndex,
+    ) -> None:
+        """
+        Args:
+            conversation: before any fold.
+            tool_seed: tokens of the tools' definitions, before calibration.
+        """
+        self.before, self.turn, self.index = conversation, turn, index
+        self.artifacts, self.tool_seed = artifacts, tool_seed
+        self.start = turn_of(conversation, turn.message)
+        settings = conversation.settings
+        self.limit = settings.context_window - settings.output_reserve
+
+    def folds(self, made: Rendered) -> Iterator[ContextFolded]:
+        """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
+        policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
+        if not self._may_fold(made):
+            return
+        before = self._before_fold(made)
+        planner = Planner(before, policy, self.index)
+        reason, at_least = self._must_leave(before)
+        plan: Plan | None = None
+        if at_least:
+            plan = planner.plan(at_least)
+        elif self.turn.rebase:
+            reason, plan = "asked", planner.in_place()
+        elif made.estimate > self.limit:
+            reason, plan = "budget", planner.over_budget(limit)
+        elif policy.each_turn:
+            reason, plan = "each_turn", planner.take_over()
+        elif self.turn.message == self.start and before.turns and len(before.turns) % PAYS_EVERY == 0:
+            in_place = planner.in_place()
+            if pays(planner, in_place, before, limit):
+                reason, plan = "pays", in_place
+        if plan is None:
+            return
+        first = list(self._fold(plan, reason, planner))
+        yield from first
+        if not first and made.estimate <= self.limit:
+            return
+        yield from self._fold(planner.over_budget(limit, at_least), "budget", planner)
+        tightest = planner.tightest()
+        tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
+        yield from self._fold(tightest, "budget", planner)
+
+    def _old_rounds(self, made: Rendered) -> MessageId | None:
+        """The last message with results of tools in this turn before its last rounds, which stay whole."""
+        carriers = [each.id for each in made.rest.messages if each.role == "user"]
+        old = carriers[: -self.turn.policy.keep_rounds]
+        return old[-1] if old else None
+
+    def _may_fold(self, made: Rendered) -> bool:
+        """Whether a fold has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
+        policy = self.turn.policy
+        must = self.turn.rebase or policy.each_turn or made.estimate > self.limit
+        may_leave = made.past.summary is not None or policy.history_turns is not None
+        at_times = self.turn.message == self.start and len(made.standing.turns) % PAYS_EVERY == 0
+        return must or may_leave or at_times
+
+    def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
+        """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
+        names = list(self.before.messages)
+        covered = summed_up(self.before, self.turn.message)
+        by_summary = sum(names.index(turn.last) < covered for turn in before.turns)
+        kept = self.turn.policy.history_turns
+        by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
+        return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
+
+    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> Iterator[ContextFolded]:
+        """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""
+        earlier = library_of(self.before, self.start)
+        fold = ContextFolded(
+            conversation=self.before.id,
+            reason=reason,
+            library=(*planner.entries(plan), *(entry for entry in self.before.library if entry not in earlier)),
+            up_to=plan.up_to,
+            left_out=plan.left_out,
+            results_up_to=plan.results_up_to,
+            saved=max(0, planner.size() - plan.size),
+        )
+        if folded(self.before, fold) != self.before:
+            yield fold
+
+    def _before_fold(self, made: Rendered) -> Before:
+        used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
+        used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
+        newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
+        newest |= {("note", present.id): present.artifact for present in self.turn.present if present.is_kept}
+        turns = list(self._turns(made))
+        builders = made.builders
+        summary = seed_tokens(b.summary_block(made.past.summary)) if made.past.summary is not None else 0
+        frame = seed_tokens(b.LIBRARY_FRAME)
+        return Before(
+            turns=turns,
+            library=library_of(made.conversation, self.start),
+            newest=newest,
+            used=frozenset(used),
+            fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
+            newest_turn=builders["L3_TURN"].seed + builders["L5_USER"].seed,
+            prompts=sum(each.role == "user" for each in made.past.messages),
+        )
+
+    def _turns(self, made: Rendered) -> Iterator[Kept]:
+        """The turns before this one that the prompt shows."""
+        shown = {each.id: each for each in made.past.messages if each.id is not None}
+        for names in self._turn_messages(made.conversation):
+            parts = made.standing.turns.get(names[0], ())
+            own = names[0] if parts and begins(self.before.messages[names[0]]) else None
+            rest = [shown[name] for name in names if name in shown and name != own]
+            short = sum(map(message_seed, map(short_results, rest)))
+            yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short)
+
+    def _turn_messages(self, conversation: Conversation) -> Iterator[list[MessageId]]:
+        """The messages of each turn before this one that no fold has left out."""
+        turn: list[MessageId] = []
+        for each in window_of(conversation, self.turn.message, self.turn.policy).messages:
+            if begins(each) and turn:
+                yield turn
+                turn = []
+            turn.append(each.id)
+        if turn:
+            yield turn
+
+    def near_limit(self, made: Rendered) -> Iterator[str]:
+        """Says what the next fold would take, where the prompt has most of its limit."""
+        if made.estimate < NEAR_LIMIT * self.limit:
+            return
+        before = self._before_fold(made)
+        planner = Planner(before, self.turn.policy, self.index)
+        plan = planner.over_budget(round(self.limit / self.turn.factor))
+        leaving = f"{plan.dropped} turns up to {plan.up_to!r}" if plan.dropped else "no turn"
+        yield (
+            f"nearLimit: about {made.estimate} of {self.limit} tokens. The next fold leaves out {leaving} of "
+            f"{len(before.turns)}, and keeps {len(plan.library)} notes in the library."
+        )
