@@ -449,8 +449,9 @@ def _sources(
 ) -> list[Action]:
     """The actions that record the versions read for the prompt, and a rebase of the library if there was one."""
     actions, known_revisions = [], set(durable.revisions)
-    above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")
-    known_revisions |= {(entry.id, entry.revision or "") for entry in above}
+    if made.folded is None:  # a fold's library may hold what this turn read
+        above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")
+        known_revisions |= {(entry.id, entry.revision or "") for entry in above}
     for artifact in turn.artifacts:
         version = artifact.id, artifact.revision
         if artifact.revision and version not in known_revisions:

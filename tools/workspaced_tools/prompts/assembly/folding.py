@@ -57,6 +57,8 @@ class Folding:
         self.before, self.turn, self.index = conversation, turn, index
         self.artifacts, self.tool_seed = artifacts, tool_seed
         self.start = turn_of(conversation, turn.message)
+        self.is_first = turn.message == self.start and self.start not in conversation.turns
+        """Whether it is the turn's first prompt: the others keep its bytes, as far as they fit."""
         settings = conversation.settings
         self.limit = settings.context_window - settings.output_reserve
 
@@ -75,9 +77,9 @@ class Folding:
             reason, plan = "asked", planner.in_place()
         elif made.estimate > self.limit:
             reason, plan = "budget", planner.over_budget(limit)
-        elif policy.each_turn:
+        elif policy.each_turn and self.is_first:
             reason, plan = "each_turn", planner.take_over()
-        elif self.turn.message == self.start and before.turns and len(before.turns) % PAYS_EVERY == 0:
+        elif self.is_first and before.turns and len(before.turns) % PAYS_EVERY == 0:
             in_place = planner.in_place()
             if pays(planner, in_place, before, limit):
                 reason, plan = "pays", in_place
@@ -101,9 +103,9 @@ class Folding:
     def _may_fold(self, made: Rendered) -> bool:
         """Whether a fold has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
         policy = self.turn.policy
-        must = self.turn.rebase or policy.each_turn or made.estimate > self.limit
+        must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
         may_leave = made.past.summary is not None or policy.history_turns is not None
-        at_times = self.turn.message == self.start and len(made.standing.turns) % PAYS_EVERY == 0
+        at_times = self.is_first and len(made.standing.turns) % PAYS_EVERY == 0
         return must or may_leave or at_times
 
     def _must_leave(self, before: Before) -> tuple[FoldReason, int]:

@@ -203,7 +203,7 @@ class TurnContext:
             other = self._standing.same_text(key, artifact.revision)
         said_before = item.active and self._standing.active == artifact.id and other is None
         line = "" if said_before else b.standing_line(artifact.id, active=item.active, as_id=other or "")
-        part = replace(_part(item, line), base=artifact.revision)
+        part = replace(_part(item, line), base=artifact.revision, alias=other or "")
         self._add(part, _entry(item, "reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:
@@ -258,7 +258,7 @@ class TurnContext:
 
     def _add_changes(self, present: Iterable[Present]) -> None:
         """One line for all notes that stand in an older version, each version named once."""
-        named = [each for each in present if self._standing.reported.get(each.id) != each.state]
+        named = [each for each in present if self._is_old(each)]
         if not named:
             return
         said = ", ".join(f"{escape_field(each.id)} ({_change(each)})" for each in named)
@@ -270,6 +270,12 @@ class TurnContext:
             reported=tuple((each.id, each.state) for each in named),
         )
         self._add(part, LayerEntry(CHANGES, CHANGES, "changed"), segment="reference")
+
+    def _is_old(self, present: Present) -> bool:
+        """Whether the note still stands in another version, after a fold too, and no turn said so."""
+        shown = self._standing.revision(("note", present.id))
+        is_present = (shown, present.id) == (present.artifact.revision, present.artifact.id)
+        return not (shown is None or is_present or self._standing.reported.get(present.id) == present.state)
 
 
 def _change(present: Present) -> str:

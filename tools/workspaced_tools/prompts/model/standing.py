@@ -17,7 +17,7 @@ from workspaced_events.projections.conversations import Conversation, library_of
 from workspaced_events.schema.catalogue import LibraryEntry
 
 from ...errors import NotRecorded
-from .blocks import BLANK_LINE
+from .blocks import BLANK_LINE, standing_line
 from .sent_turn import CHANGES, FRAME, PIN, SENT_VERSION, Key, SentPart, SentTurn, key_of
 from .token_estimate import estimate_tokens
 from .types import Block, Texts
@@ -90,16 +90,22 @@ class Standing:
             return self._named(part)
         if (withheld := left_out.get((part.kind, part.id))) is not None:
             return stand_in(part, withheld=withheld)
-        if part.base and self._standing_base(part) is None:
+        if part.base and not self._has_base(part):
             return stand_in(part)
+        if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
+            line = standing_line(
+                part.id, active=part.kind == "active_note"
+            )  # a fold has the text under its own id
+            part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
         if part.form not in _SHOWN_ONCE:
             self._show(part.key, Shown(part.revision, turn if part.is_whole else self._standing_turn(part, turn)))
         return self._named(part)
 
-    def _standing_base(self, part: SentPart) -> str | None:
+    def _has_base(self, part: SentPart) -> bool:
+        """Whether what the part points to, or changes, stands above it."""
         if self.revision(part.key) == part.base:
-            return part.id
-        return self.same_text(part.key, part.base) if part.base == part.revision else None
+            return True
+        return bool(part.alias) and self.revision(key_of(part.kind, part.alias, part.base)) == part.base
 
     def _standing_turn(self, part: SentPart, turn: MessageId) -> MessageId | None:
         """Where a reference points to; changes stand in their own turn."""
