@@ -112,8 +112,9 @@ class TurnContext:
         entry = LayerEntry(provided.id, provided.kind, "pinned", revision=provided.text_sha256)
         part = SentPart(PIN, provided.id, "", notes=provided.notes)
         if provided.failed is not None:
+            part = replace(part, failed=provided.failed)
             if self._standing.failed_pins.get(provided.id) != provided.failed:
-                part = replace(part, text=b.provider_unavailable(provided), failed=provided.failed)
+                part = replace(part, text=b.provider_unavailable(provided))
             self._add(part, replace(entry, state="failed", detail=provided.failed), segment="provider")
             return
         text = self._texts(provided.text_sha256) if provided.text_sha256 is not None else ""
