@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+LIBRARY = "## Context Library\n\nThe following notes are available for reference:"
 TOOLS = "# Additional context:"
 QUERY = "---\n\n[User query]:"
 BLOCK = re.compile(
@@ -14,26 +15,6 @@ BLOCK = re.compile(
     r"(?P<fields>(?:<(?!content>)[a-z_]+>.*?</[a-z_]+>\n)*)<content>\n(?P<body>.*?)\n?</content>\n</(?P=tag)>",
     re.DOTALL,
 )
-SEARCHED = re.compile(r"(?s)<(?P<tag>search_workspace|web_search)>\n.*?</(?P=tag)>")
-STANDING = re.compile(r"(?P<what>Attached|Active note): (?P<id>.*?) \(above(?: as (?P<other>.*))?\)")
-"""The line for what stands further above."""
-CHANGED = re.compile(
-    r"(?:^|, )((?:(?!, ).|, )*?) \((?:gone|changed|cannot be read now|now [^()]*|\+\d+ -\d+)[^()]*\)"
-)
-OURS = re.compile(
-    r"(?:Attached|Active note): |Changed since shown above: |Changed in the pinned context |"
-    r"\[(?:No longer pinned|Pinned context unavailable|Left out): "
-)
-"""Lines that a turn may have besides what failed."""
-VERSIONED = frozenset({"note", "url", "file", "pdf", "dataview"})
-_TAGS = {"note_context": "note", "active_note": "note"}
-
-
-def key(tag: str, name: str, text: str) -> tuple[str, str]:
-    """What a block shows: of a note and the like one thing, of others each text is a thing."""
-    kind = tag.removesuffix("_changes")
-    kind = _TAGS.get(kind, kind)
-    return (kind, name) if kind in VERSIONED else (kind, f"{name}\0{text}")
 
 
 @dataclass(frozen=True)
@@ -135,7 +116,3 @@ def unescaped(body: str) -> str:
 def one_of_each(now: Sequence[tuple[Given, str | None]]) -> list[tuple[Given, str | None]]:
     """Of what is attached more than once the one that says most: that it is the active note."""
     return list({each.id: (each, text) for each, text in sorted(now, key=lambda one: one[0].is_active)}.values())
-
-
-def key_of(each: Given, text: str) -> tuple[str, str]:
-    return key(each.tag, each.id, text)

@@ -222,6 +222,20 @@ def stable(shape: str, body: dict[str, Any]) -> list[str]:
     return [json.dumps(_without_breakpoints(each), sort_keys=True) for each in (system, *said)]
 
 
+def sequence(shape: str, body: dict[str, Any]) -> list[str]:
+    """What a provider's cache looks at, part by part: tools, system, messages; breakpoints left out."""
+    system: Any = {"openai": None, "anthropic": body.get("system"), "gemini": body.get("systemInstruction")}[shape]
+    if shape == "gemini":
+        system = system and system["parts"]
+    made: list[Any] = [["tools", each] for each in body.get("tools", ())]
+    made += [["system", each] for each in system or ()]
+    for message in body["contents" if shape == "gemini" else "messages"]:
+        parts = message.get("parts" if shape == "gemini" else "content") or []
+        rest = {name: value for name, value in message.items() if name not in {"parts", "content"}}
+        made += [[rest, part] for part in ([parts] if isinstance(parts, str) else parts)] or [[rest]]
+    return [json.dumps(_without_breakpoints(each), sort_keys=True) for each in made]
+
+
 def _without_breakpoints(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_breakpoints(each) for name, each in value.items() if name != "cache_control"}

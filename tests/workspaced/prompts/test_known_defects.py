@@ -8,6 +8,7 @@ each the daemon is killed, the vault deleted, and all prompts are made again.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -36,8 +37,25 @@ def talk(daemon: Any) -> Begin:
 # -- attached again, and edited --
 
 
-def test_a_note_attached_again_is_referred_to_and_its_text_stands_above(talk: Begin) -> None:
-    chat = talk({"a.md": "First words.\n", "b.md": "Second words.\n", "deep/c.md": "Third words.\n"})
+PROMOTIONS = pytest.mark.parametrize("promotion", ["at_fold", "each_turn"])
+
+
+def but_each_turn(defect: str) -> pytest.MarkDecorator:
+    """Both values of `promotion`, of which one shows a defect that is known."""
+    known = pytest.mark.xfail(reason=defect, strict=True, raises=AssertionError)
+    return pytest.mark.parametrize("promotion", ["at_fold", pytest.param("each_turn", marks=known)])
+
+
+CHANGED_LINE = "A fold takes a note's newest version, or drops it; the same prompt says that an old one stands."
+BLOBS = "The log names blobs that nobody keeps: the prompts cannot be made again."
+FOLDED_TWICE = "A prompt that was folded over budget is folded again, for each_turn, when it is asked for again."
+OTHER_NAME = "The library holds a moved note by its new name; a turn's line still points to its old one."
+
+
+@PROMOTIONS
+def test_a_note_attached_again_is_referred_to_and_its_text_stands_above_once(talk: Begin, promotion: str) -> None:
+    notes = {"a.md": "First words.\n", "b.md": "Second words.\n", "deep/c.md": "Third words.\n"}
+    chat = talk(notes, promotion=promotion)
     page = given("url", "https://example.org/?a=1&b=2", "Words of a page.", title="A page")
     chat.turn("One?", note("a.md"))
     chat.turn("Two?", note("a.md"), note("b.md"))
@@ -47,13 +65,19 @@ def test_a_note_attached_again_is_referred_to_and_its_text_stands_above(talk: Be
     chat.restart()
     chat.turn("Six?", page, note("deep/c.md"))
     chat.turn("By other names?", note("a", "a.md"), note("c", "deep/c.md"))
-    assert all(str(each["messages"]).count("First words.") == 1 for each in chat.prompts)
-    assert not any(layer(each, "L2_PREVIOUS")["text"] for each in chat.prompts) and chat.rebases == []
+    libraries = [layer(each, "L2_PREVIOUS")["text"].count("words.") for each in chat.prompts]
+    if promotion == "at_fold":
+        assert libraries == [0] * 7 and chat.folds == []
+    else:
+        assert libraries == [0, 1, 2, 2, 2, 3, 3] and set(chat.folds) == {"each_turn"}
+    whole = Counter(block["text"].count("words.") for _, block in t.r.sequence(chat.prompts[-1]["messages"]))
+    assert sum(times * count for times, count in whole.items()) == 3, "each text stands once"
     chat.finish()
 
 
-def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin) -> None:
-    chat = talk({"a.md": "It is red.\n", "b.md": LONG})
+@but_each_turn(CHANGED_LINE)
+def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promotion: str) -> None:
+    chat = talk({"a.md": "It is red.\n", "b.md": LONG}, promotion=promotion)
     chat.turn("What is it?", note("a.md"), note("b.md"))
     chat.write("a.md", "It is tan.\n")
     chat.turn("And now?", note("a.md"))
@@ -68,39 +92,90 @@ def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin) -> None
     chat.turn("Not attached?")
     (chat.running.vault / "a.md").unlink()
     chat.turn("Deleted?", gone("a.md"), note("b.md"))
+    chat.turn("Still deleted, and not attached?")
     chat.write("a.md", "It is back.\n")
     chat.turn("Back?", note("a.md"))
-    assert chat.rebases == []
+    assert set(chat.folds) <= {promotion}
     chat.finish()
 
 
-def test_edited_notes_are_in_the_library_as_they_are_now_only_with_a_reason_in_the_log(talk: Begin) -> None:
+PAGE = "".join(f"Line {number} of a long note.\n" for number in range(60))
+
+
+@but_each_turn(BLOBS)
+def test_a_note_edited_in_a_few_lines_is_shown_as_changes_to_the_text_above(talk: Begin, promotion: str) -> None:
+    page = given("url", "https://example.org/", f"The old page.\n{PAGE}")
+    chat = talk({"a.md": PAGE, "b.md": f"{PAGE}\nBeta."}, promotion=promotion)
+    chat.look_at("b.md")
+    chat.turn("What is it?", note("a.md"), active("b.md"), page)
+    chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 "))
+    chat.write("b.md", f"A first line.\n{PAGE.replace('Line 50 of a long note.' + chr(10), '')}\nBeta, not Alpha.")
+    new_page = given("url", "https://example.org/", f"The new page.\n{PAGE}")
+    chat.turn("What is new?", note("a.md"), active("b.md"), new_page)
+    changes = [each.id for each in chat.readings[-1].seen if each.how == "changes"]
+    assert sorted(changes) == ["a.md", "b.md", "https://example.org/"] * (promotion == "at_fold")
+    chat.turn("And now?", note("a.md"), note("b.md"), new_page)
+    chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 ").replace("Line 9 ", "@@ -1,1 +1,1 @@ "))
+    chat.restart()
+    chat.turn("And then?", note("a.md"), page)
+    chat.write("a.md", "Nothing is left of it.")
+    chat.turn("At last?", note("a.md"))
+    hows = [each.how for each in chat.readings[-1].seen if each.id == "a.md"]
+    assert hows == ["newer" if promotion == "at_fold" else "line"]
+    chat.finish()
+
+
+@but_each_turn(CHANGED_LINE)
+def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Begin, promotion: str) -> None:
+    chat = talk({f"{name}.md": f"{name} is old.\n" for name in ("a", "b, c", "d", "e")}, promotion=promotion)
+    chat.turn("All?", note("a.md"), note("b, c.md"), note("d.md"), note("e.md"))
+    chat.write("a.md", "A is new.\nBy two lines.\n")
+    chat.turn("One?")
+    chat.turn("Still one?")
+    chat.write("b, c.md", "B is new.\n")
+    chat.move("d.md", "deep/d.md")
+    (chat.running.vault / "e.md").unlink()
+    chat.restart()
+    chat.turn("Two more, and one that is gone?", note("a.md"))
+    chat.turn("Nothing new?")
+    chat.write("a.md", "A is newer.\n")
+    chat.write("deep/d.md", "D is new as well.\n")
+    chat.turn("Again?", note("b, c.md"))
+    named = [[each.text for each in one.seen if each.how == "named"] for one in chat.readings]
+    assert [len(each) for each in named] == [0, 1, 0, 1, 0, 1]
+    chat.finish()
+
+
+def test_a_fold_that_was_asked_for_leaves_each_note_once_as_it_is_now(talk: Begin) -> None:
     chat = talk({"a.md": f"A is old. {LONG}", "b.md": f"B is old. {LONG}", "c.md": f"C is old. {LONG}"})
     chat.turn("All?", note("a.md"), note("b.md"), note("c.md"))
     chat.turn("Again?", note("b.md"))
     chat.write("c.md", f"C is new. {LONG}")
     chat.turn("One is new?", note("c.md"))
     chat.turn("And again?", note("c.md"), note("a.md"))
-    assert chat.rebases == []
+    assert chat.folds == []
     chat.write("a.md", "A is new.")
     chat.client.context.rebase(chat.id)
     chat.turn("Asked for?", note("a.md"))
-    prompt = chat.turn("Nothing?")
-    assert chat.rebases == ["asked"]
-    library, whole = layer(prompt, "L2_PREVIOUS")["text"], str(prompt["messages"])
-    assert "A is new." in library and whole.count("C is new.") == 1
-    assert "A is old." not in whole and "C is old." not in whole and whole.count("B is old.") == 1
+    chat.turn("Nothing?")
+    assert chat.folds == ["asked"]
+    text = json.dumps(chat.prompts[-1]["messages"])
+    told = {word: text.count(word) for word in ("A is old", "A is new", "B is old", "C is old", "C is new")}
+    assert told == {"A is old": 0, "A is new": 1, "B is old": 1, "C is old": 0, "C is new": 1}
     chat.finish()
 
 
-def test_a_library_that_outgrows_its_room_leaves_no_reference_to_what_is_gone(talk: Begin) -> None:
+@but_each_turn(FOLDED_TWICE)
+def test_a_prompt_that_outgrows_its_room_leaves_no_line_to_what_is_gone(talk: Begin, promotion: str) -> None:
     notes = {f"{number}.md": f"Note {number}.\n{'Words of it. ' * 100}" for number in range(12)}
-    chat = talk(notes, context_window=4_000, output_reserve=500)
+    chat = talk(notes, context_window=4_000, output_reserve=500, promotion=promotion)
     for number in range(12):
         chat.turn(f"Question {number}?", note(f"{number}.md"), note(f"{number // 2}.md"), is_trimmed=True)
     chat.restart()
     chat.turn("The first ones?", note("0.md"), note("1.md"), note("11.md"), is_trimmed=True)
-    assert set(chat.rebases) == {"budget"} and len(chat.rebases) <= 6
+    reasons = Counter(chat.folds)
+    assert 1 <= reasons.pop("budget") <= 6
+    assert set(reasons) <= {promotion}
     chat.finish()
 
 
@@ -112,13 +187,14 @@ def test_what_other_pipelines_are_given_changes_nothing_of_a_chat(talk: Begin) -
         for pipeline in ("completion", "refactor", "compression"):
             made = chat.client.context.assemble(chat.id, pipeline=pipeline)
             assert layer(made, "L2_PREVIOUS")["text"] == "" and not made["manifest"]["warnings"]
+            assert not any("(above)" in str(each["content"]) for each in made["messages"])
             for shape in t.bodies.SHAPES:
                 body = chat.client.context.assemble(chat.id, pipeline=pipeline, shape=shape)["body"]
                 t.bodies.of_body(shape, body)
         if number % 2:
             chat.round(Call(f"call-{number}", "Found."))
         chat.answer(f"Answer {number}.")
-    assert chat.rebases == []
+    assert chat.folds == []
     chat.finish()
 
 
@@ -146,7 +222,7 @@ def test_no_length_of_a_note_makes_it_vanish_in_any_turn(talk: Begin) -> None:
         chat.write(longer, notes[shorter].replace("Ends", "Ended"))
     chat.turn("Edited?", *map(note, names[:60]))
     chat.turn("The rest?", *map(note, names[60:]))
-    assert chat.rebases == []
+    assert chat.folds == []
     chat.finish()
 
 
@@ -158,8 +234,10 @@ PIXEL = (
 )
 
 
-def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
-    chat = talk({"a.md": "Alpha.\n", "b.md": "Beta.\n", "c.md": LONG, "i.md": "![[x.png]]\nWith an image.\n"})
+@but_each_turn(OTHER_NAME)
+def test_the_active_note_is_told_apart_in_every_turn(talk: Begin, promotion: str) -> None:
+    notes = {"a.md": "Alpha.\n", "b.md": "Beta.\n", "c.md": LONG, "i.md": "![[x.png]]\nWith an image.\n"}
+    chat = talk(notes, promotion=promotion)
     chat.look_at("a.md")
     chat.turn("This?", note("c.md"), active("a.md"))
     chat.turn("Still this?", active("a.md"))
@@ -177,20 +255,25 @@ def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
         active("i.md", stays=False, besides="[Image unavailable: x.png]"),
         given("image", "y.png", PIXEL, stays=False),
     )
-    chat.moved.add("a.md")
-    (chat.running.vault / "a.md").rename(chat.running.vault / "z.md")
+    chat.move("a.md", "z.md")
     chat.look_at("z.md")
     chat.turn("Moved?", active("z.md"))
     chat.turn("The moved one again?", active("z.md"), note("c.md"))
+    chat.turn("Not attached?", note("c.md"))
+    chat.turn("Still not?")
+    chat.turn("The moved one, for the third time?", active("z.md"))
     chat.finish()
 
 
 # -- an empty first layer --
 
 
+@PROMOTIONS
 @pytest.mark.parametrize("system", ["", " \r\n\t\n"])
-def test_without_a_system_prompt_every_provider_gets_the_library(talk: Begin, system: str) -> None:
-    chat = talk({"a.md": "Alpha.\n", "b.md": "Beta.\n"}, system=system, promotion="each_turn")
+def test_without_a_system_prompt_every_provider_gets_what_was_attached(
+    talk: Begin, system: str, promotion: str
+) -> None:
+    chat = talk({"a.md": "Alpha.\n", "b.md": "Beta.\n"}, system=system, promotion=promotion)
     chat.turn("Nothing yet?")
     assert chat.bodies["openai"]["messages"][0]["role"] == "user"
     assert not {"system", "systemInstruction"} & {*chat.bodies["anthropic"], *chat.bodies["gemini"]}
@@ -203,7 +286,10 @@ def test_without_a_system_prompt_every_provider_gets_the_library(talk: Begin, sy
     for prompt in chat.prompts:
         assert layer(prompt, "L1_SYSTEM")["text"] == ""
     for read in chat.read.values():
-        assert read.system.startswith("## Context Library") and "Alpha." in read.system
+        if promotion == "each_turn":
+            assert read.system.startswith("## Context Library") and "Alpha." in read.system
+        else:
+            assert read.system == "" and "Alpha." in str(read.messages)
     chat.finish()
 
 
@@ -430,6 +516,12 @@ time.time_ns = lambda: _time_ns() + int(_shift_s * 1e9)
 """
 
 
+def touch(chat: Any, time_s: int) -> None:
+    for name in ("a.md", "b.md"):
+        os.utime(chat.running.vault / name, (time_s, time_s))
+    chat.client.call("workspaced/reconcile")
+
+
 @pytest.mark.thorough
 def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -> None:
     """The daemon's clock is another one after each of its restarts; the files get other times as well."""
@@ -439,6 +531,7 @@ def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -
         {"a.md": "Alpha.\n", "b.md": "Beta.\n"}, env={"PYTHONPATH": path}, environment=True, memory="Likes tea."
     )
     chat.look_at("b.md")
+    touch(chat, NOON_S)
     for name, kind in (("here", "workspace"), ("news", "recent-changes"), ("open", "open-files")):
         chat.pin(name, kind, None)
     chat.turn("Then?", note("a.md"), active("b.md"))
@@ -447,12 +540,11 @@ def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -
         chat.running.env["SHIFT_S"] = str(shift_s)
         chat.restart()
         chat.client.context.start(conversation=chat.id, **chat.settings)
-        for name in ("a.md", "b.md"):
-            os.utime(chat.running.vault / name, (NOON_S + shift_s % 3_600, NOON_S + shift_s % 3_600))
-        chat.client.call("workspaced/reconcile")
-        chat.turn("And now?", note("a.md"), active("b.md"))
-        prompt = chat.turn("Again?", note("a.md"), active("b.md"))
+        touch(chat, NOON_S + shift_s % 3_600)
+        prompt = chat.turn("And now?", note("a.md"), active("b.md"))
         same.append([layer(prompt, name)["hash"] for name in ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN")])
+        assert chat.ask("Again?", note("a.md"), active("b.md"))["hashes"]["L3_TURN"] == same[-1][-1]
+        chat.answer("Yes.")
     assert same == [same[0]] * 4
     assert len(chat.events("conversation_started")) == 1, "the same settings again are nothing new"
     years = {event["time"][:4] for event in chat.events("message_added")}
@@ -464,9 +556,9 @@ def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -
 
 
 def kept_prefix(before: dict[str, Any], after: dict[str, Any], shape: str) -> bool:
-    """Whether all but the newest message of one body stands at the beginning of the next one."""
-    first, second = (t.bodies.stable(shape, body) for body in (before, after))
-    return bool(second[: len(first) - 1] == first[:-1])
+    """Whether one body stands at the beginning of the next one."""
+    first, second = (t.bodies.sequence(shape, body) for body in (before, after))
+    return bool(second[: len(first)] == first)
 
 
 def test_a_full_window_slides_rarely_and_stays_cached(talk: Begin) -> None:
@@ -565,7 +657,8 @@ def test_the_body_of_a_skill_stays_with_its_turn(talk: Begin) -> None:
     chat.restart()
     chat.turn("Five?")
     text = str(chat.bodies["anthropic"])
-    assert text.count("Count on your fingers.") == 1 and text.count("Spell it out.") == 1
+    assert text.count("Count on your fingers.") == text.count("Spell it out.") == 1
+    assert text.count("Attached: count (above)") == 1
     chat.finish()
 
 
@@ -583,7 +676,7 @@ def test_composer_and_adapter_speak_once_in_every_turn(talk: Begin) -> None:
     chat.ask(f"Why do you {composer} Five?", query=behind(f"Why do you {composer} Five?"))
     chat.round(Call("call-1", f"Found: {composer}"))
     chat.round(Call("call-2", "Found."))
-    assert str(chat.bodies["gemini"]).count("Think first.") == 5, "once in each turn"
+    assert str(chat.bodies["gemini"]).count("Think first.") == 5, "once in each turn, as it was sent"
     chat.answer("Fem.")
     chat.restart()
     chat.turn("Six?", note("a.md"), query=behind("Six?"))
@@ -624,7 +717,7 @@ def test_sources_are_listed_once_in_every_answer(talk: Begin) -> None:
     chat.restart()
     chat.turn("And without a search?")
     body = str(chat.bodies["openai"])
-    assert body.count("#### Sources") == body.count("Words of the page.") == 4
+    assert body.count("#### Sources") == body.count("Words of the page.") == 4, "each search as it was sent"
     assert cite("As I said.")["text"] == "As I said."
     chat.finish()
 
@@ -701,7 +794,7 @@ class Mess:
             self.words[self.chat.say(role="user", toolResults=results)] = word
 
     def check(self, prompt: dict[str, Any]) -> None:
-        self.chat.check_books(prompt, goes_on=False)
+        self.chat.check_books(prompt)
         records = {each["id"] for each in prompt["manifest"]["entries"]}
         self.fates |= {(each["state"], each["why"]) for each in prompt["manifest"]["entries"]}
         neutral = json.dumps(prompt["messages"])

@@ -1,0 +1,234 @@
+"""Reads a prompt as a model does, from its first word to its last, and keeps what the model knows then.
+
+It is written from the specification and uses nothing of the product: a block is whole, or says that it replaces
+the one above, or holds a unified diff, which is applied here to the text that stands above; a line points to
+something that must stand above it. What it cannot read is an error.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from support import attachments as g
+from support.diffs import applied
+
+Thing = tuple[str, str]
+"""A kind and an id; the active note is a note."""
+_VERSIONED = frozenset({"note", "url", "pdf", "file", "dataview"})
+_KINDS = _VERSIONED | {"selected_text", "skill", "image"}
+_LINE = re.compile(r"(?P<what>Attached|Active note): (?P<id>.+?) \(above(?: as (?P<other>.+))?\)")
+_BRACKETS = re.compile(
+    r"\[(?P<what>Attachment unavailable|Image unavailable|Pinned context unavailable|No longer pinned|Left out): "
+    r"(?P<id>.+)\]"
+)
+_CHANGED = re.compile(r"Changed since shown above: (?P<all>.+)")
+_NAMED = re.compile(
+    r"(?P<id>.+?) \((?P<what>gone|cannot be read now|changed|\+\d+ -\d+|now .+?(?:, \+\d+ -\d+)?)\)(?:, |$)"
+)
+_PIN_CHANGES = re.compile(r"Changed in the pinned context (?P<id>.+):")
+NONE_ACTIVE = "Active note: none attached"
+
+
+class Seen(NamedTuple):
+    """One thing that a message says besides its words.
+
+    `how`: `whole`, `newer` (whole, and it says that the one above is old), `changes`, `line`, `failed`,
+    `left_out`, `none_active`, `heading`, `named` (the line about changed notes), `pin`, `pin_changes`,
+    `pin_failed`, `pin_gone`.
+    """
+
+    how: str
+    kind: str
+    id: str
+    text: str = ""
+    other: str = ""
+    """The id under which it stands above, where that is another one."""
+
+
+class Reader:
+    """What a model knows. `searches`: the names of tools' results that are lists of documents.
+
+    `is_folded`: what a block says that it replaces may have left.
+
+    Attributes:
+        known: what each thing says of which there is one version at a time.
+        once: every other thing: its kind, id and text.
+        active: the note that was last said to be the active one.
+        pins: what is pinned; None: that cannot be told from the prompt alone.
+        failed_pins: those of which the model was last told that they cannot be read.
+    """
+
+    def __init__(self, searches: Iterable[str] = (), *, is_folded: bool = False) -> None:
+        self.known: dict[Thing, str] = {}
+        self.once: set[tuple[str, str, str]] = set()
+        self.active: str | None = None
+        self.pins: dict[str, str | None] = {}
+        self.failed_pins: set[str] = set()
+        self._is_folded = is_folded
+        names = "|".join(map(re.escape, searches))
+        self._search = re.compile(rf"(?s)<(?P<name>{names})>\n.*?</(?P=name)>") if names else None
+
+    def says(self, thing: Thing, text: str | None = None) -> str | None:
+        """What stands of a thing; of one that is no version of anything, whether it stands with this text."""
+        if thing[0] in _VERSIONED:
+            return self.known.get(thing)
+        return text if (*thing, text) in self.once else None
+
+    def read_library(self, text: str) -> list[Seen]:
+        """The system prompt's context library."""
+        seen = [self._block(match) for match in g.BLOCK.finditer(text)]
+        assert g.BLOCK.sub("", text).strip() == "", "a library has blocks alone"
+        assert all(each.how == "whole" and each.kind in _VERSIONED for each in seen)
+        return seen
+
+    def read_turn(
+        self, context: str, pins: Mapping[str, str | None], images: Sequence[tuple[str, str]], count: int
+    ) -> list[Seen]:
+        """What a user's message says before its words.
+
+        Args:
+            pins: what each pin said in that turn, as far as that is known.
+            images: ids and texts of the images that the message had when it was new; `count`: how many it has now.
+        """
+        seen = [each for piece in _pieces(context, self._search) for each in self._read(piece, pins)]
+        gone = {each.id for each in seen if each.how == "left_out"}
+        staying = [each for each in images if each[0] not in gone]
+        assert len(staying) == count, (staying, count)
+        for name, text in staying:
+            self.once.add(("image", name, text))
+            seen.append(Seen("whole", "image", name, text))
+        return seen
+
+    def _read(self, piece: "str | re.Match[str]", pins: Mapping[str, str | None]) -> Iterator[Seen]:
+        if isinstance(piece, str):
+            yield self._paragraph(piece, pins)
+        elif "tag" not in piece.groupdict():
+            yield Seen("whole", "search", piece["name"], piece[0])
+        elif piece["tag"] == "pinned_context":
+            name = plain(piece["title"])
+            assert ("<replaces_earlier>" in piece["fields"]) == (name in self.pins)
+            self.pins[name] = g.unescaped(piece["body"])
+            self.failed_pins.discard(name)
+            yield Seen("pin", "pin", name, self.pins[name] or "")
+        else:
+            yield self._block(piece)
+
+    def _block(self, match: "re.Match[str]") -> Seen:
+        tag, name, body = match["tag"], plain(match["at"] or match["title"]), g.unescaped(match["body"])
+        is_changes = tag.endswith("_changes") and "<changes_to>" in match["fields"]
+        is_newer = "<replaces_earlier>" in match["fields"]
+        kind = _kind(tag.removesuffix("_changes") if is_changes else tag)
+        if kind == "note":
+            assert "<mtime>" in match["fields"], "a note says of when it is"
+        thing = (kind, name)
+        is_replaced = thing in self.known or (is_newer and self._is_folded)
+        assert is_replaced == (is_changes or is_newer), (thing, tag, is_newer)
+        text = applied(self.known[thing], body) if is_changes else body
+        if kind in _VERSIONED:
+            self.known[thing] = text
+        else:
+            self.once.add((kind, name, text))
+        if tag.startswith("active_note"):
+            self.active = name
+        return Seen("changes" if is_changes else "newer" if is_newer else "whole", kind, name, body)
+
+    def _paragraph(self, text: str, pins: Mapping[str, str | None]) -> Seen:
+        if text == g.TOOLS:
+            return Seen("heading", "heading", text)
+        if text == NONE_ACTIVE:
+            assert self.active is not None, "it is said once"
+            self.active = None
+            return Seen("none_active", "note", "")
+        if match := _LINE.fullmatch(text):
+            return self._line(match["what"], plain(match["id"]), plain(match["other"] or ""))
+        if match := _BRACKETS.fullmatch(text):
+            return self._bracket(match["what"], plain(match["id"]), text)
+        if match := _CHANGED.fullmatch(text):
+            named = [(plain(each["id"]), plain(each["what"])) for each in _NAMED.finditer(match["all"])]
+            assert ", ".join(f"{name} ({what})" for name, what in named) == plain(match["all"])
+            for name, _ in named:
+                assert ("note", name) in self.known, "what has changed since it was shown stands above"
+            return Seen("named", "changes", "changes", "\n".join(f"{name}\t{what}" for name, what in named))
+        head, *lines = text.split("\n")
+        match = _PIN_CHANGES.fullmatch(head)
+        assert match, f"nothing besides: {text!r}"
+        return self._pin_changes(plain(match["id"]), lines, pins)
+
+    def _line(self, what: str, name: str, other: str) -> Seen:
+        """It points to something that stands, and so the thing says what that says."""
+        found = [thing for thing in self.known if thing[1] == (other or name)]
+        once = [each for each in self.once if each[1] == (other or name)]
+        assert found or once, f"{name} points to nothing"
+        if other:
+            self.known |= {(kind, name): self.known[kind, other] for kind, _ in found}
+            self.once |= {(kind, name, text) for kind, _, text in once}
+        if what == "Active note":
+            assert ("note", name) in self.known
+            self.active = name
+        return Seen("line", what, name, other=other)
+
+    def _bracket(self, what: str, name: str, text: str) -> Seen:
+        if what == "Left out":
+            return Seen("left_out", what, name)
+        if what == "No longer pinned":
+            assert name in self.pins
+            del self.pins[name]
+            return Seen("pin_gone", "pin", name)
+        if what == "Pinned context unavailable":
+            self.pins.pop(name, None)
+            self.failed_pins.add(name)
+            return Seen("pin_failed", "pin", name, text)
+        return Seen("failed", what, name, text)
+
+    def _pin_changes(self, name: str, lines: Sequence[str], pins: Mapping[str, str | None]) -> Seen:
+        """The lines taken away stood in the text above, and with those that are added it is the present one."""
+        before, after = self.pins[name], pins.get(name)
+        signs = {sign: [plain(line[2:]) for line in lines if line[0] == sign] for sign in "+-"}
+        assert lines and all(line[:2] in {"+ ", "- "} for line in lines)
+        if before is not None and after is not None:
+            counted = Counter(before.split("\n"))
+            assert not Counter(signs["-"]) - counted
+            assert counted - Counter(signs["-"]) + Counter(signs["+"]) == Counter(after.split("\n"))
+            assert _in_order(signs["+"], after.split("\n")) and _in_order(signs["-"], before.split("\n"))
+        self.pins[name] = after
+        return Seen("pin_changes", "pin", name)
+
+
+def _kind(tag: str) -> str:
+    if tag in {"note_context", "active_note", "note"}:
+        return "note"
+    return tag if tag in _KINDS else "tool_result"
+
+
+def kind_of(each: g.Given) -> str:
+    """The kind of what is attached, as it is read back."""
+    return "search" if each.tag == "search" else _kind(each.tag)
+
+
+def plain(field: str) -> str:
+    return g.unescaped(html.unescape(field))
+
+
+def _pieces(context: str, search: "re.Pattern[str] | None") -> Iterator["str | re.Match[str]"]:
+    """Blocks, and the paragraphs between them."""
+    at = 0
+    while at < len(context):
+        found = [each for each in (g.BLOCK.search(context, at), search and search.search(context, at)) if each]
+        block = min(found, key=lambda each: each.start(), default=None)
+        end = block.start() if block else len(context)
+        yield from filter(None, (each.strip("\n") for each in context[at:end].split("\n\n")))
+        if block:
+            yield block
+        at = block.end() if block else end
+
+
+def _in_order(some: Sequence[str], lines: Iterable[str]) -> bool:
+    rest = iter(lines)
+    return all(line in rest for line in some)
+
+
+def sequence(messages: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """The blocks of a prompt in their order, each with its message's role."""
+    return [(message["role"], block) for message in messages for block in message["content"]]
