@@ -148,10 +148,9 @@ class _Transcript:
     def _library(self, conversation: Conversation) -> LayerBuilder:
         builder = self._builder("L2_PREVIOUS")
         library = library_of(conversation, self.start)
-        stale = {present.id for present in self.turn.present}
         for entry in library:
             block = self.index.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
-            state: State = "stale" if entry.id in stale and entry.kind == "note" else "full"
+            state: State = "stale" if self._is_stale(entry.kind, entry.id, entry.revision) else "full"
             builder.add(
                 LayerEntry(entry.id, entry.kind, "library", state, entry.revision), block, seed=entry.tokens
             )
@@ -182,16 +181,21 @@ class _Transcript:
                         builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
         return builder
 
+    def _is_stale(self, kind: str, name: str, revision: str) -> bool:
+        """Whether the note has another text or another path at present."""
+        now = next((each.artifact for each in self.turn.present if each.id == name), None)
+        return kind == "note" and now is not None and (now.id, now.revision) != (name, revision)
+
     def _add_turn(self, builder: LayerBuilder, message: ChatMessage, parts: Sequence[SentPart]) -> None:
         """A turn's message: a segment, an entry for each thing that it shows, and one for the rest of it."""
-        stale = {("note", present.id) for present in self.turn.present}
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
                 entry = LayerEntry(part.id, part.kind, "fold" if part.id else "withheld", "elided")
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
-                state: State = "stale" if part.key in stale else "changes" if part.base else "full"
+                is_stale = self._is_stale(part.key[0], part.id, part.revision)
+                state: State = "stale" if is_stale else "changes" if part.base else "full"
                 entry = LayerEntry(part.id, part.kind, "sent", state, part.revision)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             else:
