@@ -91,7 +91,7 @@ A = TypeVar("A", bound=Answer)
 def _typed(answer: dict[str, Any], type_: type[A]) -> A:
     if not answer["success"]:
         answer = {**answer, "data": None, "details": answer.get("data")}
-    return msgspec.convert(answer, type_)
+    return converted(answer, type_)
 '''
 
 
@@ -147,6 +147,8 @@ def generated() -> str:
         "from typing import Any, TypeVar",
         "",
         "import msgspec",
+        "",
+        "from workspaced_events.schema.decoding import converted",
         "",
         "",
         "def camel(name: str) -> str:",

@@ -1,6 +1,8 @@
 """The plan of the house: every module in a room, and no room too full to know."""
 
+import ast
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -48,3 +50,41 @@ def test_each_room_says_in_one_sentence_what_it_is(floor: ModuleType) -> None:
         assert text.startswith('"""'), path
         if path != root and path.name != "cli":
             assert text.endswith('"""') and text.count('"""') == 2, f"more than a docstring: {path}"
+
+
+# -- decoding from threads --
+
+DECODING = ("workspaced_events", "schema/decoding")
+NEVER_ON_A_THREAD = {("workspaced", "cli/workspace/publish"), ("workspaced", "service/method")}
+
+
+def unprepared(tree: ast.AST) -> Iterator[str]:
+    """Calls by which msgspec may prepare a type at any time, on any thread."""
+    inner = {
+        call
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for call in ast.walk(function)
+    }
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        name = ast.unparse(call.func)
+        is_typed = name.startswith("msgspec.") and any(each.arg == "type" for each in call.keywords)
+        is_late = name.endswith(".Decoder") and call in inner
+        if (name.endswith(".decode") and is_typed) or name in {"msgspec.convert", "convert"} or is_late:
+            yield f"{call.lineno}: {name}"
+
+
+@pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.__name__)
+def test_types_are_prepared_behind_one_lock_or_by_an_import(floor: ModuleType) -> None:
+    """Two threads that prepare one type at once end the process: see schema/decoding.py."""
+    root = Path(floor.__path__[0])
+    allowed = {DECODING, *NEVER_ON_A_THREAD}
+    found = {
+        str(each): calls
+        for each in modules(floor)
+        if (floor.__name__, each.as_posix()) not in allowed
+        and (calls := [*unprepared(ast.parse((root / each).with_suffix(".py").read_text()))])
+    }
+    assert found == {}

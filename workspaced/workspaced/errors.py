@@ -14,12 +14,13 @@ WorkspacedError            (workspaced_events.errors)
   UnknownTool              UNKNOWN_TOOL
   UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
   UnknownMessage           UNKNOWN_MESSAGE: no message of the conversation has that id
+  UnknownBlob              UNKNOWN_BLOB: no text of that sha256 was uploaded, or none any more
   McpError                 an error of MCP with its own JSON-RPC number
 """
 
 from typing import Any, Final, NamedTuple
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import ActionError, WorkspacedError
 
 
 class Wire(NamedTuple):
@@ -38,6 +39,7 @@ CODES: Final[dict[str, Wire]] = {
     "UNKNOWN_TOOL": Wire(-32602, 2),
     "UNKNOWN_CONVERSATION": Wire(-32602, 2),
     "UNKNOWN_MESSAGE": Wire(-32602, 2),
+    "UNKNOWN_BLOB": Wire(-32602, 2),
     "UNKNOWN_SHAPE": Wire(-32602, 2),
     "SHARING_OFF": Wire(-32602, 1),
     "CONFLICT": Wire(4001, 1),
@@ -121,6 +123,10 @@ class UnknownConversation(WorkspacedError):
 
 class UnknownMessage(WorkspacedError):
     code = "UNKNOWN_MESSAGE"
+
+
+class UnknownBlob(ActionError):
+    code = "UNKNOWN_BLOB"
 
 
 class RequestError(WorkspacedError):

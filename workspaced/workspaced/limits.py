@@ -91,6 +91,16 @@ RECORD_DAYS: Final = 90.0
 RECORD_DAYS_MAX: Final = 36_500.0
 
 # Conversations and prompts.
+UPLOAD_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of one text uploaded in parts."""
+UPLOAD_PART_CHARS: Final = 128 * 1024
+"""Of an upload in one request: JSON may need six bytes for each."""
+UPLOADS_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of all uploads of all clients that are held in memory."""
+UPLOAD_S: Final = 600.0
+"""An upload that nobody touched for this long is no longer held."""
+IMAGES_PER_RESULT_MAX: Final = 20
+"""Images in one result of a tool."""
 MESSAGES_PER_REQUEST_MAX: Final = 200
 MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
 ATTACHMENTS_PER_MESSAGE_MAX: Final = 200

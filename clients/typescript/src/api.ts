@@ -151,6 +151,8 @@ export interface Imported extends Recorded {
 
 /** What the methods answer, by their names. */
 export interface MethodResults {
+  /** With `sha256` once the text is complete. */
+  "workspaced/blob/put": { readonly bytes: number; readonly sha256?: string };
   "workspaced/context/assemble": Prompt;
   "workspaced/context/cite": Cited;
   "workspaced/context/end": Recorded;

@@ -12,9 +12,15 @@ import type {
   MethodParams,
   Prompt,
 } from "./types.generated.js";
+import { newId } from "./ids.js";
+import { UPLOAD_PART_CHARS } from "./limits.js";
 
 /** A message of a conversation, as a runtime sends it. */
 export type ContextMessage = NonNullable<ContextMessageParams["messages"]>[number];
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
 
 /** Asks one of our methods. */
 type Ask = <Name extends MethodName>(method: Name, params: MethodParams[Name]) => Promise<MethodResults[Name]>;
@@ -31,6 +37,19 @@ export class Context {
   /** Begins a conversation and settles with its id; of one that was begun, the settings are these from now on. */
   async start(params: ContextStartParams): Promise<string> {
     return (await this.#ask("workspaced/context/start", params)).conversation;
+  }
+
+  /** Sends a text too long for one request; settles with the sha256 by which a message names it (`textSha256`). */
+  async upload(text: string): Promise<string> {
+    const upload = newId();
+    for (let begin = 0; ; ) {
+      let end = Math.min(begin + UPLOAD_PART_CHARS, text.length);
+      if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+      const last = end === text.length;
+      const { sha256 } = await this.#ask("workspaced/blob/put", { upload, text: text.slice(begin, end), last });
+      if (last) return sha256 as string;
+      begin = end;
+    }
   }
 
   /** Adds a message, or replaces the one that it names; settles with its id. Again with the same id it is there once. */

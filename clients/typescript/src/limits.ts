@@ -1,6 +1,8 @@
 /** Every bound of the client, in one place. Units are the last word of a name. */
 
 export const REQUEST_BYTES_MAX = 1024 * 1024;
+/** Of an upload in one request: JSON may need six bytes for each. */
+export const UPLOAD_PART_CHARS = 128 * 1024;
 export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 export const CLIENT_NAME_CHARS_MAX = 64;
 

@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -499,6 +499,11 @@ export interface MessageAddedEvent {
       readonly isError?: boolean;
       /** (default "text") */
       readonly form?: "search" | "text";
+      readonly images?: ReadonlyArray<{
+        /** (pattern ^[0-9a-f]{64}$) */
+        readonly sha256: string;
+        readonly mediaType: string;
+      }>;
     }>;
     readonly thinking?: ReadonlyArray<{
       /** (pattern ^[0-9a-f]{64}$) */
@@ -507,6 +512,7 @@ export interface MessageAddedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
+    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -568,6 +574,11 @@ export interface MessageReplacedEvent {
       readonly isError?: boolean;
       /** (default "text") */
       readonly form?: "search" | "text";
+      readonly images?: ReadonlyArray<{
+        /** (pattern ^[0-9a-f]{64}$) */
+        readonly sha256: string;
+        readonly mediaType: string;
+      }>;
     }>;
     readonly thinking?: ReadonlyArray<{
       /** (pattern ^[0-9a-f]{64}$) */
@@ -576,6 +587,7 @@ export interface MessageReplacedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
+    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -1015,9 +1027,17 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 7) */
+  /** (default 8) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
+}
+
+export interface BlobPutParams {
+  /** (minLength 1, maxLength 128) */
+  readonly upload: string;
+  readonly text: string;
+  /** (default false) */
+  readonly last?: boolean;
 }
 
 export interface CallParams {
@@ -1092,6 +1112,8 @@ export interface ContextMessageParams {
     /** (minLength 1, maxLength 128) */
     readonly id?: string | null;
     readonly text?: string | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
     /** (maxItems 200) */
     readonly attachments?: ReadonlyArray<{
       readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
@@ -1103,6 +1125,8 @@ export interface ContextMessageParams {
       readonly search?: ContextMessageParamsSearch | null;
       readonly before?: string | null;
       readonly after?: string | null;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256?: string | null;
     }>;
     /** (maxItems 200) */
     readonly toolCalls?: ReadonlyArray<{
@@ -1122,6 +1146,14 @@ export interface ContextMessageParams {
       /** (default false) */
       readonly isError?: boolean;
       readonly search?: ContextMessageParamsSearch | null;
+      /** (pattern ^[0-9a-f]{64}$) */
+      readonly textSha256?: string | null;
+      /** (maxItems 20) */
+      readonly images?: ReadonlyArray<{
+        readonly text?: string | null;
+        /** (pattern ^[0-9a-f]{64}$) */
+        readonly textSha256?: string | null;
+      }>;
     }>;
     /** (maxItems 200) */
     readonly thinking?: ReadonlyArray<{
@@ -1132,6 +1164,12 @@ export interface ContextMessageParams {
     }>;
     /** (minLength 1, maxLength 128) */
     readonly replaces?: string | null;
+    readonly cacheControl?: {
+      /** (default "ephemeral") */
+      readonly type?: "ephemeral";
+      /** (default "5m") */
+      readonly ttl?: "1h" | "5m";
+    } | null;
   }>;
   readonly remove?: {
     /** (minLength 1, maxLength 128) */
@@ -1359,20 +1397,9 @@ export interface Prompt {
   }>;
   readonly messages: ReadonlyArray<{
     readonly role: "assistant" | "system" | "user";
-    readonly content: ReadonlyArray<{
-      readonly type: "image" | "text" | "thinking" | "toolCall" | "toolResult";
-      readonly text?: string | null;
-      readonly id?: string | null;
-      readonly name?: string | null;
-      /** (default false) */
-      readonly isError?: boolean;
-      readonly signature?: string | null;
-      /** (default false) */
-      readonly redacted?: boolean;
-      readonly blob?: string | null;
-      readonly mediaType?: string | null;
-    }>;
+    readonly content: readonly PromptBlock[];
     readonly id?: string | null;
+    readonly cache?: "1h" | "5m" | null;
   }>;
   readonly hashes: {
     /** (pattern ^[0-9a-f]{64}$) */
@@ -1434,6 +1461,22 @@ export interface Prompt {
     readonly ttl: string;
     readonly create: Readonly<Record<string, unknown>> | null;
   } | null;
+}
+
+/** A part of a message. Which fields it has depends on `type`. */
+export interface PromptBlock {
+  readonly type: "image" | "text" | "thinking" | "toolCall" | "toolResult";
+  readonly text?: string | null;
+  readonly id?: string | null;
+  readonly name?: string | null;
+  /** (default false) */
+  readonly isError?: boolean;
+  readonly signature?: string | null;
+  /** (default false) */
+  readonly redacted?: boolean;
+  readonly blob?: string | null;
+  readonly mediaType?: string | null;
+  readonly images?: readonly PromptBlock[];
 }
 
 /** The state of one vault as `workspaced/state` and `workspaced replay --json` give it. */
@@ -2166,6 +2209,7 @@ export type WorkspaceEvent =
 
 /** Parameters by the name of the method. */
 export interface MethodParams {
+  "workspaced/blob/put": BlobPutParams;
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
   "workspaced/context/assemble": ContextAssembleParams;

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, convert
+from msgspec import Meta
 
 from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, UnknownAction
 from ..ids import EventId, VaultId, note_id
@@ -17,6 +17,7 @@ from ..projections.workspace_fold import is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Data
+from ..schema.decoding import converted
 from .action_hints import ENVELOPE_HINT, actions_hint, data_hint
 
 
@@ -99,7 +100,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
 
 def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
     try:
-        return convert(raw, type_)
+        return converted(raw, type_)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
 

@@ -41,6 +41,7 @@ from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
+from ..schema.decoding import decoded
 from .conversation_erasure import ConversationEraser
 from .tombstones import NoteEraser, Trail
 
@@ -149,7 +150,7 @@ def finish(disk: Disk, staging: Disk, warnings: list[str] | None = None) -> bool
         OSError: a disk operation failed; call it again.
     """
     try:
-        ready = msgspec.json.decode(staging.read(ERASURE_READY), type=Ready)
+        ready = decoded(staging.read(ERASURE_READY), Ready)
     except FileNotFoundError:
         clear(staging)
         return False

@@ -62,6 +62,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_calls: tuple[c.ToolCall, ...] = ()
     tool_results: tuple[c.ToolResult, ...] = ()
     thinking: tuple[c.Thinking, ...] = ()
+    cache: c.CacheTime | None = None
 
     @property
     def is_carrier(self) -> bool:
@@ -228,6 +229,7 @@ def _message(event: Event, data: c.MessageData) -> Message:
         data.tool_calls,
         data.tool_results,
         data.thinking,
+        data.cache,
     )
 
 

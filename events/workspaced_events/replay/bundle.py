@@ -25,6 +25,7 @@ from ..projections.visits import VisitFold
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
+from ..schema.decoding import decoded
 from .json_lines import export_lines, read_export, read_header
 from .log_slice import Slice
 from .source import Progress, Sink, feed_in_chunks
@@ -171,7 +172,7 @@ class BundleSource:
 
     def start_visits(self) -> VisitFold:
         with self._reading(VISITS):
-            return msgspec.json.decode(self._visits, type=VisitFold)
+            return decoded(self._visits, VisitFold)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         manifest, following = self.manifest, self.manifest.first
@@ -238,7 +239,7 @@ class BundleSource:
     def _decoded(self, name: str, kind: Any) -> Any:
         content = self._content(name)
         with self._reading(name):
-            return msgspec.json.decode(content, type=kind)
+            return decoded(content, kind)
 
     def _content(self, name: str) -> bytes:
         with self._opened(name, BUNDLE_ENTRY_BYTES_MAX) as entry, self._reading(name):

@@ -16,6 +16,7 @@ from ..projections.visits import VisitFold, VisitStream
 from ..projections.workspace_fold import apply, fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event, PromptAssembled, ToolCalled
+from ..schema.decoding import decoded
 from .position import Position, feed_until, place_of
 from .source import Progress, Sink, Source, feed_in_chunks
 
@@ -62,7 +63,7 @@ class Slice:
         return self.events[-1].seq
 
     def start_visits(self) -> VisitFold:
-        return msgspec.json.decode(self.visits_json, type=VisitFold)
+        return decoded(self.visits_json, VisitFold)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:  # noqa: ARG002
         feed_in_chunks(self.events, sink)

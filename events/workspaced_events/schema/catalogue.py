@@ -21,6 +21,7 @@ from .conversation_events import ArtifactKind as ArtifactKind
 from .conversation_events import ArtifactRecorded as ArtifactRecorded
 from .conversation_events import Attachment as Attachment
 from .conversation_events import AttachmentKind as AttachmentKind
+from .conversation_events import CacheTime as CacheTime
 from .conversation_events import ContextFolded as ContextFolded
 from .conversation_events import ContextPinned as ContextPinned
 from .conversation_events import ContextUnpinned as ContextUnpinned
@@ -41,6 +42,7 @@ from .conversation_events import Pipeline as Pipeline
 from .conversation_events import Promotion as Promotion
 from .conversation_events import PromptAssembled as PromptAssembled
 from .conversation_events import ProviderKind as ProviderKind
+from .conversation_events import ResultImage as ResultImage
 from .conversation_events import Role as Role
 from .conversation_events import Section as Section
 from .conversation_events import Shape as Shape
@@ -81,7 +83,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 7
+CATALOGUE_VERSION: Final = 8
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

@@ -29,6 +29,8 @@ Form = Literal["text", "search"]
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 PartKind = Literal[ArtifactKind, "pin", "changes"]
 """A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
+CacheTime = Literal["5m", "1h"]
+"""For how long a provider is asked to cache a prefix."""
 Promotion = Literal["at_fold", "each_turn"]
 """When the context library takes over what turns brought: at a fold, or by a fold after each turn."""
 
@@ -66,6 +68,14 @@ class ToolCall(msgspec.Struct, frozen=True, rename="camel"):
     """Names the JSON text."""
 
 
+class ResultImage(msgspec.Struct, frozen=True, rename="camel"):
+    """An image in a tool's result."""
+
+    sha256: Sha256
+    """Names its bytes."""
+    media_type: Text
+
+
 class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: Annotated[str, Redact.ID]
     """The id of the answered call."""
@@ -73,6 +83,7 @@ class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     text_sha256: Sha256
     is_error: bool = False
     form: Annotated[Form, Redact.PUBLIC] = "text"
+    images: tuple[ResultImage, ...] = ()
 
 
 class Thinking(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -94,6 +105,8 @@ class MessageData(Data, frozen=True):
     tool_results: tuple[ToolResult, ...] = ()
     """A user's message that begins with tool results continues the turn before it."""
     thinking: tuple[Thinking, ...] = ()
+    cache: Annotated[CacheTime, Redact.PUBLIC] | None = None
+    """The runtime asks the provider to cache the prefix that ends with this message."""
 
 
 class ConversationData(Data, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@
 makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920.
+version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920,
+version 7 of 451c334.
 Run it anew only for a version that was never released.
 """
 
@@ -47,6 +48,7 @@ SAID = {
     "search": '{"query": "plan", "documents": [{"title": "Plan", "source": "plan.md", "text": "# The plan"}]}',
     "before": "# The ",
     "turn": '{"version": 1, "parts": [{"kind": "query", "id": "m1", "text": "What is in the plan?"}]}',
+    "image": "\x89PNG",
     "template": '{"model": {{ model | json }}}',
 }
 TEXTS = {name: sha256(text.encode()).hexdigest() for name, text in SAID.items()}
@@ -100,6 +102,7 @@ TALK = [
                 {"kind": "selected_text", "id": "plan.md#L2-L3", "textSha256": TEXTS["found"]},
                 {"kind": "folder", "id": "Tagebuch"},
                 {"kind": "active_note", "id": "plan.md", "resolved": True},
+                {"kind": "selected_text", "id": "plan.md#L1-L2", "textSha256": TEXTS["found"], "resolved": True},
                 {"kind": "tool_result", "id": "s1", "textSha256": TEXTS["search"], "form": "search"},
                 {"kind": "selected_text", "id": "plan.md#L1-L1", "beforeSha256": TEXTS["before"]},
             ],
@@ -132,7 +135,14 @@ TALK = [
                 {"id": "call-1", "name": "get_note", "textSha256": TEXTS["found"]},
                 {"id": "call-2", "name": "get_note", "textSha256": TEXTS["found"], "isError": True},
                 {"id": "call-3", "name": "search", "textSha256": TEXTS["search"], "form": "search"},
+                {
+                    "id": "call-4",
+                    "name": "look",
+                    "textSha256": TEXTS["found"],
+                    "images": [{"sha256": TEXTS["image"], "mediaType": "image/png"}],
+                },
             ],
+            "cache": "1h",
         },
     ),
     ("context_pinned", {**C, "id": "tone", "kind": "text", "textSha256": TEXTS["pinned"]}),

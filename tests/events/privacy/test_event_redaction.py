@@ -230,6 +230,7 @@ class TestTheTags:
             c.Attachment,
             c.ToolCall,
             c.ToolResult,
+            c.ResultImage,
             c.Thinking,
             c.LibraryEntry,
             c.LayerHashes,
@@ -519,7 +520,7 @@ def plain(struct: msgspec.Struct) -> Any:
     return json.loads(msgspec.json.encode(struct))
 
 
-WORDS_OF_OURS = {"role", "kind", "at", "reason", "section", "pipeline", "form", "promotion"}
+WORDS_OF_OURS = {"role", "kind", "at", "reason", "section", "pipeline", "form", "promotion", "cache"}
 KEYED_BY_NAMES = {"by_id", "messages", "pins", "calibrations", "turns"}
 
 

@@ -55,8 +55,17 @@ MESSAGE = {
         {"kind": "folder", "id": "work"},
     ],
     "toolCalls": [{"id": "call-1", "name": "get_note", "argumentsSha256": SHA256}],
-    "toolResults": [{"id": "call-1", "name": "get_note", "textSha256": SHA256, "isError": True}],
+    "toolResults": [
+        {
+            "id": "call-1",
+            "name": "get_note",
+            "textSha256": SHA256,
+            "isError": True,
+            "images": [{"sha256": SHA256, "mediaType": "image/png"}],
+        }
+    ],
     "thinking": [{"textSha256": SHA256, "signature": "c2ln"}, {"textSha256": SHA256}],
+    "cache": "5m",
 }
 LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), SHA256)
 
@@ -235,8 +244,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_seven_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 7
+def test_version_eight_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 8
     assert set(ROWS) == set(CATALOGUE)
 
 

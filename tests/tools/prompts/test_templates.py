@@ -271,7 +271,7 @@ def test_breakpoints_of_a_runtime_s_own_tools_are_counted() -> None:
     text = template_named("anthropic", None).text
     assert rendered(text, "anthropic", [tool]).body["tools"] == [tool]
     with pytest.raises(BodyInvalid) as error:
-        rendered(text, "anthropic", [{**tool, "name": f"look {at}"} for at in range(2)])
+        rendered(text, "anthropic", [{**tool, "name": f"look {at}"} for at in range(5)])
     assert error.value.hint
 
 

@@ -389,6 +389,7 @@ def test_prompts_asked_for_while_messages_come_are_right_or_say_that_it_moves(da
         wire.request("workspaced/context/message", {"conversation": chat.id, "messages": [message]})
         wire.request("workspaced/context/assemble", {"conversation": chat.id})
     answers = [wire.line() for _ in range(30)]
+    assert None not in answers, (running.process.poll(), running.stderr)
     codes = {answer["error"]["data"]["code"] for answer in answers if "error" in answer}
     assert codes <= {"CONFLICT"}, codes
     running.stop()

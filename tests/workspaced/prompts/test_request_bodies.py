@@ -244,7 +244,7 @@ def sent(prompt: Json) -> list[str]:
 
 def test_more_breakpoints_than_a_provider_takes_are_an_error_and_record_nothing(shared: Any) -> None:
     mark = {"type": "ephemeral"}
-    tools = [{"name": f"t{at}", "input_schema": {"type": "object"}, "cache_control": mark} for at in range(2)]
+    tools = [{"name": f"t{at}", "input_schema": {"type": "object"}, "cache_control": mark} for at in range(5)]
     chat = Chat(shared.connect(), "anthropic", tools=tools, memory="Likes tea.")
     turns(chat)
     before = len(chat.prompts)

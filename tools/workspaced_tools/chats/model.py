@@ -51,6 +51,8 @@ class SavedResult(Saved, frozen=True):
     text: str = ""
     is_error: bool = False
     form: Form = "text"
+    images: tuple[str, ...] = ()
+    """Data URIs."""
 
 
 class SavedThinking(Saved, frozen=True):

@@ -49,6 +49,7 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCalled
+from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
@@ -219,7 +220,7 @@ class _Redaction:
             return replace(exchange, question=question, raised=self.value(exchange.raised))
         if exchange.ask not in ANSWER_TYPES:
             raise NotRecorded(f"This version does not know {exchange.ask!r}")
-        answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
+        answer = decoded(exchange.answer, ANSWER_TYPES[exchange.ask])
         if not (isinstance(answer, str) and answer in _PLAIN_ANSWERS):
             answer = self.value(answer)
         return replace(exchange, question=question, answer=msgspec.Raw(msgspec.json.encode(answer)))
@@ -276,7 +277,7 @@ class _Redaction:
         elif isinstance(value, RecordedFailure | RecordedImageFailure):
             special["message"] = self._sentence(value.message)
         elif isinstance(value, RecordedVersion):
-            kept: RecordedRead = msgspec.json.decode(value.note, type=RecordedRead)
+            kept: RecordedRead = decoded(value.note, RecordedRead)
             special["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
         plain = _PLAIN.get(type(value), frozenset()) | special.keys()
         hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
@@ -334,7 +335,7 @@ class _Result(msgspec.Struct):
 
 
 def _outcome(result: bytes) -> tuple[bool, str | None]:
-    found = msgspec.json.decode(result, type=_Result)
+    found = decoded(result, _Result)
     return found.success, found.code
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from workspaced_events.errors import LogDamaged
 from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
 from .format import VERSION, Recording
@@ -26,7 +27,7 @@ def read_recording(content: bytes, name: str) -> Recording:
         NotRecorded: the recording has a newer version.
     """
     try:
-        recording = msgspec.json.decode(content, type=Recording)
+        recording = decoded(content, Recording)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {name} is no recording of a call: {error}.") from None
     if recording.version > VERSION:
@@ -51,6 +52,6 @@ def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
     if content is None:
         raise NotRecorded("The arguments are not kept", hint=SWEPT)
     try:
-        return msgspec.json.decode(content, type=dict[str, Any])
+        return decoded(content, dict[str, Any])
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {name} holds no arguments: {error}.") from None

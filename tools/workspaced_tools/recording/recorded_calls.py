@@ -16,6 +16,7 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
 from ..ports.questions import Read, VersionOf
@@ -145,7 +146,7 @@ def listed(event: Event, blob: Blob) -> Listed:
     """The list entry of a call."""
     called: ToolCalled = event.data
     result = result_of(called, blob)
-    code = msgspec.json.decode(result, type=_Failure).code if result is not None and not called.ok else None
+    code = decoded(result, _Failure).code if result is not None and not called.ok else None
     return Listed(
         seq=event.seq,
         time=event.time,
@@ -226,8 +227,8 @@ def made_from(recording: Recording) -> list[str]:
         elif exchange.ask == Read.name:
             lines += map(_version, notes_of(exchange.answer))
         elif exchange.ask == VersionOf.name:
-            then = msgspec.json.decode(exchange.answer, type=RecordedVersion)
-            lines.append(f"as of event {then.seq}: {_version(msgspec.json.decode(then.note, type=RecordedRead))}")
+            then = decoded(exchange.answer, RecordedVersion)
+            lines.append(f"as of event {then.seq}: {_version(decoded(then.note, RecordedRead))}")
         else:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
     return lines
@@ -235,7 +236,7 @@ def made_from(recording: Recording) -> list[str]:
 
 def notes_of(answer: msgspec.Raw) -> list[RecordedRead]:
     """Decodes the recorded answer of a `Read` question."""
-    return msgspec.json.decode(answer, type=list[RecordedRead])
+    return decoded(answer, list[RecordedRead])
 
 
 def _version(kept: RecordedRead) -> str:

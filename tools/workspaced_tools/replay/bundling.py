@@ -18,6 +18,7 @@ from workspaced_events.schema.catalogue import (
     SelectionChanged,
     ToolCalled,
 )
+from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images, Read, VersionOf
 from workspaced_tools.prompts.model.sent_turn import SentTurn
@@ -109,7 +110,7 @@ def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[s
     try:
         content = part.blob(name)
         if content is not None:
-            yield from blobs_named(msgspec.json.decode(content, type=kind))
+            yield from blobs_named(decoded(content, kind))
     except (LogDamaged, msgspec.MsgspecError):
         return
 
@@ -134,12 +135,12 @@ def _notes_of(recording: Recording) -> Iterator[RecordedRead]:
         if exchange.ask == Read.name:
             yield from _READ.decode(exchange.answer)
         elif exchange.ask == VersionOf.name:
-            version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
-            yield msgspec.json.decode(version.note, type=RecordedRead)
+            version = decoded(exchange.answer, RecordedVersion)
+            yield decoded(version.note, RecordedRead)
 
 
 def _images_of(recording: Recording) -> Iterator[str]:
     for exchange in recording.asked:
         if exchange.raised is None and exchange.ask == Images.name:
-            found = msgspec.json.decode(exchange.answer, type=RecordedImages)
+            found = decoded(exchange.answer, RecordedImages)
             yield from (each.sha256 for each in found.images if isinstance(each, RecordedImage))

@@ -25,6 +25,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.position import Position, feed_until
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
@@ -216,7 +217,7 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
     """The part of the call's event that differs from the replay; None if nothing differs."""
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
-    if msgspec.json.decode(answered, type=_Success).success != called.ok:
+    if decoded(answered, _Success).success != called.ok:
         return "ok"
     if "at" in called.arguments:  # the level came from a later state than `state`
         return None

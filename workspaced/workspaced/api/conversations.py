@@ -16,10 +16,10 @@ from ..prompts import plan as planning
 from ..service.session import Session
 
 
-async def _recorded(session: Session, params: p.Params, plan: Plan, **result: Any) -> dict[str, Any]:
+async def _recorded(session: Session, params: p.Params, plan: Plan) -> dict[str, Any]:
     service = session.service
     await service.publishing.record(plan, session.client, size_bytes=p.bytes_of(params))
-    return {**result, "clock": service.tail.clock()}
+    return {"clock": service.tail.clock()}
 
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
@@ -29,8 +29,12 @@ async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any
 
 
 async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:
-    messages, plan = commands.add_messages(params)
-    return await _recorded(session, params, plan, messages=messages)
+    service = session.service
+    added = commands.add_messages(params, service.uploads.text)
+    await service.publishing.record(
+        added.plan, session.client, size_bytes=max(p.bytes_of(params), added.size_bytes)
+    )
+    return {"messages": added.messages, "clock": service.tail.clock()}
 
 
 async def pin(session: Session, _id: RequestId | None, params: p.Pin) -> Any:

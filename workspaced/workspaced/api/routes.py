@@ -15,6 +15,7 @@ from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
 from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
+from .uploads import PutBlob, put_blob
 
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello),
@@ -26,6 +27,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/log": Method(Log, log),
     "workspaced/calls": Method(calls.Calls, calls.calls),
     "workspaced/call": Method(calls.Call, calls.call),
+    "workspaced/blob/put": Method(PutBlob, put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/message": Method(p.Messages, conversations.message),
     "workspaced/context/pin": Method(p.Pin, conversations.pin),

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from workspaced_events.schema.decoding import converted
+
 
 def camel(name: str) -> str:
     """The wire name of a field."""
@@ -491,7 +493,7 @@ A = TypeVar("A", bound=Answer)
 def _typed(answer: dict[str, Any], type_: type[A]) -> A:
     if not answer["success"]:
         answer = {**answer, "data": None, "details": answer.get("data")}
-    return msgspec.convert(answer, type_)
+    return converted(answer, type_)
 
 
 class ContextManifestAnswer(Answer, frozen=True, kw_only=True):

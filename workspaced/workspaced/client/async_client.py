@@ -28,7 +28,7 @@ from ..limits import ANSWER_BYTES_MAX
 from .answers import AsyncToolMethods
 from .conversations import ContextMethods
 from .sync_client import socket_from_environment
-from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
+from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap, upload_parts
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +107,13 @@ class Client(AsyncToolMethods):
             await self._connected.wait()
             return await self._request(method, params or {})
         raise TimedOut(f"The daemon did not answer {method} within {self._timeout_s:g} s.")
+
+    async def upload(self, text: str) -> str:
+        """Uploads a text too long for one request; a message then names it by the returned sha256."""
+        sha256 = ""
+        for part in upload_parts(text):
+            sha256 = (await self.call("workspaced/blob/put", part)).get("sha256", "")
+        return sha256
 
     async def publish(
         self, actions: Sequence[dict[str, Any]], *, source: str | None = None

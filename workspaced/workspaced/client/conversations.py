@@ -59,6 +59,7 @@ class Attachment(TypedDict, total=False):
     kind: AttachmentKind
     id: str
     text: str
+    textSha256: str
     title: str
     search: Search
     before: str
@@ -73,14 +74,23 @@ class ToolCall(TypedDict, total=False):
     arguments: Mapping[str, Any] | str
 
 
+class Image(TypedDict, total=False):
+    """A data URI, given or uploaded."""
+
+    text: str
+    textSha256: str
+
+
 class ToolResult(TypedDict, total=False):
-    """Needs `id` (that of the call), `name`, and `text` or `search`."""
+    """Needs `id` (that of the call), `name`, and `text`, `search` or `images`."""
 
     id: str
     name: str
     text: str
+    textSha256: str
     search: Search
     isError: bool
+    images: Sequence[Image]
 
 
 class Thinking(TypedDict, total=False):
@@ -91,17 +101,29 @@ class Thinking(TypedDict, total=False):
     redacted: str
 
 
+class CacheControl(TypedDict, total=False):
+    """As in Anthropic's Messages API."""
+
+    type: Literal["ephemeral"]
+    ttl: Literal["5m", "1h"]
+
+
 class Message(TypedDict, total=False):
-    """Needs `role`. A message with its own `id` may be sent again and is recorded once."""
+    """Needs `role`. A message with its own `id` may be sent again and is recorded once.
+
+    `textSha256`, here and in parts, names a text that `upload` of the client sent before.
+    """
 
     role: Literal["user", "assistant", "system"]
     id: str
     text: str
+    textSha256: str
     attachments: Sequence[Attachment]
     toolCalls: Sequence[ToolCall]
     toolResults: Sequence[ToolResult]
     thinking: Sequence[Thinking]
     replaces: str
+    cacheControl: CacheControl
 
 
 class ContextMethods(Generic[Result]):

@@ -18,7 +18,7 @@ from ..ipc.peer import check_daemon
 from ..ipc.socket_path import default_socket
 from .answers import ToolMethods
 from .conversations import ContextMethods
-from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap
+from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap, upload_parts
 
 _RECEIVE_BYTES = 256 * 1024
 
@@ -119,6 +119,13 @@ class SyncClient(ToolMethods):
         result = self.call("tools/call", {"name": name, "arguments": arguments or {}})
         structured: dict[str, Any] = result["structuredContent"]
         return structured
+
+    def upload(self, text: str) -> str:
+        """Uploads a text too long for one request; a message then names it by the returned sha256."""
+        sha256 = ""
+        for part in upload_parts(text):
+            sha256 = self.call("workspaced/blob/put", part).get("sha256", "")
+        return sha256
 
     def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
         """The folded state of a vault."""

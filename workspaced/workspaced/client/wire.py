@@ -2,14 +2,16 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from workspaced_events.ids import uuid7
+
 from ..__about__ import __version__
 from ..errors import NoDaemon, RemoteError, RequestError
-from ..limits import REQUEST_BYTES_MAX
+from ..limits import REQUEST_BYTES_MAX, UPLOAD_PART_CHARS
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -50,9 +52,18 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
         raise RequestError(
             "LINE_TOO_LARGE",
             f"The request is {len(line)} bytes long; the daemon takes {REQUEST_BYTES_MAX}.",
-            hint="Send it in parts; attach a large file of the vault as a note: the daemon reads it itself.",
+            hint="Send a long text with `upload` first; attach a large file of the vault as a note, which the "
+            "daemon reads itself.",
         )
     return line + b"\n"
+
+
+def upload_parts(text: str) -> Iterator[dict[str, Any]]:
+    """The parameters of `workspaced/blob/put` for each part of a text too long for one line."""
+    upload = uuid7()
+    for begin in range(0, max(1, len(text)), UPLOAD_PART_CHARS):
+        end = begin + UPLOAD_PART_CHARS
+        yield {"upload": upload, "text": text[begin:end], "last": end >= len(text)}
 
 
 def hello_params(name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ client that lost an answer repeats the command with the same ids.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from workspaced_tools.prompts.requests.usage_report import family_of
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
 from . import params as p
-from .message_commands import as_given, recorded, resolved
+from .message_commands import Uploaded, as_given, recorded, resolved
 from .reported_usage import check_usage, tokens_of
 
 
@@ -187,16 +187,26 @@ def end(params: p.Named) -> Plan:
 # -- messages --
 
 
-def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
+class Added(NamedTuple):
+    """What `add_messages` will record."""
+
+    messages: list[MessageId]
+    plan: Plan
+    size_bytes: int
+    """Of the messages' texts."""
+
+
+def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
     """Removes messages, and adds or replaces others; also returns the ids of the latter.
 
     Raises:
         InvalidArgument: a message is invalid, or there is nothing to do.
+        UnknownBlob: a message names a text that was not uploaded.
     """
     if not params.messages and params.remove is None:
         raise InvalidArgument("Expected a message, or one to remove; got neither.")
     conversation = ConversationId(params.conversation)
-    messages = [recorded(conversation, message, index) for index, message in enumerate(params.messages)]
+    messages = [recorded(conversation, each, index, uploaded) for index, each in enumerate(params.messages)]
     replaced = [message.replaces is not None for message in params.messages]
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -212,9 +222,9 @@ def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
             actions.append(action(data, before))
         workspace = state.of(vault_of(state, before))
         for (given, blobs), replaces in zip(messages, replaced, strict=True):
-            message = resolved(given, workspace)
+            message, more = resolved(given, workspace)
             if _is_new(there, before, message, replaces=replaces):
-                actions.append(action(message, before, blobs))
+                actions.append(action(message, before, (*blobs, *more)))
                 there[message.message] = message
         if len(there) > MESSAGES_PER_CONVERSATION_MAX:
             raise InvalidArgument(
@@ -223,7 +233,8 @@ def add_messages(params: p.Messages) -> tuple[list[MessageId], Plan]:
             )
         return actions
 
-    return [message.message for message, _blobs in messages], plan
+    size_bytes = sum(len(blob) for _message, blobs in messages for blob in blobs)
+    return Added([message.message for message, _blobs in messages], plan, size_bytes)
 
 
 def _is_new(
@@ -248,7 +259,7 @@ def _is_new(
     return True
 
 
-CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
+CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking", "cache")
 """The fields of a message's content, the same in the conversation and in the event."""
 
 

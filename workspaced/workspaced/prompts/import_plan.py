@@ -21,13 +21,14 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
+from workspaced_events.schema.decoding import converted, decoded
 from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
 from workspaced_tools.prompts.model.text_store import BlobStaging
 
 from ..limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from . import params as p
 from .commands import CONTENT, same, start_plan
-from .message_commands import NEEDS_NO_ID, READ_BY_US, recorded
+from .message_commands import NEEDS_NO_ID, READ_BY_US, nothing_uploaded, recorded
 
 ROLE_MISMATCH: Final = "ROLE_MISMATCH"
 ATTACHMENT_INVALID: Final = "ATTACHMENT_INVALID"
@@ -69,7 +70,8 @@ def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Import
     messages: list[_Message] = []
     names = _names(chat.messages)
     for index, (line, name, message) in enumerate(zip(read.lines, names, chat.messages, strict=True)):
-        messages.append(_Message(*recorded(conversation, checking.message(line, name, message), index)))
+        checked = checking.message(line, name, message)
+        messages.append(_Message(*recorded(conversation, checked, index, nothing_uploaded)))
     _check_size(messages)
     summary = None
     if chat.summary is not None and chat.summary.up_to in names:
@@ -126,9 +128,7 @@ def _start(chat: Chat, params: p.Import, checking: "_Checking") -> p.Start:
             hint="A chat file does not always have them; give them as parameters.",
         )
     try:
-        return msgspec.convert(
-            {wire[name]: value for name, value in known.items()} | {"environment": False}, p.Start
-        )
+        return converted({wire[name]: value for name, value in known.items()} | {"environment": False}, p.Start)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"The settings of the chat cannot be taken: {error}.") from None
 
@@ -176,7 +176,7 @@ class _Checking:
             ],
         }
         try:
-            return msgspec.convert(raw, p.Message)
+            return converted(raw, p.Message)
         except msgspec.ValidationError as error:
             raise InvalidArgument(f"The message at line {line} cannot be taken: {error}.") from None
 
@@ -223,7 +223,8 @@ class _Checking:
 
     def _result(self, line: int, result: SavedResult) -> dict[str, Any]:
         raw = {"id": result.id, "name": result.name, "isError": result.is_error}
-        return {**raw, **self._content(line, result, may_search=True)}
+        images = [{"text": each} for each in result.images]
+        return {**raw, "images": images, **self._content(line, result, may_search=True)}
 
     def _content(self, line: int, part: SavedAttachment | SavedResult, *, may_search: bool) -> dict[str, Any]:
         """The parameters `text` or `search` of a part."""
@@ -232,7 +233,7 @@ class _Checking:
         try:
             if not may_search:
                 raise ValueError
-            search = msgspec.json.decode(part.text, type=p.Search)
+            search = decoded(part.text, p.Search)
         except (ValueError, RecursionError):
             self.warn(line, SEARCH_INVALID, "What a search found is taken as mere text: it is not in its form.")
             return {"text": part.text}

@@ -1,17 +1,19 @@
 """Checks which parts a message's role may have, and converts the message to the data of its event."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, uuid7
 from workspaced_events.projections.conversations import Message
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
+from workspaced_tools.notes.images.data_uri import decoded
 from workspaced_tools.prompts.model.text_store import BlobStaging
 
 from . import params
@@ -21,48 +23,97 @@ READ_BY_US: Final = ("note", "active_note", "folder", "tag")
 NEEDS_NO_ID: Final = ("active_note", "selected_text")
 """Kinds of attachments that the workspace's state identifies."""
 
+Uploaded = Callable[[str], bytes]
+"""Returns the uploaded text of that sha256. Raises UnknownBlob if there is none."""
+
+
+def nothing_uploaded(sha256: str) -> bytes:
+    """For messages that can only have texts of their own."""
+    raise AssertionError(sha256)
+
 
 def recorded(
-    conversation: ConversationId, message: params.Message, index: int
+    conversation: ConversationId, message: params.Message, index: int, uploaded: Uploaded
 ) -> tuple[c.MessageData, Iterable[bytes]]:
     """The data of a message's event, and the texts that the data names. `index`: the message's place in the
     request.
 
     Raises:
-        InvalidArgument: the message's parts do not fit its role, or each other.
+        InvalidArgument: the message's parts do not fit its role, or each other; an image is no data URI, or too
+            large.
+        UnknownBlob: from `uploaded`.
     """
     _check(message, index)
-    staging = BlobStaging()
+    staging = _Staging(uploaded)
     kind = c.MessageAdded if message.replaces is None else c.MessageReplaced
-    data = kind(
-        conversation,
-        MessageId(message.replaces or message.id or uuid7()),
-        message.role,
-        staging.text(message.text) if message.text is not None else None,
-        tuple(_attachment(each, staging) for each in message.attachments),
-        tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
-        tuple(_tool_result(each, staging) for each in message.tool_results),
-        tuple(_thinking(each, staging) for each in message.thinking),
-    )
+    try:
+        data = kind(
+            conversation,
+            MessageId(message.replaces or message.id or uuid7()),
+            message.role,
+            staging.content(message),
+            tuple(_attachment(each, staging) for each in message.attachments),
+            tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
+            tuple(_tool_result(each, staging) for each in message.tool_results),
+            tuple(_thinking(each, staging) for each in message.thinking),
+            message.cache_control.ttl if message.cache_control is not None else None,
+        )
+    except ActionError as error:
+        error.at_index(index)
+        raise
     return data, staging.blobs.values()
 
 
-def resolved(message: c.MessageData, workspace: VaultState) -> c.MessageData:
-    """The message with the ids of the note and the selection that it attaches, as the workspace has them now.
+class _Staging(BlobStaging):
+    """The texts of one message, given with it or uploaded before."""
 
-    The user may look at another note by the time that a prompt is assembled.
+    def __init__(self, uploaded: Uploaded) -> None:
+        super().__init__()
+        self._uploaded = uploaded
+
+    def content(self, part: "_WithText") -> str | None:
+        """The hash of a part's text; None if it has none."""
+        if part.text_sha256 is not None:
+            return self.keep(self._uploaded(part.text_sha256))
+        return self.text(part.text) if part.text is not None else None
+
+    def uploaded(self, sha256: str) -> str:
+        """The uploaded text itself, which is not staged."""
+        return self._uploaded(sha256).decode()
+
+
+class _WithText(Protocol):
+    @property
+    def text(self) -> str | None: ...
+    @property
+    def text_sha256(self) -> str | None: ...
+
+
+class Resolved(NamedTuple):
+    message: c.MessageData
+    blobs: tuple[bytes, ...] = ()
+    """Texts that the message names besides those given with it."""
+
+
+def resolved(message: c.MessageData, workspace: VaultState) -> Resolved:
+    """The message with the note and the selected text that it attaches, as the workspace has them now.
+
+    The user may look at another note, or select something else, by the time that a prompt is assembled.
     """
+    if not any(map(_needs_id, message.attachments)):
+        return Resolved(message)
+    staging = BlobStaging()
     attachments = tuple(
-        replace(each, id=_id_now(each, workspace), resolved=True) if _needs_id(each) else each
-        for each in message.attachments
+        _as_it_is_now(each, workspace, staging) if _needs_id(each) else each for each in message.attachments
     )
-    return replace(message, attachments=attachments) if attachments != message.attachments else message
+    return Resolved(replace(message, attachments=attachments), tuple(staging.blobs.values()))
 
 
 def as_given(message: Message | c.MessageData) -> Message | c.MessageData:
     """The message as the runtime gave it, to recognise it when it is sent again."""
     attachments = tuple(
-        replace(each, id="", resolved=False) if each.resolved else each for each in message.attachments
+        replace(each, id="", resolved=False, text_sha256=None) if each.resolved else each
+        for each in message.attachments
     )
     return replace(message, attachments=attachments)
 
@@ -72,20 +123,25 @@ def _needs_id(attachment: c.Attachment) -> bool:
     return not attachment.id and attachment.kind in NEEDS_NO_ID and not any(given)
 
 
-def _id_now(attachment: c.Attachment, workspace: VaultState) -> str:
+def _as_it_is_now(attachment: c.Attachment, workspace: VaultState, staging: BlobStaging) -> c.Attachment:
     if attachment.kind == "active_note":
-        return workspace.active.id if workspace.active is not None else ""
+        active = workspace.active
+        return replace(attachment, id=active.id if active is not None else "", resolved=True)
     selection = workspace.selection
-    return f"{selection.note}#L{selection.start_line}-L{selection.end_line}" if selection is not None else ""
+    if selection is None:
+        return replace(attachment, resolved=True)
+    name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
+    text = staging.text(selection.text) if selection.text is not None else selection.text_sha256
+    return replace(attachment, id=name, text_sha256=text, resolved=True)
 
 
-def _attachment(attached: params.Attached, staging: BlobStaging) -> c.Attachment:
+def _attachment(attached: params.Attached, staging: _Staging) -> c.Attachment:
     has_surroundings = attached.before is not None or attached.after is not None
-    text = "" if attached.text is None and has_surroundings else attached.text
+    text = _content(attached, staging)
     return c.Attachment(
         attached.kind,
         attached.id,
-        _content(text, attached.search, staging),
+        staging.text("") if text is None and has_surroundings else text,
         attached.title,
         form="text" if attached.search is None else "search",
         before_sha256=staging.text(attached.before) if attached.before is not None else None,
@@ -93,12 +149,32 @@ def _attachment(attached: params.Attached, staging: BlobStaging) -> c.Attachment
     )
 
 
-def _tool_result(result: params.ToolResult, staging: BlobStaging) -> c.ToolResult:
-    text = _content(result.text, result.search, staging)
-    assert text is not None, "checked"
+def _tool_result(result: params.ToolResult, staging: _Staging) -> c.ToolResult:
+    text = _content(result, staging)
     return c.ToolResult(
-        result.id, result.name, text, result.is_error, form="text" if result.search is None else "search"
+        result.id,
+        result.name,
+        staging.text("") if text is None else text,
+        result.is_error,
+        form="text" if result.search is None else "search",
+        images=tuple(_image(each, staging) for each in result.images),
     )
+
+
+def _image(image: params.Image, staging: _Staging) -> c.ResultImage:
+    uri = image.text if image.text_sha256 is None else staging.uploaded(image.text_sha256)
+    found = decoded(uri or "")
+    if found is None:
+        raise InvalidArgument(
+            "An image in a tool's result is no data URI in base64.", hint="Send `data:image/png;base64,...`."
+        )
+    if len(found.content) > ATTACHED_IMAGE_BYTES_MAX:
+        raise InvalidArgument(
+            f"An image in a tool's result has {len(found.content)} bytes; at most {ATTACHED_IMAGE_BYTES_MAX} are "
+            "sent.",
+            hint="Make it smaller.",
+        )
+    return c.ResultImage(staging.keep(found.content), found.media_type)
 
 
 def _thinking(thinking: params.Thinking, staging: BlobStaging) -> c.Thinking:
@@ -108,11 +184,11 @@ def _thinking(thinking: params.Thinking, staging: BlobStaging) -> c.Thinking:
     return c.Thinking(staging.text(thinking.text), thinking.signature)
 
 
-def _content(text: str | None, search: params.Search | None, staging: BlobStaging) -> str | None:
+def _content(part: params.Attached | params.ToolResult, staging: _Staging) -> str | None:
     """The hash of the staged text, or of the staged JSON of a search; None if there is neither."""
-    if search is not None:
-        return staging.keep(msgspec.json.encode(search))
-    return staging.text(text) if text is not None else None
+    if part.search is not None:
+        return staging.keep(msgspec.json.encode(part.search))
+    return staging.content(part)
 
 
 def _arguments(call: params.ToolCall, staging: BlobStaging) -> str:
@@ -148,12 +224,17 @@ def _problems_of_role(message: params.Message) -> Iterator[_Problem]:
 
 
 def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
+    if message.text is not None and message.text_sha256 is not None:
+        yield _TWO_TEXTS
     for attached in message.attachments:
         if (problem := _problem_of(attached)) is not None:
             yield problem
     for result in message.tool_results:
-        if (result.text is None) == (result.search is None):
+        texts = _texts_of(result)
+        if texts > 1 or (texts == 0 and not result.images):
             yield "the result of a tool has either a `text` or a `search`.", "Give one of the two."
+        if any((each.text is None) == (each.text_sha256 is None) for each in result.images):
+            yield _TWO_TEXTS
     for thinking in message.thinking:
         if (thinking.text is None) == (thinking.redacted is None):
             yield "thinking has either a `text` or what is `redacted`.", "Give one of the two."
@@ -161,17 +242,28 @@ def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
             yield "thinking that is `redacted` has no `signature`.", "Its data is all that goes back."
 
 
+_TWO_TEXTS: Final = "what has a text has either `text` or `textSha256`.", "Give one of the two."
+
+
+def _texts_of(part: params.Attached | params.ToolResult) -> int:
+    """How many texts the part gives; no part may have two."""
+    return sum(each is not None for each in (part.text, part.text_sha256, part.search))
+
+
 def _problem_of(attached: params.Attached) -> _Problem | None:
     """The problem of an attachment and its repair; None if there is none."""
     of_kind = f"an attachment of kind {attached.kind!r}"
+    has_text = attached.text is not None or attached.text_sha256 is not None
+    if attached.text is not None and attached.text_sha256 is not None:
+        return _TWO_TEXTS
     if not attached.id and attached.kind not in NEEDS_NO_ID:
         return f"{of_kind} needs an `id`.", "Give its path, URL or name."
-    if attached.text is not None and attached.kind in READ_BY_US:
+    if has_text and attached.kind in READ_BY_US:
         what = f"the text of {of_kind} is read from the vault."
         return what, "Leave `text` out; what the runtime itself read is of kind `file`."
     if attached.search is not None and attached.kind != "tool_result":
         return f"{of_kind} takes no `search`.", "Attach what a search found as kind `tool_result`."
-    if attached.kind == "tool_result" and (attached.text is None) == (attached.search is None):
+    if attached.kind == "tool_result" and _texts_of(attached) != 1:
         return f"{of_kind} has either a `text` or a `search`.", "Give one of the two."
     if attached.kind != "selected_text" and (attached.before, attached.after) != (None, None):
         return f"{of_kind} takes no `before` and `after`.", "They stand around a selected text."

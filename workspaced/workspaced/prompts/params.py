@@ -1,18 +1,19 @@
 """The parameters of `workspaced/context/*`, as runtimes send them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
-from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind, Role
+from workspaced_events.schema.catalogue import AttachmentKind, CacheTime, Pipeline, Promotion, ProviderKind, Role
 
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
     CONTEXT_NAME_CHARS_MAX,
     CONTEXT_TOKENS_MAX,
     DOCUMENTS_PER_SEARCH_MAX,
+    IMAGES_PER_RESULT_MAX,
     MESSAGES_PER_CONVERSATION_MAX,
     MESSAGES_PER_REQUEST_MAX,
     SIGNATURE_CHARS_MAX,
@@ -25,6 +26,8 @@ Id = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
 Name = Annotated[str, Meta(min_length=1, max_length=CONTEXT_NAME_CHARS_MAX)]
 Path = Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
 Tokens = Annotated[int, Meta(ge=0, le=CONTEXT_TOKENS_MAX)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""Names a text uploaded with workspaced/blob/put."""
 
 
 class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -96,6 +99,8 @@ class Attached(Params, frozen=True):
     before: str | None = None
     """Only for `selected_text`: the text before it; `after` is the text after it. Without `text`: a cursor."""
     after: str | None = None
+    text_sha256: Sha256 | None = None
+    """Instead of `text`."""
 
 
 class ToolCall(Params, frozen=True):
@@ -105,13 +110,23 @@ class ToolCall(Params, frozen=True):
     """A string is the JSON text that the model wrote."""
 
 
+class Image(Params, frozen=True):
+    """A data URI; either of the two."""
+
+    text: str | None = None
+    text_sha256: Sha256 | None = None
+
+
 class ToolResult(Params, frozen=True):
     id: Id
     name: Name
     text: str | None = None
+    """May be left out where there are images."""
     is_error: bool = False
     search: Search | None = None
-    """Instead of `text`."""
+    """Instead of `text`; `text_sha256` likewise."""
+    text_sha256: Sha256 | None = None
+    images: Annotated[list[Image], Meta(max_length=IMAGES_PER_RESULT_MAX)] = []
 
 
 class Thinking(Params, frozen=True):
@@ -121,16 +136,27 @@ class Thinking(Params, frozen=True):
     """Instead of `text`: the data of thinking that the provider encrypted, which goes back to it unchanged."""
 
 
+class CacheControl(Params, frozen=True):
+    """As in Anthropic's Messages API."""
+
+    type: Literal["ephemeral"] = "ephemeral"
+    ttl: CacheTime = "5m"
+
+
 class Message(Params, frozen=True):
     role: Role
     id: Id | None = None
     text: str | None = None
+    text_sha256: Sha256 | None = None
+    """Instead of `text`."""
     attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = []
     tool_calls: Annotated[list[ToolCall], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
     tool_results: Annotated[list[ToolResult], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
     thinking: Annotated[list[Thinking], Meta(max_length=THINKING_PER_MESSAGE_MAX)] = []
     replaces: Id | None = None
     """The message that this one replaces; it keeps the id and the place."""
+    cache_control: CacheControl | None = None
+    """Asks the provider to cache the prompt up to the end of this message."""
 
 
 class Removal(Params, frozen=True):

@@ -7,7 +7,7 @@ these belong to the runtime.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,8 @@ from workspaced_events.errors import BatchTooLarge, WorkspacedError
 from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.schema.catalogue import Attachment
+from workspaced_events.schema.catalogue import Attachment, ResultImage
+from workspaced_events.schema.decoding import decoded
 from workspaced_tools.chats.markdown_file import read_chat, write_chat
 from workspaced_tools.chats.model import (
     Chat,
@@ -32,10 +33,12 @@ from workspaced_tools.chats.model import (
 )
 from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
+from workspaced_tools.notes.images.data_uri import encoded
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
 from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.prompts.requests.request import Blob
 from workspaced_tools.prompts.sources.search_block import Search
 
 from . import params as p
@@ -81,7 +84,7 @@ async def export(service: "Service", params: p.Named, caller: str) -> dict[str, 
 
     def make(view: View, withheld_notes: WithheldNotes) -> _Exported:
         conversation = _conversation(view.state, params.conversation)
-        return _Exporting(conversation, service.texts, view, withheld_notes).exported()
+        return _Exporting(conversation, service.texts, service.blobs.get, view, withheld_notes).exported()
 
     made = await with_conversation_view(
         service, _conversation(service.tail.state, params.conversation), make, caller
@@ -142,10 +145,11 @@ class _Exporting:
     """Builds the chat file of one conversation."""
 
     def __init__(
-        self, conversation: Conversation, texts: Texts, view: View, withheld_notes: WithheldNotes
+        self, conversation: Conversation, texts: Texts, blob: Blob, view: View, withheld_notes: WithheldNotes
     ) -> None:
         self._conversation = conversation
         self._texts = texts
+        self._blob = blob
         self._view = view
         self._withheld_notes = withheld_notes
         self._withheld = 0
@@ -199,7 +203,14 @@ class _Exporting:
                 for each in message.tool_calls
             ),
             tuple(
-                SavedResult(each.id, each.name, self._text(each.text_sha256), each.is_error, each.form)
+                SavedResult(
+                    each.id,
+                    each.name,
+                    self._text(each.text_sha256),
+                    each.is_error,
+                    each.form,
+                    tuple(self._images(each.images)),
+                )
                 for each in message.tool_results
             ),
             tuple(
@@ -213,11 +224,25 @@ class _Exporting:
             self._kept(name) if name is not None else None
             for name in (attached.text_sha256, attached.before_sha256, attached.after_sha256)
         )
-        if attached.kind == "image" and text is not None and len(text) > IMAGE_CHARS_MAX:
-            what = f"An image of this message has {len(text)} characters; the file names it only."
-            self._warned.append((self._index, IMAGE_TOO_LARGE, what))
+        if attached.kind == "image" and text is not None and self._is_too_large(text):
             text = None
         return SavedAttachment(attached.kind, attached.id, attached.title, text, attached.form, before, after)
+
+    def _images(self, images: Iterable[ResultImage]) -> Iterator[str]:
+        """The images in a tool's result, as data URIs."""
+        for image in images:
+            content = self._blob(image.sha256)
+            if content is None:
+                self._warned.append((self._index, TEXT_NOT_KEPT, "An image of this message is not kept."))
+            elif not self._is_too_large(uri := encoded(image.media_type, content)):
+                yield uri
+
+    def _is_too_large(self, uri: str) -> bool:
+        if len(uri) <= IMAGE_CHARS_MAX:
+            return False
+        what = f"An image of this message has {len(uri)} characters; the file has not got it."
+        self._warned.append((self._index, IMAGE_TOO_LARGE, what))
+        return True
 
     def _text(self, name: str) -> str:
         text = self._kept(name)
@@ -284,7 +309,7 @@ def _search(part: SavedAttachment | SavedResult) -> Search | None:
     if part.form != "search" or part.text is None:
         return None
     try:
-        return msgspec.json.decode(part.text, type=Search)
+        return decoded(part.text, Search)
     except msgspec.MsgspecError:  # NOT_KEPT
         return None
 

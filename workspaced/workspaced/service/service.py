@@ -32,6 +32,7 @@ from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
+from .uploads import Uploads
 
 if TYPE_CHECKING:
     import asyncio
@@ -77,6 +78,7 @@ class Service:
         self.visits = visits = VisitLog(self.log)
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
+        self.uploads = Uploads()
         self.publishing = Publishing(writer, self.log)
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.moments = LogMoments(

@@ -16,19 +16,20 @@ results come back, and the cache is lost once in PROMPTS_MAX prompts.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
+from workspaced_events.schema.catalogue import CacheTime, ToolResult
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
 from ..model.sent_turn import SentTurn
 from ..model.standing import Standing, content_of
-from ..model.token_estimator import seed_tokens
+from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
@@ -131,18 +132,20 @@ def transcript_of(
     return Past(short, dropped, texts(summary.text_sha256) if summary is not None else None)
 
 
-def own_message(content: tuple[Block, ...], message: MessageId | None = None) -> tuple[ChatMessage, ...]:
+def own_message(
+    content: tuple[Block, ...], message: MessageId | None = None, cache: CacheTime | None = None
+) -> tuple[ChatMessage, ...]:
     """The user's message with the context and the words of a turn, if there are any.
 
     `message`: None for a turn that begins without the user's words; its context comes before all else, where it
     stays when the turn goes on.
     """
-    return (ChatMessage("user", content, message),) if content else ()
+    return (ChatMessage("user", content, message, cache),) if content else ()
 
 
 def _repeated(message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact]) -> ChatMessage:
     if begins(message) and message.id in standing.turns:
-        return ChatMessage("user", content_of(standing.turns[message.id]), message.id)
+        return ChatMessage("user", content_of(standing.turns[message.id]), message.id, message.cache)
     return _chat(message, texts, skills)
 
 
@@ -212,7 +215,7 @@ def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> Ch
     words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
     text = BLANK_LINE.join(filter(None, (*(block_or_placeholder(each, texts) for each in skills), words)))
     blocks = [
-        Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error)
+        Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error, images=_images(each))
         for each in message.tool_results
     ]
     blocks += [
@@ -221,7 +224,12 @@ def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> Ch
     ]
     blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
-    return ChatMessage("assistant" if message.role == "assistant" else "user", tuple(blocks), message.id)
+    role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
+    return ChatMessage(role, tuple(blocks), message.id, message.cache)
+
+
+def _images(result: ToolResult) -> tuple[Block, ...]:
+    return tuple(Block("image", blob=each.sha256, media_type=each.media_type) for each in result.images)
 
 
 def paired(messages: Iterable[ChatMessage], *, in_parts: bool = False) -> Paired:
@@ -335,8 +343,10 @@ def short_images(message: ChatMessage) -> ChatMessage:
 def _short_result(block: Block) -> Block:
     if block.type != "toolResult" or block.text is None:
         return block
-    tokens = seed_tokens(block.text)
-    return replace(block, text=f"[tool result elided - {tokens} tokens]") if tokens > NOTE_TOKENS_MAX else block
+    tokens = seed_tokens(block.text) + IMAGE_TOKENS * len(block.images)
+    if tokens <= NOTE_TOKENS_MAX:
+        return block
+    return replace(block, text=f"[tool result elided - {tokens} tokens]", images=())
 
 
 def shortenings(before: Iterable[ChatMessage], after: Iterable[ChatMessage]) -> list[ManifestEntry]:

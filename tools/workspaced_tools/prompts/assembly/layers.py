@@ -140,7 +140,7 @@ def _block_text(block: Block) -> str:
         return block.text or ""
     words = [block.type, block.name, block.id, block.media_type, block.blob, block.signature]
     head = " ".join(word for word in words if word) + (" error" if block.is_error else "")
-    return f"[{head}]\n{block.text}" if block.text else f"[{head}]"
+    return "\n".join(filter(None, (f"[{head}]", block.text, *map(_block_text, block.images))))
 
 
 # -- reuse --

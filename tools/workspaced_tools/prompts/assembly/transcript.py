@@ -246,8 +246,10 @@ class _Transcript:
 
     def _messages(self, made: Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
         before = (*leading(texts, made.past.summary), *made.past.messages)
-        message = self.start if begins(self.before.messages[self.start]) else None
-        return (*before, *own_message(content_of(made.parts), message), *made.rest.messages)
+        first = self.before.messages[self.start]
+        own = content_of(made.parts)
+        turn = own_message(own, first.id, first.cache) if begins(first) else own_message(own)
+        return (*before, *turn, *made.rest.messages)
 
     def _cache_hints(
         self, builders: Mapping[LayerId, LayerBuilder], messages: Sequence[ChatMessage], estimate: int

@@ -15,6 +15,7 @@ from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, library_of
 from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from .blocks import BLANK_LINE, standing_line
@@ -200,7 +201,7 @@ def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
         LogDamaged: the blob holds something else.
     """
     try:
-        turn = msgspec.json.decode(texts(turn_sha256), type=SentTurn)
+        turn = decoded(texts(turn_sha256), SentTurn)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {turn_sha256} holds no turn that was sent: {error}.") from None
     if turn.version > SENT_VERSION:

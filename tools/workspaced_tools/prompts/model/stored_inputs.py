@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.errors import LogDamaged
+from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from ...ports.manifest import Manifest
@@ -27,12 +28,12 @@ def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
     """
     content = texts(inputs_sha256)
     try:
-        if (version := msgspec.json.decode(content, type=_Version).version) > TURN_VERSION:
+        if (version := decoded(content, _Version).version) > TURN_VERSION:
             raise NotRecorded(
                 f"The inputs are of version {version}; this program reads up to {TURN_VERSION}",
                 hint="Use a newer workspaced.",
             )
-        return msgspec.json.decode(content, type=Turn)
+        return decoded(content, Turn)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {inputs_sha256} holds no inputs of a prompt: {error}.") from None
 
@@ -45,7 +46,7 @@ def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
         LogDamaged: the blob holds something else.
     """
     try:
-        return msgspec.json.decode(texts(manifest_sha256), type=Manifest)
+        return decoded(texts(manifest_sha256), Manifest)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {manifest_sha256} holds no manifest: {error}.") from None
 

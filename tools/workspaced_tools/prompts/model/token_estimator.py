@@ -19,7 +19,9 @@ seed_tokens: Final = estimate_tokens
 def message_seed(message: ChatMessage) -> int:
     """Seed tokens of all blocks of the message: texts, names of tools, images."""
     return sum(
-        (IMAGE_TOKENS if block.type == "image" else seed_tokens(block.text or "")) + seed_tokens(block.name or "")
+        (IMAGE_TOKENS if block.type == "image" else seed_tokens(block.text or ""))
+        + seed_tokens(block.name or "")
+        + IMAGE_TOKENS * len(block.images)
         for block in message.content
     )
 

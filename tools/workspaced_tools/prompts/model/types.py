@@ -13,6 +13,7 @@ import msgspec
 from workspaced_events.ids import ConversationId, MessageId, NoteId
 from workspaced_events.schema.catalogue import (
     ArtifactKind,
+    CacheTime,
     ContextFolded,
     Form,
     LayerHashes,
@@ -188,12 +189,16 @@ class Block(Wire, frozen=True):
     blob: str | None = None
     """For an image: the sha256 of its bytes."""
     media_type: str | None = None
+    images: tuple["Block", ...] = ()
+    """For a toolResult: the images that it has besides its text."""
 
 
 class ChatMessage(Wire, frozen=True):
     role: Literal["system", "user", "assistant"]
     content: tuple[Block, ...]
     id: MessageId | None = None
+    cache: CacheTime | None = None
+    """The runtime asks the provider to cache the prefix that ends with this message."""
 
 
 class CacheHint(Wire, frozen=True):

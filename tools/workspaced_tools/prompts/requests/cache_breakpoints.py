@@ -10,6 +10,9 @@ the last request's last mark. It replaces the first mark of the system, which is
 
 In a transcript, each request begins with the one before it. So the marks are after the runtime's own system
 prompt, the library, the last message of the request before, and the last message of all.
+
+The runtime's own marks come first: ours are as many as are left, those at the end before those at the beginning.
+Anthropic refuses a mark for an hour behind one for five minutes, so before the former there is none of ours.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,23 +32,40 @@ Place = tuple[int, int]
 
 
 def marked(
-    system: Sequence[Part], library: int, messages: Sequence[Message], history: int | None
+    system: Sequence[Part], library: int, messages: Sequence[Message], history: int | None, elsewhere: int = 0
 ) -> tuple[tuple[Part, ...], list[Message]]:
-    """The parts of system and messages with their marks.
+    """The parts of system and messages with their marks. Parts may have marks already: the runtime's own.
 
     Args:
         library: the number of the system's last parts that are the library.
         history: the number of messages that are summary and history; the others are this turn's. None: a
             transcript.
+        elsewhere: the number of the runtime's own marks in the definitions of tools.
     """
-    ends = sorted({end for end in (len(system) - library, len(system)) if end})
+    given = [(at, place) for at, (_role, parts) in enumerate(messages) for place in _marks_in(parts)]
+    given = given[max(0, len(given) + elsewhere - MARKS_MAX) :]
+    hours = [at for at in given if messages[at[0]][1][at[1]].cache_time == "1h"]
     places = list(_places(messages, history) if history is not None else _grown(messages))
-    ends = ends[-(MARKS_MAX - len(places)) :]
+    places = [place for place in places if place not in given and place > max(hours, default=(-1, -1))]
+    room = max(0, MARKS_MAX - elsewhere - len(given))
+    places = sorted(places)[max(0, len(places) - room) :]
+    ends = sorted({end for end in (len(system) - library, len(system)) if end})
+    ends = [] if hours else ends[max(0, len(ends) - room + len(places)) :]
     parts = [replace(part, cache=at + 1 in ends) for at, part in enumerate(system)]
-    copies = [(role, list(parts)) for role, parts in messages]
-    for message, at in places:
-        copies[message][1][at] = replace(copies[message][1][at], cache=True)
+    at_all = {*given, *places}
+    copies = [
+        (role, [_with_mark(part, is_marked=(at, place) in at_all) for place, part in enumerate(parts)])
+        for at, (role, parts) in enumerate(messages)
+    ]
     return tuple(parts), copies
+
+
+def _marks_in(parts: Sequence[Part]) -> Iterator[int]:
+    return (place for place, part in enumerate(parts) if part.cache)
+
+
+def _with_mark(part: Part, *, is_marked: bool) -> Part:
+    return part if part.cache == is_marked else replace(part, cache=is_marked)
 
 
 def _places(messages: Sequence[Message], history: int) -> Iterator[Place]:

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from workspaced_events.schema.catalogue import CacheTime
+
 from ...ports.base import Wire
 
 
@@ -28,3 +30,7 @@ class Part(Wire, frozen=True):
     """The bytes of an image in base64."""
     cache: bool = False
     """Whether the provider may cache the prefix that ends here: at most four parts of a request."""
+    cache_time: CacheTime = "5m"
+    """For how long."""
+    images: tuple["Part", ...] = ()
+    """Of a toolResult: the images that belong to it."""

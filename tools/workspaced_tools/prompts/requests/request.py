@@ -36,6 +36,7 @@ OUTPUT_TOKENS: Final = 4_096
 """The output limit if the conversation reserves nothing for answers."""
 ASSISTANT_BEGINS: Final = "(The assistant begins.)"
 NO_WORDS: Final = "(The user said nothing.)"
+IMAGES_OF: Final = "(Images in the result of {}:)"
 FAILED_SILENTLY: Final = "The tool failed and gave no reason."
 MESSAGES_SHOWN_MAX: Final = 5
 
@@ -112,7 +113,8 @@ def request_of(
     own, library = _system(envelope, changes)
     repeats_turns = any(hint.after == "previous" for hint in envelope.cache_hints)
     history = None if repeats_turns else history_messages(envelope)
-    system, read = marked(own + library, len(library), reader.read(envelope), history)
+    own_marks = sum("cache_control" in tool for tool in tools.own)
+    system, read = marked(own + library, len(library), reader.read(envelope), history, own_marks)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
@@ -213,11 +215,29 @@ class _Reader:
     def _parts(self, message: ChatMessage) -> list[Part]:
         """The parts of one message; none if nothing is left that a provider accepts."""
         where = message.id or "the summary"
-        parts = [part for block in message.content if (part := self._part(block, where)) is not None]
+        parts = [part for block in message.content for part in self._parts_of(block, where)]
         if all(part.type == "thinking" for part in parts):
             self._changes.add("Nothing is left of the message", where)
             return []
+        if message.cache is not None:
+            last = max(at for at, part in enumerate(parts) if part.type != "thinking")
+            parts[last] = replace(parts[last], cache=True, cache_time=message.cache)
         return _with_signed_call(parts) if self._family == "gemini" else parts
+
+    def _parts_of(self, block: Block, where: str) -> Iterator[Part]:
+        """The parts of one block; the images of a tool's result follow it where its provider takes none in it."""
+        part = self._part(block, where)
+        if part is None:
+            return
+        images = [self._image(image, where) for image in block.images]
+        if self._family == "anthropic":
+            yield replace(part, images=tuple(images))
+            return
+        yield part
+        if images:
+            self._changes.add("Images in a tool's result follow the result", where)
+            yield Part("text", IMAGES_OF.format(part.name))
+            yield from images
 
     def _part(self, block: Block, where: str) -> Part | None:
         match block.type:
@@ -278,7 +298,7 @@ class _Reader:
 
     def _result(self, block: Block, where: str) -> Part:
         text = block.text or ""
-        if block.is_error and not text.strip():
+        if block.is_error and not text.strip() and not block.images:
             self._changes.add("A tool's error that says nothing says that", where)
             text = FAILED_SILENTLY
         return Part(

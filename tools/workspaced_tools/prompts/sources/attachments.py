@@ -1,8 +1,6 @@
 """Reads attachments: each becomes an `Artifact`, a folder or tag one for each of its notes."""
 
-import binascii
 import re
-from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import unquote
@@ -10,10 +8,12 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
 from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
+from ...notes.images.data_uri import decoded
 from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
 from ..model.blocks import called_name
@@ -24,7 +24,6 @@ from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavai
 
 _ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 """Matches the beginning of an image's address that is no file of the vault."""
-_DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
 
 
 def attached(
@@ -124,8 +123,12 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
 
 
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    """The selection that the runtime sent, else the workspace's present one if it is the attached one."""
+    """The selection that the runtime sent, or the user's when the message came; in older logs the workspace's
+    present one if it is the attached one."""
     around = attachment.before_sha256 or "", attachment.after_sha256 or ""
+    if attachment.resolved and attachment.text_sha256 is not None:
+        yield _selected_then(attachment, reading)
+        return
     if attachment.text_sha256 is not None or any(around):
         for sha256 in filter(None, around):
             reading.texts(sha256)  # raises if the text around the selection is not kept
@@ -150,6 +153,21 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
         raise Unavailable(NO_SELECTION)
     size = len(text.encode())
     yield Artifact("selected_text", name, attachment.title or name, revision, bytes=size, note=selection.note)
+
+
+def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
+    """What the user had selected when the message came, if its note may still be shown."""
+    place = place_of(attachment.id)
+    assert place is not None and attachment.text_sha256 is not None, "resolved"
+    vault, state = reading.whole()
+    note = NoteId(place.path)
+    now = state.current_path(note) or note
+    if vault.ask(Names([now])) == [None]:
+        raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
+    text = reading.texts(attachment.text_sha256)
+    title = attachment.title or attachment.id
+    size = len(text.encode())
+    return Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
 
 
 def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
@@ -194,8 +212,9 @@ def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     sha256 = attachment.text_sha256
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
-    text = reading.inline_text(sha256)
     artifact = named(attachment)
+    is_repeated = attachment.kind == "skill" or attachment.form == "search"  # later turns read them again
+    text = reading.inline_text(sha256) if is_repeated else reading.texts(sha256)
     block = called_name(artifact.title, artifact.id) if artifact.kind == "tool_result" else ""
     yield replace(artifact, revision=sha256, bytes=len(text.encode()), block=block)
 
@@ -204,18 +223,13 @@ def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The image of a data URI; its bytes become a blob."""
     if attachment.text_sha256 is None:
         raise Unavailable(IMAGE_NOT_READ)
-    uri = reading.texts(attachment.text_sha256)
-    begin = _DATA_IMAGE.match(uri)
-    if begin is None:
+    image = decoded(reading.texts(attachment.text_sha256))
+    if image is None:
         raise Unavailable(IMAGE_NOT_READ)
-    try:
-        content = b64decode(uri[begin.end() :], validate=True)
-    except (binascii.Error, ValueError):
-        raise Unavailable(IMAGE_NOT_READ) from None
-    if len(content) > ATTACHED_IMAGE_BYTES_MAX:
+    if len(image.content) > ATTACHED_IMAGE_BYTES_MAX:
         raise Unavailable(TOO_LARGE)
-    revision = reading.keep(content)
-    yield replace(named(attachment), revision=revision, bytes=len(content), media_type=begin[1].lower())
+    revision = reading.keep(image.content)
+    yield replace(named(attachment), revision=revision, bytes=len(image.content), media_type=image.media_type)
 
 
 _READERS: Final[dict[AttachmentKind, Callable[[Attachment, Reading], Iterator[Artifact]]]] = {

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.errors import LogDamaged
+from workspaced_events.schema.decoding import decoded
 
 from ...limits import QUERY_CHARS_MAX
 from ...ports.base import Wire
@@ -77,7 +78,7 @@ def read_search(text: str) -> Search:
         LogDamaged: the text is no such JSON.
     """
     try:
-        return msgspec.json.decode(text, type=Search)
+        return decoded(text, Search)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"Expected the JSON of a search with query and documents: {error}.") from None
 

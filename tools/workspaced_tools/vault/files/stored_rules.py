@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.log.disk import RealDisk, read_regular, write_whole
+from workspaced_events.schema.decoding import decoded
 
 _VERSION: Final = 1
 _BYTES_MAX: Final = 256 * 1024
@@ -42,7 +43,7 @@ class RulesStore:
             RulesUnreadable: the file exists and cannot be read.
         """
         try:
-            kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=StoredRules)
+            kept = decoded(read_regular(self._path, 0, _BYTES_MAX), StoredRules)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:

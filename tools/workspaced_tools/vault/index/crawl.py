@@ -49,6 +49,9 @@ class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text: str
 
 
+_TEXT_OF: Final = msgspec.msgpack.Decoder(TextOf)
+
+
 class Batch(msgspec.Struct, frozen=True, array_like=True):
     """A part of a crawl's result."""
 
@@ -281,4 +284,4 @@ def _spooled(batch: Batch, spool: IO[bytes]) -> Batch:
 
 def _unspooled(spool: IO[bytes]) -> Iterator[TextOf]:
     while size := spool.read(4):
-        yield msgspec.msgpack.decode(spool.read(int.from_bytes(size)), type=TextOf)
+        yield _TEXT_OF.decode(spool.read(int.from_bytes(size)))

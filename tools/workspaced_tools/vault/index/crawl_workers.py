@@ -44,6 +44,10 @@ class Job(msgspec.Struct, frozen=True):
     part: tuple[int, int]
 
 
+_JOB: Final = msgspec.msgpack.Decoder(Job)
+_BATCH: Final = msgspec.msgpack.Decoder(Batch)
+
+
 class SurveyFailed(Exception):
     """A worker ended before its crawl was complete."""
 
@@ -68,7 +72,6 @@ class CrawlWorkers:
         Raises:
             SurveyFailed: a worker ended early, or wrote an invalid batch.
         """
-        decoder = msgspec.msgpack.Decoder(Batch)
         with selectors.DefaultSelector() as ready:
             for number, worker in enumerate(self._workers):
                 assert worker.stdout is not None
@@ -81,7 +84,7 @@ class CrawlWorkers:
                         ready.unregister(pipe)
                         continue
                     try:
-                        batch = decoder.decode(frame)
+                        batch = _BATCH.decode(frame)
                     except (msgspec.DecodeError, UnicodeDecodeError):
                         raise SurveyFailed("A surveying process gave what is no batch.") from None
                     yield key.data, batch
@@ -138,7 +141,7 @@ def main() -> None:
     """Runs one worker."""
     with suppress(OSError):
         os.nice(_NICENESS)
-    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
+    job = _JOB.decode(sys.stdin.buffer.read())
     root = VaultRoot(job.root)
     policy = Policy(root, job.deny)
     policy.refresh()

@@ -23,6 +23,7 @@ import msgspec
 
 from workspaced_events.log.disk import read_regular
 from workspaced_events.private_files import make_folder, touch_file, write_file
+from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
@@ -231,7 +232,7 @@ class IndexFile:
 
     def _is_sealed(self, path: Path) -> bool:
         try:
-            seal = msgspec.json.decode(read_regular(path.with_suffix(".seal")), type=_Seal)
+            seal = decoded(read_regular(path.with_suffix(".seal")), _Seal)
             if (seal.version, seal.vault, seal.sqlite) != (INDEX_VERSION, self._vault, sqlite3.sqlite_version):
                 return False
             if (

@@ -15,6 +15,7 @@ from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
+from workspaced_events.schema.decoding import converted, decoded
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import (
     Listed,
@@ -157,7 +158,7 @@ class DaemonCalls:
         params = {"tool": wanted.tool, "caller": wanted.caller, "limit": min(limit, _PAGE_CALLS)}
         calls: list[Listed] = []
         while len(calls) < limit:
-            page = msgspec.convert(self._client.call("workspaced/calls", params)["calls"], list[Listed])
+            page = converted(self._client.call("workspaced/calls", params)["calls"], list[Listed])
             fitting = [each for each in page if not wanted.is_before(each) and not (wanted.failed and each.ok)]
             calls = fitting[-(limit - len(calls)) :] + calls
             if not page or wanted.is_before(page[0]):
@@ -172,12 +173,12 @@ class DaemonCalls:
             event=decode_event(msgspec.json.encode(wire["event"])),
             arguments=wire["arguments"],
             result=wire["result"].encode() if wire["result"] is not None else None,
-            recording=msgspec.json.decode(msgspec.json.encode(recording), type=Recording) if recording else None,
+            recording=decoded(msgspec.json.encode(recording), Recording) if recording else None,
             why=wire["why"],
         )
 
     def state(self, called: ToolCalled) -> StateJson | None:
-        return msgspec.convert(self._client.state(at=called.as_of_seq), StateJson)
+        return converted(self._client.state(at=called.as_of_seq), StateJson)
 
 
 class LogCalls:

@@ -1,0 +1,253 @@
+"""Uploads of long texts, images in results of tools, and the runtime's own cache marks."""
+
+import base64
+import hashlib
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
+
+SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 5_000_000, "output_reserve": 1_000}
+CALL = {"role": "assistant", "toolCalls": [{"id": "c1", "name": "look", "arguments": {}}]}
+LONG = "".join(f"{number} Zeile für Zeile 漢字 🌲\n" for number in range(60_000))
+
+
+def png(size: int = 1) -> bytes:
+    """A picture of one pixel, with as many bytes of a chunk that nobody draws."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        checked = kind + content
+        return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"teSt", b"x" * size), (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def uri(content: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+
+
+@pytest.fixture(scope="module")
+def running(module_daemon: Any) -> Any:
+    return module_daemon(notes={"a.md": "# A\n"})
+
+
+@pytest.fixture
+def client(running: Any) -> Iterator[Any]:
+    with running.connect("runtime") as client:
+        yield client
+
+
+def begun(client: Any, provider: str = "anthropic", **settings: Any) -> str:
+    name: str = client.context.start(
+        **{**SETTINGS, "provider": provider, **settings}, system="You help.", environment=False
+    )["conversation"]
+    return name
+
+
+def result(**what: Any) -> dict[str, Any]:
+    return {"role": "user", "toolResults": [{"id": "c1", "name": "look", **what}]}
+
+
+def body(client: Any, talk: str, shape: str = "anthropic") -> dict[str, Any]:
+    made: dict[str, Any] = client.context.assemble(talk, shape=shape, layers=False)["body"]
+    return made
+
+
+# -- uploads --
+
+
+@pytest.mark.parametrize("where", ["message", "attachment", "result"])
+def test_a_text_over_a_line_is_uploaded_and_named(running: Any, client: Any, where: str) -> None:
+    talk = begun(client)
+    sha256 = client.upload(LONG)
+    assert sha256 == hashlib.sha256(LONG.encode()).hexdigest()
+    if where == "result":
+        client.context.message(talk, {"role": "user", "text": "Look."}, CALL, result(textSha256=sha256))
+    elif where == "attachment":
+        attached = [{"kind": "file", "id": "long.txt", "textSha256": sha256}]
+        client.context.message(talk, {"role": "user", "text": "Read.", "attachments": attached})
+    else:
+        client.context.message(talk, {"role": "user", "textSha256": sha256})
+    assert "59999 Zeile für Zeile 漢字 🌲" in str(body(client, talk)["messages"])
+    assert running.cli("replay", "--verify", str(running.data)).returncode == 0
+
+
+def test_a_message_with_an_upload_may_be_sent_again(client: Any) -> None:
+    talk = begun(client)
+    message = {"role": "user", "id": "m1", "textSha256": client.upload("Once.")}
+    for _ in range(2):
+        assert client.context.message(talk, message)["messages"] == ["m1"]
+    assert str(body(client, talk)).count("Once.") == 1
+
+
+def test_uploads_of_one_name_by_two_clients_do_not_mix(running: Any, client: Any) -> None:
+    put = "workspaced/blob/put"
+    with running.connect("other") as other:
+        assert client.call(put, {"upload": "u", "text": "a"}) == {"bytes": 1}
+        other.call(put, {"upload": "u", "text": "x"})
+        mine = client.call(put, {"upload": "u", "text": "b", "last": True})
+    assert mine == {"bytes": 2, "sha256": hashlib.sha256(b"ab").hexdigest()}
+
+
+def test_a_text_that_was_not_uploaded_is_refused_and_nothing_is_recorded(client: Any) -> None:
+    talk = begun(client)
+    error = refusal(
+        client.context.message, talk, {"role": "user", "text": "Yes."}, {"role": "user", "textSha256": "0" * 64}
+    )
+    assert error.code == "UNKNOWN_BLOB" and error.details["index"] == 1 and "blob/put" in error.hint
+    assert refusal(client.context.assemble, talk).code == "UNKNOWN_MESSAGE"
+
+
+def test_an_upload_beyond_its_bound_is_given_up(client: Any) -> None:
+    part = "x" * (900 * 1024)
+    for _ in range(18):
+        client.call("workspaced/blob/put", {"upload": "u", "text": part})
+    error = refusal(client.call, "workspaced/blob/put", {"upload": "u", "text": part})
+    assert error.code == "INVALID_ARGUMENT" and "16777216" in str(error)
+    assert client.call("workspaced/blob/put", {"upload": "u", "text": "new"}) == {"bytes": 3}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "text": "a", "textSha256": "0" * 64},
+        {"role": "user", "attachments": [{"kind": "file", "id": "f", "text": "a", "textSha256": "0" * 64}]},
+        {"role": "user", "attachments": [{"kind": "note", "id": "a.md", "textSha256": "0" * 64}]},
+        result(text="a", textSha256="0" * 64),
+        result(),
+        result(images=[{}]),
+        result(images=[{"text": "data:image/png;base64,iVBO", "textSha256": "0" * 64}]),
+        result(images=[{"text": "picture.png"}]),
+        {"role": "user", "text": "a", "cacheControl": {"type": "persistent"}},
+        {"role": "user", "text": "a", "cacheControl": {"ttl": "1d"}},
+    ],
+)
+def test_what_contradicts_itself_is_refused(client: Any, message: Any) -> None:
+    assert refusal(client.context.message, begun(client), message).code == "INVALID_ARGUMENT"
+
+
+# -- images in results of tools --
+
+
+def seen(client: Any, provider: str, **what: Any) -> tuple[str, list[Any], dict[str, Any]]:
+    """A conversation with one result, the messages of its body, and the whole prompt."""
+    talk = begun(client, provider)
+    client.context.message(talk, {"role": "user", "text": "Look."}, CALL, result(**what))
+    prompt = client.context.assemble(talk, shape=provider)
+    return talk, prompt["body"]["contents" if provider == "gemini" else "messages"], prompt
+
+
+def test_anthropic_has_an_image_in_its_result(running: Any, client: Any) -> None:
+    _talk, messages, prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+    (block,) = messages[-1]["content"]
+    assert [each["type"] for each in block["content"]] == ["text", "image"]
+    source = block["content"][1]["source"]
+    assert (source["media_type"], source["data"]) == ("image/png", base64.b64encode(png()).decode())
+    (record,) = [each for each in prompt["manifest"]["entries"] if each["id"] == prompt["messageId"]]
+    assert record["tokens"] > 1_600
+    assert running.cli("replay", "--verify", str(running.data)).returncode == 0
+
+
+def test_in_other_bodies_an_image_follows_its_result(client: Any) -> None:
+    _talk, messages, prompt = seen(client, "openai", images=[{"text": uri(png())}])
+    assert [each["role"] for each in messages[-3:]] == ["assistant", "tool", "user"]
+    assert [each["type"] for each in messages[-1]["content"]] == ["text", "image_url"]
+    assert "look" in messages[-1]["content"][0]["text"]
+    assert any("follow the result" in each for each in prompt["changes"])
+    _talk, messages, _prompt = seen(client, "gemini", text="Here.", images=[{"text": uri(png())}])
+    assert [next(iter(each)) for each in messages[-1]["parts"]] == ["functionResponse", "text", "inlineData"]
+
+
+def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> None:
+    large = client.upload(uri(png(2 * 1024 * 1024)))
+    _talk, messages, _prompt = seen(client, "anthropic", images=[{"textSha256": large}])
+    assert messages[-1]["content"][0]["content"][0]["type"] == "image"
+    too_large = client.upload(uri(png(ATTACHED_IMAGE_BYTES_MAX)))
+    error = refusal(client.context.message, begun(client), result(images=[{"textSha256": too_large}]))
+    assert error.code == "INVALID_ARGUMENT" and str(ATTACHED_IMAGE_BYTES_MAX) in str(error)
+
+
+def test_a_fold_elides_an_image_with_its_result(client: Any) -> None:
+    talk, _messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+    for number in range(3):
+        client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": f"{number}?"})
+        client.context.assemble(talk)
+    before = str(body(client, talk))
+    client.context.assemble(talk, rebase=True)
+    after = str(body(client, talk))
+    assert "'image'" in before and "'image'" not in after and "[tool result elided - 1" in after
+
+
+def test_a_chat_file_has_the_image_of_a_result(client: Any) -> None:
+    talk, messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+    exported = client.context.export(talk)
+    assert exported["warnings"] == []
+    again = client.context.import_chat(exported["text"], conversation=f"{talk}-again")["conversation"]
+    assert body(client, again)["messages"][-1]["content"][0] == messages[-1]["content"][0]
+
+
+# -- marks of one's own --
+
+MARK = {"type": "ephemeral"}
+
+
+def marks(value: Any) -> list[Any]:
+    """All marks of a body, in order."""
+    if isinstance(value, list):
+        return [mark for each in value for mark in marks(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["cache_control"]] if "cache_control" in value else []
+    return [mark for each in value.values() for mark in marks(each)] + own
+
+
+def test_the_runtimes_own_marks_come_first_and_ours_fill_the_rest(client: Any) -> None:
+    talk = begun(client)
+    told = [{"role": "user", "text": "0?", "cacheControl": MARK}]
+    for number in range(1, 5):
+        told += [
+            {"role": "assistant", "text": "Yes."},
+            {"role": "user", "text": f"{number}?", "cacheControl": MARK},
+        ]
+    client.context.message(talk, *told[:3])
+    one = body(client, talk)
+    assert [marks(each) for each in one["messages"]] == [[MARK], [], [MARK]] and marks(one["system"]) == [MARK]
+    client.context.message(talk, *told[3:])
+    many = body(client, talk)
+    assert [marks(each) for each in many["messages"][::2]] == [[], [MARK], [MARK], [MARK], [MARK]]
+    assert marks(many["system"]) == []
+
+
+def test_before_a_mark_for_an_hour_there_is_none_of_ours(client: Any) -> None:
+    talk = begun(client)
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    client.context.message(talk, {"role": "user", "text": "0?"}, {"role": "assistant", "text": "Yes."})
+    client.context.message(talk, {"role": "user", "text": "1?", "cacheControl": hour})
+    client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": "2?"})
+    made = body(client, talk)
+    assert marks(made["system"]) == []
+    assert [marks(each) for each in made["messages"]] == [[], [], [hour], [], [MARK]]
+
+
+def test_a_mark_in_a_tools_definition_counts(client: Any) -> None:
+    tool = {"name": "look", "description": "Looks.", "input_schema": {"type": "object"}, "cache_control": MARK}
+    talk = begun(client, tools=[tool])
+    told = [{"role": "user", "text": f"{number}?", "cacheControl": MARK} for number in range(4)]
+    client.context.message(talk, *told)
+    assert len(marks(body(client, talk))) == 4
+
+
+def test_a_mark_changes_no_text(client: Any) -> None:
+    texts = []
+    for more in ({}, {"cacheControl": MARK}):
+        talk = begun(client, provider="openai")
+        client.context.message(talk, {"role": "user", "text": "0?", **more})
+        texts.append(body(client, talk, "openai")["messages"])
+    assert texts[0] == texts[1]

@@ -1,0 +1,30 @@
+"""Images as data URIs."""
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from typing import Final, NamedTuple
+
+_DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
+
+
+class DataImage(NamedTuple):
+    media_type: str
+    """As declared."""
+    content: bytes
+
+
+def decoded(uri: str) -> DataImage | None:
+    """The image of a data URI; None if it is none in base64."""
+    begin = _DATA_IMAGE.match(uri)
+    if begin is None:
+        return None
+    try:
+        return DataImage(begin[1].lower(), b64decode(uri[begin.end() :], validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def encoded(media_type: str, content: bytes) -> str:
+    """The data URI of an image."""
+    return f"data:{media_type};base64,{b64encode(content).decode()}"

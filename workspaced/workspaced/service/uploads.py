@@ -1,0 +1,89 @@
+"""Texts that clients upload in parts, because one line cannot hold them, until a message names them."""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from workspaced_events.errors import InvalidArgument
+
+from ..errors import UnknownBlob
+from ..limits import UPLOAD_BYTES_MAX, UPLOAD_S, UPLOADS_BYTES_MAX
+
+Key = tuple[str, str] | str
+"""Of parts: the client's name, and the id that it gave its upload. Of a whole text: its sha256."""
+
+
+class _Held(NamedTuple):
+    content: bytes
+    since: float
+
+
+class Uploaded(NamedTuple):
+    """What the daemon has of an upload."""
+
+    bytes: int
+    sha256: str | None
+    """None: more parts follow."""
+
+
+class Uploads:
+    """Holds parts and whole texts in memory; the longest unused go once they are too many or too old.
+
+    Nothing of an upload is in the log before a message names it. Belongs to the loop's thread.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._held: OrderedDict[Key, _Held] = OrderedDict()
+        self._bytes = 0
+
+    def put(self, client: str, upload: str, text: str, *, last: bool) -> Uploaded:
+        """Adds the next part of an upload; the last one makes it a text that messages can name.
+
+        Raises:
+            InvalidArgument: the text would be longer than UPLOAD_BYTES_MAX; the upload is given up.
+        """
+        self._forget_old()
+        whole = self._taken((client, upload)) + text.encode()
+        if len(whole) > UPLOAD_BYTES_MAX:
+            raise InvalidArgument(
+                f"The upload {upload!r} has more than {UPLOAD_BYTES_MAX} bytes.", hint="Attach less of it."
+            )
+        sha256 = hashlib.sha256(whole).hexdigest() if last else None
+        self._hold(sha256 or (client, upload), whole)
+        return Uploaded(len(whole), sha256)
+
+    def text(self, sha256: str) -> bytes:
+        """The whole text of that hash. It stays, since the message may be sent again.
+
+        Raises:
+            UnknownBlob: there is none, or none any more.
+        """
+        self._forget_old()
+        if sha256 not in self._held:
+            raise UnknownBlob(
+                f"No text of the sha256 {sha256} was uploaded in the last {UPLOAD_S / 60:.0f} minutes.",
+                hint="Upload it with workspaced/blob/put, then name it.",
+            )
+        content = self._taken(sha256)
+        self._hold(sha256, content)
+        return content
+
+    def _taken(self, key: Key) -> bytes:
+        content = self._held.pop(key, _Held(b"", 0.0)).content
+        self._bytes -= len(content)
+        return content
+
+    def _hold(self, key: Key, content: bytes) -> None:
+        self._taken(key)
+        self._held[key] = _Held(content, self._clock())
+        self._bytes += len(content)
+        while self._bytes > UPLOADS_BYTES_MAX:
+            self._taken(next(iter(self._held)))
+
+    def _forget_old(self) -> None:
+        before = self._clock() - UPLOAD_S
+        while self._held and next(iter(self._held.values())).since < before:
+            self._taken(next(iter(self._held)))
