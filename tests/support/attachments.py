@@ -11,8 +11,9 @@ LIBRARY = "## Context Library\n\nThe following notes are available for reference
 TOOLS = "# Additional context:"
 QUERY = "---\n\n[User query]:"
 BLOCK = re.compile(
-    r"<(?P<tag>[A-Za-z_]+)>\n<title>(?P<title>.*?)</title>\n(?:<(?:path|source)>(?P<at>.*?)</(?:path|source)>\n)?"
-    r"(?P<fields>(?:<(?!content>)[a-z_]+>.*?</[a-z_]+>\n)*)<content>\n(?P<body>.*?)\n?</content>\n</(?P=tag)>",
+    r"<(?P<tag>[A-Za-z_]+)(?P<fence>(?:-[0-9a-f]{8,})?)>\n<title>(?P<title>.*?)</title>\n"
+    r"(?:<(?:path|source)>(?P<at>.*?)</(?:path|source)>\n)?(?P<fields>(?:<(?!content)[a-z_]+>.*?</[a-z_]+>\n)*)"
+    r"<content(?P=fence)>\n(?P<body>.*?)\n?</content(?P=fence)>\n</(?P=tag)(?P=fence)>",
     re.DOTALL,
 )
 

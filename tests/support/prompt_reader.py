@@ -27,7 +27,6 @@ _CHANGED = re.compile(r"Changed since shown above: (?P<all>.+)")
 _NAMED = re.compile(
     r"(?P<id>.+?) \((?P<what>gone|cannot be read now|changed|\+\d+ -\d+|now .+?(?:, \+\d+ -\d+)?)\)(?:, |$)"
 )
-_PIN_CHANGES = re.compile(r"Changed in the pinned context (?P<id>.+):")
 NONE_ACTIVE = "Active note: none attached"
 
 
@@ -103,9 +102,11 @@ class Reader:
 
     def _read(self, piece: "str | re.Match[str]", pins: Mapping[str, str | None]) -> Iterator[Seen]:
         if isinstance(piece, str):
-            yield self._paragraph(piece, pins)
+            yield self._paragraph(piece)
         elif "tag" not in piece.groupdict():
             yield Seen("whole", "search", piece["name"], piece[0])
+        elif piece["tag"] == "pinned_context_changes":
+            yield self._pin_changes(plain(piece["title"]), piece["body"].split("\n"), pins)
         elif piece["tag"] == "pinned_context":
             name = plain(piece["title"])
             assert ("<replaces_earlier>" in piece["fields"]) == (name in self.pins)
@@ -134,7 +135,7 @@ class Reader:
             self.active = name
         return Seen("changes" if is_changes else "newer" if is_newer else "whole", kind, name, body)
 
-    def _paragraph(self, text: str, pins: Mapping[str, str | None]) -> Seen:
+    def _paragraph(self, text: str) -> Seen:
         if text == g.TOOLS:
             return Seen("heading", "heading", text)
         if text == NONE_ACTIVE:
@@ -151,10 +152,7 @@ class Reader:
             for name, _ in named:
                 assert ("note", name) in self.known, "what has changed since it was shown stands above"
             return Seen("named", "changes", "changes", "\n".join(f"{name}\t{what}" for name, what in named))
-        head, *lines = text.split("\n")
-        match = _PIN_CHANGES.fullmatch(head)
-        assert match, f"nothing besides: {text!r}"
-        return self._pin_changes(plain(match["id"]), lines, pins)
+        raise AssertionError(f"nothing besides: {text!r}")
 
     def _line(self, what: str, name: str, other: str) -> Seen:
         """It points to something that stands, and so the thing says what that says."""
@@ -185,7 +183,7 @@ class Reader:
     def _pin_changes(self, name: str, lines: Sequence[str], pins: Mapping[str, str | None]) -> Seen:
         """The lines taken away stood in the text above, and with those that are added it is the present one."""
         before, after = self.pins[name], pins.get(name)
-        signs = {sign: [plain(line[2:]) for line in lines if line[0] == sign] for sign in "+-"}
+        signs = {sign: [line[2:] for line in lines if line[0] == sign] for sign in "+-"}
         assert lines and all(line[:2] in {"+ ", "- "} for line in lines)
         if before is not None and after is not None:
             counted = Counter(before.split("\n"))

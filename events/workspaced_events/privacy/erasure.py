@@ -18,6 +18,7 @@ import shutil
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -288,6 +289,9 @@ def _strings(value: Any) -> Iterator[str]:
         yield value
         if "%" in value:
             yield unquote(value)
+        while "&" in value and (plain := unescape(value)) != value:  # a name may be escaped more than once
+            yield plain
+            value = plain
     elif isinstance(value, dict):
         for key, held in value.items():
             if key == "filename" and str(value.get("path")).endswith(f"/{held}"):

@@ -77,6 +77,11 @@ class Trail:
         starts, names = self._spans or self._compute_spans()
         return names[bisect_right(starts, seq) - 1]
 
+    def until(self, seq: int) -> frozenset[NoteId]:
+        """The paths that the note had up to an event."""
+        starts, names = self._spans or self._compute_spans()
+        return frozenset().union(*names[: bisect_right(starts, seq)])
+
     def paths(self) -> set[NoteId]:
         """Every path the note ever had."""
         _starts, names = self._spans or self._compute_spans()
@@ -145,6 +150,8 @@ class NoteEraser:
             return event
         names = self._trail.at(event.seq)
         note = data.to if type(data) is c.NoteRenamed else data.note if type(data) in _ONE_NOTE else None
+        if isinstance(data, c.NoteShown | c.NoteWithheld):  # recorded some time after they were found
+            names = self._trail.until(event.seq)
         if note in names:
             return _forgotten(event, did_change)
         changed = _without(data, before, names)

@@ -24,7 +24,7 @@ from workspaced_tools.limits import (
     SUMMARY_TOKENS_MAX,
 )
 from workspaced_tools.ports.vault import MemberNotes, NoteRef
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
+from workspaced_tools.prompts.model.types import RULES, TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.prompts.sources.view_reader import utc_seconds
 
 MTIME = "2023-11-14T22:13:20Z"
@@ -671,5 +671,6 @@ def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeli
         results_in_parts=True,
         history_turns=7,
         summary_tokens_max=SUMMARY_TOKENS_MAX,
+        rules=RULES,
     )
     assert turn.policy == expected

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from support import conversation as w
 from support import past_world
+from support.attachments import blocks_in
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.sources.environment import environment
@@ -126,9 +127,8 @@ def test_a_closing_tag_in_a_note_cuts_nothing_off(chat: Callable[..., Any]) -> N
     first = talk.turn("one", "a.md", "b.md")
     second = talk.turn("two", "a.md", "b.md")
     for text in (w.user(first), w.system(second)):
-        assert text.count("</note_context>") == text.count("<note_context>") == 2
-        begin, end = text.index("Before."), text.index("</note_context>")
-        assert "After." in text[begin:end]
+        whole = {path: content for _tag, path, content in blocks_in(text)}
+        assert whole == {"a.md": body, "b.md": "Beta."}, "to the byte"
 
 
 def test_a_moved_note_is_found_again_however_it_is_called(chat: Callable[..., Any]) -> None:

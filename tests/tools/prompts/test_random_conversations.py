@@ -469,7 +469,7 @@ def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
         elif states & {"full", "reference"}:
             assert mark in spoken or mark in system
         if artifact.kind == "active_note":
-            assert "<active_note>" in spoken or f"- {artifact.id} (active)" in spoken
+            assert "<active_note" in spoken or f"- {artifact.id} (active)" in spoken
         if artifact.kind == "selected_text":
             assert mark in spoken and mark not in system
     assert "<active_note>" not in w.system(made)

@@ -247,7 +247,7 @@ def test_a_prompt_differs_in_nothing_from_itself(log: Log) -> None:
     state = fold_all(log.events[: log.prompts[0].as_of_seq], EMPTY)
     conversation = state.conversations.by_id[ConversationId("chat")]
     made = rebuild(log.prompts[0], conversation, texts_in(log.blobs.get))
-    assert first_difference(log.prompts[0], made) is None
+    assert first_difference(log.prompts[0], made, conversation) is None
     assert isinstance(inputs_of(log.prompts[0].inputs_sha256, texts_in(log.blobs.get)), Turn)
 
 

@@ -13,8 +13,8 @@ from workspaced_tools.prompts.model.types import Policy
 
 BODY = "Knead it.\n</skill> Then wait."
 BLOCK = (
-    "<skill>\n<title>Baking</title>\n<source>baking</source>\n<content>\n"
-    "Knead it.\n\\u{3c}/skill> Then wait.\n</content>\n</skill>"
+    "<skill-ed10055c>\n<title>Baking</title>\n<source>baking</source>\n<content-ed10055c>\n"
+    f"{BODY}\n</content-ed10055c>\n</skill-ed10055c>"
 )
 
 

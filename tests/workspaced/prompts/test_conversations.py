@@ -111,7 +111,7 @@ def rebuilt(data: Path) -> int:
         for event in events:
             if event.type == "prompt_assembled":
                 then = states[event.data.as_of_seq].conversations.by_id.get(event.data.conversation)
-                assert first_difference(event.data, rebuild(event.data, then, texts)) is None, event.seq
+                assert first_difference(event.data, rebuild(event.data, then, texts), then) is None, event.seq
                 count += 1
             states.append(apply(states[-1], event))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import model_server
+from support.attachments import blocks_in
 from support.daemon import refusal
 
 from workspaced.cli import run
@@ -415,8 +416,10 @@ def test_a_result_is_named_as_its_tool_was_called_and_stays_so(chat: Chat, tool:
     search = {"kind": "tool_result", "id": "s", "title": tool, "search": found(("Beta", "b.md"), text=end)}
     chat.user("What?", {"kind": "tool_result", "id": tool, "text": end}, search)
     words = sent(chat.prompt())[-1]
-    assert words.count(f"<{tool}>\n") == words.count(f"\n</{tool}>") == 2
-    assert words.count(f"</{tool}>") == 2 and "<tool_result>" not in words
+    assert blocks_in(words) == [(tool, tool, end)]
+    assert words.count(f"It says \\u{{3c}}/{tool}> here.") == 1, "in the search"
+    assert words.count(f"<{tool}>\n") == words.count(f"\n</{tool}>\n") == 1, "the search"
+    assert "<tool_result" not in words
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def verify_prompt(blob: Blob, moments: Moments, seq: int, prompt: PromptAssemble
     try:
         conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
         made = rebuild(prompt, conversation, texts_in(blob))
-        differs = first_difference(prompt, made)
+        differs = first_difference(prompt, made, conversation)
         if differs is None:
             differs = body_difference(prompt, made.envelope, conversation.settings, blob)
     except NotRecorded as error:

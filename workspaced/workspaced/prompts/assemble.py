@@ -331,7 +331,7 @@ def _taken_over(
     turn = gather(asked, asking.id, view, staging, staging.keep, calibration)
     if withheld_notes.includes_any(_notes_of(turn)):
         raise WithheldDuringRead
-    settings, index = conversation.settings, LibraryIndex(staging)
+    settings, index = conversation.settings, LibraryIndex(staging, turn.fence)
     room = turn.policy.fold_to * (settings.context_window - settings.output_reserve) / turn.factor
     library = imported(turn.artifacts, conversation, index, room)
     if not library:

@@ -57,7 +57,7 @@ class WithheldNotes:
             part.left_out_of(name, withheld=True)
             for name, turn in turns.items()
             for part in turn.parts
-            if part.notes and part.failed is None and (every or self.includes_any(part.notes))
+            if part.notes and (every or self.includes_any(part.notes))
         )
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:

@@ -110,7 +110,7 @@ class _Prompt:
         self.parts = PARTS[self.pipeline]
         self.start = turn_of(conversation, turn.message)
         self.base = library_of(conversation, self.start) if self.parts.library else ()
-        self.library_index = LibraryIndex(texts)
+        self.library_index = LibraryIndex(texts, turn.fence)
         self.artifacts = tuple(map(readable, turn.artifacts))
         self.numbers = numbered(self.artifacts, texts)
         self.past = self._past()
@@ -302,7 +302,9 @@ class _Prompt:
 
     def _payload(self, attached: Attached, query: LayerBuilder) -> Payload:
         builder = self._builder("L3_TURN")
-        rendering = Rendering(self.library_index, self.texts, self.numbers, self.parts.surroundings)
+        rendering = Rendering(
+            self.library_index, self.texts, self.numbers, self.turn.fence, self.parts.surroundings
+        )
         has_words = any(segment.kind == "query" for segment in query.segments)
         payload = payload_of(builder, self.turn.provided, attached, rendering, query=has_words)
         if not self.parts.turn:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
-from workspaced_events.schema.catalogue import ContextFolded
+from workspaced_events.schema.catalogue import ContextFolded, LibraryEntry
 
 from ...ports.manifest import LayerId
 from ..model import blocks as b
@@ -66,6 +66,7 @@ class Folding:
         """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
         policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
         if not self._may_fold(made):
+            yield from self._without_replaced()
             return
         before = self._before_fold(made)
         planner = Planner(before, policy, self.index)
@@ -84,6 +85,7 @@ class Folding:
             if pays(planner, in_place, before, limit):
                 reason, plan = "pays", in_place
         if plan is None:
+            yield from self._without_replaced()
             return
         first = list(self._fold(plan, reason, planner))
         yield from first
@@ -93,6 +95,20 @@ class Folding:
         tightest = planner.tightest()
         tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
         yield from self._fold(tightest, "budget", planner)
+
+    def _without_replaced(self) -> Iterator[ContextFolded]:
+        """Records that the library lost what its first message brought, where that was replaced and is the last.
+
+        Otherwise the next prompt would begin with a library that this one does not have.
+        """
+        kept = library_of(self.before, self.start)
+        if self._is_last and kept != self.before.library:
+            yield ContextFolded(conversation=self.before.id, reason="edited", library=kept)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether no turn follows; older prompts did not ask."""
+        return self.turn.policy.rules >= 1 and self.turn.message == next(reversed(self.before.messages))
 
     def _old_rounds(self, made: Rendered) -> MessageId | None:
         """The last message with results of tools in this turn before its last rounds, which stay whole."""
@@ -119,11 +135,10 @@ class Folding:
 
     def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> Iterator[ContextFolded]:
         """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""
-        earlier = library_of(self.before, self.start)
         fold = ContextFolded(
             conversation=self.before.id,
             reason=reason,
-            library=(*planner.entries(plan), *(entry for entry in self.before.library if entry not in earlier)),
+            library=(*planner.entries(plan), *self._of_later_turns()),
             up_to=plan.up_to,
             left_out=plan.left_out,
             results_up_to=plan.results_up_to,
@@ -132,6 +147,13 @@ class Folding:
         if folded(self.before, fold) != self.before:
             yield fold
 
+    def _of_later_turns(self) -> Iterator[LibraryEntry]:
+        """The library's entries that this prompt has not got, but prompts of later turns have."""
+        if self._is_last:
+            return
+        earlier = library_of(self.before, self.start)
+        yield from (entry for entry in self.before.library if entry not in earlier)
+
     def _before_fold(self, made: Rendered) -> Before:
         used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
         used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
@@ -139,7 +161,11 @@ class Folding:
         newest |= {("note", present.id): present.artifact for present in self.turn.present if present.is_kept}
         turns = list(self._turns(made))
         builders = made.builders
-        summary = seed_tokens(b.summary_block(made.past.summary)) if made.past.summary is not None else 0
+        summary = (
+            seed_tokens(b.summary_block(made.past.summary, fence=self.turn.fence))
+            if made.past.summary is not None
+            else 0
+        )
         frame = seed_tokens(b.LIBRARY_FRAME)
         return Before(
             turns=turns,

@@ -31,7 +31,7 @@ from ..model.sent_turn import SentTurn
 from ..model.standing import Standing, content_of
 from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
 from ..model.turn_window import begins, start_of_last, window_of
-from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
+from ..model.types import Artifact, Block, ChatMessage, Policy, Texts, Turn
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
 from ..sources.turn_numbering import written, written_by_turns
@@ -77,8 +77,9 @@ def history_of(
     window = window_of(conversation, message, policy)
     skills = _skills(window.messages, texts, lost) if policy.skills_stay else {}
     spoken = [each for each in window.messages if each.role != "system"]
+    fence = policy.fence_of(conversation.id)
     read = paired(
-        (_chat(each, texts, skills.get(each.id, ())) for each in spoken), in_parts=policy.results_in_parts
+        (_chat(each, texts, skills.get(each.id, ()), fence) for each in spoken), in_parts=policy.results_in_parts
     )
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
@@ -98,26 +99,21 @@ def history_of(
 
 
 def transcript_of(
-    conversation: Conversation,
-    message: MessageId,
-    texts: Texts,
-    policy: Policy,
-    standing: Standing,
-    sent: Mapping[MessageId, SentTurn],
-    lost: Collection[str] = (),
+    conversation: Conversation, turn: Turn, texts: Texts, standing: Standing, sent: Mapping[MessageId, SentTurn]
 ) -> Past:
-    """The messages before the turn of `message`, oldest first, each turn with its context as it was sent.
+    """The messages before the turn of `turn.message`, oldest first, each turn with its context as it was sent.
 
     A turn that no prompt was made for has its words and skills alone.
 
     Raises:
         NotRecorded, LogDamaged: a text is not kept, or is no search.
     """
-    window = window_of(conversation, message, policy)
+    policy, lost = turn.policy, turn.lost
+    window = window_of(conversation, turn.message, policy)
     spoken = [each for each in window.messages if each.role != "system"]
     skills = _skills([each for each in spoken if each.id not in standing.turns], texts, lost)
     read = paired(
-        (_repeated(each, texts, standing, skills.get(each.id, ())) for each in spoken),
+        (_repeated(each, texts, standing, skills.get(each.id, ()), turn.fence) for each in spoken),
         in_parts=policy.results_in_parts,
     )
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
@@ -143,10 +139,12 @@ def own_message(
     return (ChatMessage("user", content, message, cache),) if content else ()
 
 
-def _repeated(message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact]) -> ChatMessage:
+def _repeated(
+    message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact], fence: str
+) -> ChatMessage:
     if begins(message) and message.id in standing.turns:
         return ChatMessage("user", content_of(standing.turns[message.id]), message.id, message.cache)
-    return _chat(message, texts, skills)
+    return _chat(message, texts, skills, fence)
 
 
 def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
@@ -210,10 +208,12 @@ def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
 # -- filters --
 
 
-def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = ()) -> ChatMessage:
+def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = (), fence: str = "") -> ChatMessage:
     """The whole content of the message in the order that providers require, with its skills before its words."""
     words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
-    text = BLANK_LINE.join(filter(None, (*(block_or_placeholder(each, texts) for each in skills), words)))
+    text = BLANK_LINE.join(
+        filter(None, (*(block_or_placeholder(each, texts, fence=fence) for each in skills), words))
+    )
     blocks = [
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error, images=_images(each))
         for each in message.tool_results

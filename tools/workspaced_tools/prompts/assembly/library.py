@@ -92,9 +92,11 @@ class LibraryIndex:
         blocks: the blocks of the entries made, by their sha256; they become blobs.
     """
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, fence: str = "") -> None:
+        """`fence`: as in blocks.artifact_block."""
         self.blocks: dict[str, str] = {}
         self._texts = texts
+        self._fence = fence
         self._rendered: dict[tuple[ArtifactKind, str, str, bool], tuple[str, int]] = {}
 
     def block(self, artifact: Artifact, *, replaces: bool = False) -> tuple[str, int]:
@@ -105,7 +107,7 @@ class LibraryIndex:
         """
         key = (artifact.kind, artifact.id, artifact.revision, replaces)
         if key not in self._rendered:
-            block = artifact_block(artifact, self._texts(artifact.revision), replaces=replaces)
+            block = artifact_block(artifact, self._texts(artifact.revision), replaces=replaces, fence=self._fence)
             self._rendered[key] = (block, seed_tokens(block))
         return self._rendered[key]
 

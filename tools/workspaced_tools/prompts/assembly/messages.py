@@ -21,12 +21,12 @@ def readable(artifact: Artifact) -> Artifact:
     return replace(artifact, failed=NO_TEXT)
 
 
-def leading(texts: Mapping[LayerId, str], summary: str | None) -> list[ChatMessage]:
-    """The system's message with the first two layers, and the summary."""
+def leading(texts: Mapping[LayerId, str], summary: str | None, fence: str = "") -> list[ChatMessage]:
+    """The system's message with the first two layers, and the summary. `fence`: as in blocks.artifact_block."""
     library = (b.LIBRARY_FRAME, texts["L2_PREVIOUS"]) if texts["L2_PREVIOUS"] else ()
     system = b.BLANK_LINE.join(filter(None, (texts["L1_SYSTEM"], *library)))
     messages = [ChatMessage("system", (Block("text", system),))] if system else []
-    if summary is not None and (block := b.summary_block(summary)):
+    if block := b.summary_block(summary, fence=fence):
         messages.append(ChatMessage("user", (Block("text", block),)))
     return messages
 

@@ -64,7 +64,7 @@ class _Transcript:
         self.start = turn_of(conversation, turn.message)
         self.artifacts = tuple(map(readable, turn.artifacts))
         self.sent = sent_before(conversation, self.start, texts, turn.lost)
-        self.index = LibraryIndex(texts)
+        self.index = LibraryIndex(texts, turn.fence)
         tools = conversation.settings.tools_sha256
         self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
@@ -100,7 +100,7 @@ class _Transcript:
     def _rendered(self, conversation: Conversation) -> Rendered:
         turn, texts = self.turn, self.texts
         standing = standing_before(conversation, self.start, self.sent)
-        past = transcript_of(conversation, turn.message, texts, turn.policy, standing, self.sent, turn.lost)
+        past = transcript_of(conversation, turn, texts, standing, self.sent)
         numbers = numbered(self.artifacts, texts)
         in_parts = turn.policy.results_in_parts
         rest = continuation_of(conversation, turn.message, texts, numbers, in_parts=in_parts)
@@ -132,7 +132,7 @@ class _Transcript:
         return LayerBuilder(layer, self.estimator)
 
     def _context(self, standing: Standing, numbers: Numbers, query: LayerBuilder) -> TurnContext:
-        context = TurnContext(self._builder("L3_TURN"), standing, self.texts, numbers)
+        context = TurnContext(self._builder("L3_TURN"), standing, self.texts, numbers, self.turn.fence)
         has_words = any(segment.kind == "query" for segment in query.segments)
         context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
         return context
@@ -166,7 +166,8 @@ class _Transcript:
     def _history(self, standing: Standing, past: Past) -> LayerBuilder:
         builder = self._builder("L4_STRIP")
         if past.summary is not None:
-            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(past.summary))
+            block = b.summary_block(past.summary, fence=self.turn.fence)
+            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), block)
         for message in past.messages:
             turn = message.id or next(iter(standing.turns))  # without an id: the first turn's context
             if turn in standing.turns:
@@ -245,7 +246,7 @@ class _Transcript:
         )
 
     def _messages(self, made: Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
-        before = (*leading(texts, made.past.summary), *made.past.messages)
+        before = (*leading(texts, made.past.summary, self.turn.fence), *made.past.messages)
         first = self.before.messages[self.start]
         own = content_of(made.parts)
         turn = own_message(own, first.id, first.cache) if begins(first) else own_message(own)
@@ -261,7 +262,7 @@ class _Transcript:
 
     def _exceeded(self, made: Rendered) -> BudgetExceeded:
         builders, summary = made.builders, made.past.summary
-        summary_tokens = self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0
+        summary_tokens = self.estimator.tokens(b.summary_block(summary, fence=self.turn.fence))
         fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens
         parts = Parts(
             fixed=fixed,

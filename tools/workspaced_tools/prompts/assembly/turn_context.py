@@ -42,7 +42,11 @@ class TurnContext:
         parts: in the order sent.
     """
 
-    def __init__(self, builder: LayerBuilder, standing: Standing, texts: Texts, numbers: Numbers) -> None:
+    def __init__(
+        self, builder: LayerBuilder, standing: Standing, texts: Texts, numbers: Numbers, fence: str
+    ) -> None:
+        """`fence`: as in blocks.artifact_block."""
+        self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
         self._standing = standing
@@ -134,16 +138,16 @@ class TurnContext:
         elif known is not None:
             part, entry = self._newer_pin(provided, text, known, part, entry)
         else:
-            part = replace(part, text=b.provider_block(provided, text), revision=revision)
+            part = replace(part, text=b.provider_block(provided, text, fence=self._fence), revision=revision)
         self._add(part, entry, segment="provider")
 
     def _newer_pin(
         self, provided: Provided, text: str, known: str, part: SentPart, entry: LayerEntry
     ) -> tuple[SentPart, LayerEntry]:
         revision = provided.text_sha256 or ""
-        whole = b.newer_provider_block(provided, text)
+        whole = b.newer_provider_block(provided, text, fence=self._fence)
         diff = self._diff(known, text, context=0)
-        changes = b.provider_changes(provided, diff) if diff else ""
+        changes = b.provider_changes(provided, diff, fence=self._fence) if diff else ""
         if changes and len(changes) < len(whole):
             return replace(part, text=changes, revision=revision, base=known), replace(entry, state="changes")
         return replace(part, text=whole, revision=revision), entry
@@ -213,12 +217,13 @@ class TurnContext:
         known = self._standing.revision(key_of(artifact.kind, artifact.id, artifact.revision))
         if known is None:
             detail = LEFT_OUT if artifact.before or artifact.after else None
-            self._add(_part(item, b.artifact_block(artifact, text)), _entry(item, detail=detail))
+            block = b.artifact_block(artifact, text, fence=self._fence)
+            self._add(_part(item, block), _entry(item, detail=detail))
             return
-        whole = b.newer_block(artifact, text)
+        whole = b.newer_block(artifact, text, fence=self._fence)
         diff = self._diff(known, text)
         if diff and len(diff) < DIFF_SHARE_MAX * len(text):
-            changes = b.changes_block(artifact, diff)
+            changes = b.changes_block(artifact, diff, fence=self._fence)
             if len(changes) < len(whole):
                 self._add(replace(_part(item, changes), base=known), _entry(item, "changes"))
                 return
@@ -234,7 +239,8 @@ class TurnContext:
         artifact = item.artifact
         shown = around(artifact, self._texts)
         entry = _entry(item, "shortened", SHORTENED) if shown.is_shortened else _entry(item)
-        part = _part(item, marked_block(artifact, self._texts(artifact.revision), shown))
+        text = self._texts(artifact.revision)
+        part = _part(item, marked_block(artifact, text, shown, fence=self._fence))
         self._add(replace(part, form="cursor"), entry)
 
     def _add_failed(self, item: Item) -> None:

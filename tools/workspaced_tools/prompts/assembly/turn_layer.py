@@ -45,6 +45,8 @@ class Rendering(msgspec.Struct, frozen=True):
     texts: Texts
     numbers: Numbers
     """The numbers of the sources of the turn's searches, those of its artifacts included."""
+    fence: str = ""
+    """As in blocks.artifact_block."""
     surroundings: bool = False
     """Whether selected text is shown with the text around it."""
 
@@ -59,7 +61,7 @@ def payload_of(
         LogDamaged: a text of the form `search` is no search.
     """
     for each in provided:
-        _add_provided(builder, each, rendering.texts)
+        _add_provided(builder, each, rendering)
     providers = tuple(Block("text", segment.text) for segment in builder.segments)
     _add_tool_results(builder, attached.items, rendering)
     _add_references(builder, attached.items)
@@ -78,14 +80,14 @@ def payload_of(
     return Payload(builder, providers, context, images, is_labelled)
 
 
-def _add_provided(builder: LayerBuilder, provided: Provided, texts: Texts) -> None:
+def _add_provided(builder: LayerBuilder, provided: Provided, rendering: Rendering) -> None:
     if provided.failed is not None:
         entry = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
         builder.add(entry, b.provider_unavailable(provided), segment="provider")
         return
     sha256 = provided.text_sha256
-    text = texts(sha256) if sha256 is not None else ""
-    block = b.provider_block(provided, text) if b.trimmed(text) else ""
+    text = rendering.texts(sha256) if sha256 is not None else ""
+    block = b.provider_block(provided, text, fence=rendering.fence) if b.trimmed(text) else ""
     builder.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
 
 
@@ -142,7 +144,8 @@ def _add_selection(builder: LayerBuilder, item: Item, rendering: Rendering) -> N
         return
     shown = around(artifact, rendering.texts)
     entry = replace(_entry(item), state="shortened", detail=SHORTENED) if shown.is_shortened else _entry(item)
-    builder.add(entry, marked_block(artifact, rendering.texts(artifact.revision), shown))
+    text = rendering.texts(artifact.revision)
+    builder.add(entry, marked_block(artifact, text, shown, fence=rendering.fence))
 
 
 def _is_block(item: Item) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.ids import ConversationId
-from workspaced_events.projections.conversations import Conversation, Conversations
+from workspaced_events.projections.conversations import FORGOTTEN, Conversation, Conversations
 from workspaced_events.schema.catalogue import PromptAssembled
 
 from ...errors import NotRecorded
@@ -52,11 +52,18 @@ def rebuild(data: PromptAssembled, conversation: Conversation, texts: Texts) -> 
     return assemble(conversation, inputs_of(data.inputs_sha256, texts), texts)
 
 
-def first_difference(data: PromptAssembled, made: Assembled) -> str | None:
-    """The first layer of `made` that differs from the recorded prompt, or MANIFEST; None if all is the same."""
+def first_difference(data: PromptAssembled, made: Assembled, conversation: Conversation) -> str | None:
+    """The first layer of `made` that differs from the recorded prompt, or MANIFEST; None if all is the same.
+
+    Where the prompt before was forgotten with a note, the manifest cannot be the same: it says what a cache keeps
+    of that prompt.
+    """
     for layer in LAYERS:
         if getattr(made.envelope.hashes, layer) != getattr(data.layer_hashes, layer):
             return layer
+    before = conversation.last_prompt(data.pipeline)
+    if before is not None and before.combined_hash == FORGOTTEN:
+        return None
     same_manifest = sha256(msgspec.json.encode(made.envelope.manifest)).hexdigest() == data.manifest_sha256
     return None if same_manifest and made.envelope.combined_hash == data.combined_hash else MANIFEST
 

@@ -129,7 +129,7 @@ def rebuild_prompts(source: Source, wanted: Sequence[SentPrompt]) -> list[Rebuil
     for sent in wanted:
         conversation = checked(then[sent.event.seq])
         made = rebuild(sent.data, conversation, texts)
-        found.append(RebuiltPrompt(sent, conversation, made, first_difference(sent.data, made)))
+        found.append(RebuiltPrompt(sent, conversation, made, first_difference(sent.data, made, conversation)))
     return found
 
 

@@ -26,6 +26,7 @@ QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
 REPLACES: Final = "This is the current version. The one in the Context Library is out of date."
 """Goes into a field before the content, where no note text can be."""
 REPLACES_EARLIER: Final = "This is the current version. The one above is out of date."
+LINES_OF: Final = "Lines that left (-) and came (+) since it stood above."
 CHANGES_TO: Final = "A unified diff against the version above."
 
 _TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
@@ -57,24 +58,34 @@ def trimmed(text: str) -> str:
     return text.strip(TRIMMED)
 
 
-def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False) -> str:
-    """The artifact with its whole text. `replaces`: the Context Library holds an older version of the artifact."""
+def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False, fence: str = "") -> str:
+    """The artifact with its whole text. `replaces`: the Context Library holds an older version of the artifact.
+
+    `fence`, here and below: the conversation, if bodies keep their bytes (untrusted_text.py).
+    """
     name, fields = block_head(artifact)
     if replaces:
         fields["replaces_library"] = REPLACES
-    return render_block(name, fields, text)
+    return render_block(name, fields, text, fence=_fence_of(artifact, fence))
 
 
-def newer_block(artifact: Artifact, text: str) -> str:
+def newer_block(artifact: Artifact, text: str, *, fence: str = "") -> str:
     """The artifact with its whole text, where the prompt shows an older version further above."""
     name, fields = block_head(artifact)
-    return render_block(name, fields | {"replaces_earlier": REPLACES_EARLIER}, text)
+    fields["replaces_earlier"] = REPLACES_EARLIER
+    return render_block(name, fields, text, fence=_fence_of(artifact, fence))
 
 
-def changes_block(artifact: Artifact, diff: str) -> str:
+def changes_block(artifact: Artifact, diff: str, *, fence: str = "") -> str:
     """The changes to an artifact that stands further above."""
     _name, fields = block_head(artifact)
-    return render_block(f"{artifact.kind}_changes", fields | {"changes_to": CHANGES_TO}, diff)
+    fields["changes_to"] = CHANGES_TO
+    return render_block(f"{artifact.kind}_changes", fields, diff, fence=_fence_of(artifact, fence))
+
+
+def _fence_of(thing: Artifact | Provided, fence: str) -> str:
+    revision = thing.revision if isinstance(thing, Artifact) else thing.text_sha256
+    return f"{fence}\n{thing.id}\n{revision}" if fence else ""
 
 
 def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
@@ -108,7 +119,7 @@ def _tool_name(artifact: Artifact) -> str:
     return name if plain and name not in _OURS else "tool_result"
 
 
-def block_or_placeholder(artifact: Artifact, texts: Texts) -> str:
+def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str = "") -> str:
     """The artifact with its whole text, or a placeholder if it could not be read.
 
     Raises:
@@ -117,23 +128,29 @@ def block_or_placeholder(artifact: Artifact, texts: Texts) -> str:
     return (
         unavailable(artifact)
         if artifact.failed is not None
-        else artifact_block(artifact, texts(artifact.revision))
+        else artifact_block(artifact, texts(artifact.revision), fence=fence)
     )
 
 
-def provider_block(provided: Provided, text: str) -> str:
-    return render_block(_PINNED, {"title": provided.id, "source": provided.kind}, text)
+def provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
+    fields = {"title": provided.id, "source": provided.kind}
+    return render_block(_PINNED, fields, text, fence=_fence_of(provided, fence))
 
 
-def newer_provider_block(provided: Provided, text: str) -> str:
+def newer_provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
     """A pin whose text stands further above in an older version."""
     fields = {"title": provided.id, "source": provided.kind, "replaces_earlier": REPLACES_EARLIER}
-    return render_block(_PINNED, fields, text)
+    return render_block(_PINNED, fields, text, fence=_fence_of(provided, fence))
 
 
-def provider_changes(provided: Provided, diff: str) -> str:
-    """The lines that changed in a pin whose text stands further above; nothing in them can leave its line."""
-    lines = (f"{line[0]} {escape_field(line[1:])}" for line in diff.split("\n") if line[0] in "+-")
+def provider_changes(provided: Provided, diff: str, *, fence: str = "") -> str:
+    """The lines that changed in a pin whose text stands further above."""
+    changed = [line for line in diff.split("\n") if line[0] in "+-"]
+    if fence:
+        fields = {"title": provided.id, "changes_to": LINES_OF}
+        body = "\n".join(f"{line[0]} {line[1:]}" for line in changed)
+        return render_block(f"{_PINNED}_changes", fields, body, fence=_fence_of(provided, fence))
+    lines = (f"{line[0]} {escape_field(line[1:])}" for line in changed)
     return "\n".join((f"Changed in the pinned context {escape_field(provided.id)}:", *lines))
 
 
@@ -147,8 +164,9 @@ def standing_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
     return f"{what}: {escape_field(artifact_id)} (above{f' as {escape_field(as_id)}' if as_id else ''})"
 
 
-def summary_block(text: str) -> str:
-    return render_block(_SUMMARY, {}, text)
+def summary_block(text: str | None, *, fence: str = "") -> str:
+    """Nothing if there is no summary."""
+    return render_block(_SUMMARY, {}, text, fence=fence) if text is not None else ""
 
 
 def references(lines: Iterable[str]) -> str:

@@ -83,12 +83,10 @@ class Standing:
             return part
         if part.kind == PIN:
             self.failed_pins.pop(part.id, None)
+        if left_out.get((part.kind, part.id)):
+            return stand_in(part, withheld=True)
         if not part.revision:
-            if part.kind == PIN:
-                self.shown.pop(part.key, None)
-                if part.failed is not None:
-                    self.failed_pins[part.id] = part.failed
-            return self._named(part)
+            return self._failed(part)
         if (withheld := left_out.get((part.kind, part.id))) is not None:
             return stand_in(part, withheld=withheld)
         if part.base and not self._has_base(part):
@@ -100,6 +98,14 @@ class Standing:
             part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
         if part.form not in _SHOWN_ONCE:
             self._show(part.key, Shown(part.revision, turn if part.is_whole else self._standing_turn(part, turn)))
+        return self._named(part)
+
+    def _failed(self, part: SentPart) -> SentPart:
+        """A part that shows nothing: what could not be read, or an unpinned pin."""
+        if part.kind == PIN:
+            self.shown.pop(part.key, None)
+            if part.failed is not None:
+                self.failed_pins[part.id] = part.failed
         return self._named(part)
 
     def _has_base(self, part: SentPart) -> bool:

@@ -115,6 +115,9 @@ class Policy(Wire, frozen=True):
     their notes at once, and `slide_to` and `replaced_share_max` are theirs."""
     each_turn: bool = False
     """Whether the library takes over at each turn, not only at a fold that has another reason."""
+    rules: int = 0
+    """1: bodies keep their bytes behind fences, and a fold says when the library loses what a message that was
+    replaced had brought. 0 for older prompts."""
     fold_to: float = 0.4
     """A fold over budget leaves out the oldest turns, down to this share of the limit."""
     fold_below: float = 0.5
@@ -123,6 +126,14 @@ class Policy(Wire, frozen=True):
     """A fold keeps at least so many of the last turns."""
     used_within_turns: int = 10
     """A fold keeps the notes that the last so many turns used."""
+
+    def fence_of(self, conversation: ConversationId) -> str:
+        """As in blocks.artifact_block; empty: bodies are escaped."""
+        return conversation if self.rules >= 1 else ""
+
+
+RULES: Final = 1
+"""The present `Policy.rules`."""
 
 
 class Turn(Wire, frozen=True):
@@ -147,6 +158,10 @@ class Turn(Wire, frozen=True):
     """Whether to rebase the library now, or to fold (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
     """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
+
+    @property
+    def fence(self) -> str:
+        return self.policy.fence_of(self.conversation)
 
 
 # -- outputs --

@@ -1,7 +1,14 @@
 r"""Untrusted text in prompts: blocks that nothing written in a note can close.
 
 A prompt is one string, so a block ends at its closing delimiter, and a note may contain that very text. Only this
-module puts note text into a block. It changes the text in two ways, and both have an inverse:
+module puts note text into a block, in one of two ways.
+
+With a fence the body keeps all its bytes, so that an agent finds what it looks for. If it holds a text that reads
+as the closing of a block, the names of the block's own tags end in `-` and hexadecimal digits that the body does
+not contain and that its author cannot know beforehand.
+
+Without a fence, as in prompts of older versions, in titles and paths, and in what searches found, the text changes
+in two ways, and both have an inverse:
 
 - Invisible characters become visible escapes such as `\u{202e}`: control characters (ANSI), bidi controls, tag
   characters, zero-width and other ignorable characters. Some stay where ordinary writing needs them: joiners
@@ -18,8 +25,9 @@ text.
 
 import html
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final
 
 import regex
@@ -37,6 +45,7 @@ RESERVED: Final = frozenset(
 _NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*+")
 _BLOCK_NAME: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
 _NAME_CHARS_MAX: Final = 80
+_FENCE_DIGITS: Final = 8
 
 # -- invisible characters --
 
@@ -80,14 +89,20 @@ _XML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _XML_CHARS: Final = str.maketrans(_XML)
 
 
-def render_block(name: str, fields: Mapping[str, str], body: str, *, outer: tuple[str, ...] = ()) -> str:
+def render_block(
+    name: str, fields: Mapping[str, str], body: str, *, outer: tuple[str, ...] = (), fence: str = ""
+) -> str:
     """A block called `name`: a line for each field, then the body in `<content>`.
 
-    Whatever the title, path or body contains, the block has its closing delimiter once, as its last line. The body
-    keeps its bytes except for the changes that the module's docstring names; `unescape_body` restores the body,
-    and `unescape_field` a field. `outer`: names of blocks around this one, which it can neither open nor close.
+    Whatever the title, path or body contains, the block has its closing delimiter once, as its last line. Without
+    a fence the body keeps its bytes except for the changes that the module's docstring names; `unescape_body`
+    restores the body, and `unescape_field` a field.
+
+    Args:
+        outer: names of blocks around this one, which it can neither open nor close.
+        fence: a text that nobody who writes the body knows; empty: the body is escaped.
     """
-    return render_marked(name, fields, (body,), (), outer=outer)
+    return render_marked(name, fields, (body,), (), outer=outer, fence=fence)
 
 
 def render_marked(
@@ -97,10 +112,12 @@ def render_marked(
     marks: Sequence[str],
     *,
     outer: tuple[str, ...] = (),
+    fence: str = "",
 ) -> str:
     """As `render_block`, with a body of `pieces` and a mark such as `<here_it_is/>` between each two of them.
 
-    Whatever the pieces contain, the body has each mark once, at its place. `unescape_body` restores the pieces.
+    Whatever the pieces contain, the body has each mark once, at its place. `unescape_body` restores the pieces, if
+    there is no fence.
     """
     names = (name, *fields)
     for each in (name, *outer):
@@ -114,9 +131,29 @@ def render_marked(
     if len(pieces) != len(marks) + 1:
         raise ValueError(f"Expected {len(marks) + 1} pieces around {len(marks)} marks, got {len(pieces)}.")
     lines = [f"<{field}>{_field(value, names, outer)}</{field}>" for field, value in fields.items()]
-    safe = [_body(piece, names, (*marks, *outer), outer) for piece in pieces]
-    body = "".join(f"{piece}<{mark}/>" for piece, mark in zip(safe, marks, strict=False)) + safe[-1]
-    return "\n".join([f"<{name}>", *lines, "<content>", body, "</content>", f"</{name}>"])
+    end = ""
+    if fence:
+        end = _fence_for(pieces, names, (*marks, *outer), outer, fence)
+    else:
+        pieces = [_body(piece, names, (*marks, *outer), outer) for piece in pieces]
+    body = "".join(f"{piece}<{mark}{end}/>" for piece, mark in zip(pieces, marks, strict=False)) + pieces[-1]
+    return "\n".join([f"<{name}{end}>", *lines, f"<content{end}>", body, f"</content{end}>", f"</{name}{end}>"])
+
+
+def _fence_for(
+    pieces: Sequence[str], names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...], fence: str
+) -> str:
+    """What the names of a block's tags end in; nothing if no piece holds what reads as one of them."""
+    is_harmful = _is_harmful(names, marks, outer)
+    found = (less for piece in pieces for less in _DELIMITER.finditer(show_invisible(piece)))
+    if not any(map(is_harmful, found)):
+        return ""
+    digits = sha256(fence.encode()).hexdigest()
+    for length in range(_FENCE_DIGITS, len(digits) + 1, _FENCE_DIGITS):
+        end = f"-{digits[:length]}"
+        if not any(end in piece for piece in pieces):
+            return end
+    return _fence_for(pieces, names, marks, outer, digits)
 
 
 def escape_body(text: str) -> str:
@@ -154,17 +191,27 @@ def _is_plain(text: str) -> bool:
 
 
 def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = (), outer: tuple[str, ...] = ()) -> str:
-    opening, closing = _skeletons(names, marks, outer)
+    is_harmful = _is_harmful(names, marks, outer)
 
     def broken(less: "regex.Match[str]") -> str:
-        name = less["name"]
-        if less["closing"] is None:
-            harmful = skeleton(name).startswith(opening)
-        else:
-            harmful = "_" in _plain(name.split(maxsplit=1)[0]) or skeleton(name).startswith(closing)
-        return f"{_shown(less[0][0])}{less[0][1:]}" if harmful else less[0]
+        return f"{_shown(less[0][0])}{less[0][1:]}" if is_harmful(less) else less[0]
 
     return _DELIMITER.sub(broken, show_invisible(text))
+
+
+def _is_harmful(
+    names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...]
+) -> "Callable[[regex.Match[str]], bool]":
+    """Returns whether a match of _DELIMITER reads as one that a body must not have."""
+    opening, closing = _skeletons(names, marks, outer)
+
+    def is_harmful(less: "regex.Match[str]") -> bool:
+        name = less["name"]
+        if less["closing"] is None:
+            return skeleton(name).startswith(opening)
+        return "_" in _plain(name.split(maxsplit=1)[0]) or skeleton(name).startswith(closing)
+
+    return is_harmful
 
 
 @lru_cache(maxsize=64)

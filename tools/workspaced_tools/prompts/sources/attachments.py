@@ -44,7 +44,19 @@ def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     try:
         yield from _READERS.get(attachment.kind, _inline)(attachment, reading)
     except (Unavailable, WorkspacedError) as error:
+        if attachment.resolved and not _may_be_named(attachment, reading):
+            attachment = replace(attachment, id="")
         yield replace(named(attachment), failed=error.code)
+
+
+def _may_be_named(attachment: Attachment, reading: Reading) -> bool:
+    """Whether the note that the daemon, not the runtime, named exists for the client."""
+    place = place_of(attachment.id)
+    try:
+        vault, _ = reading.names()
+        return vault.ask(Names([NoteId(place.path if place is not None else attachment.id)])) != [None]
+    except WorkspacedError:
+        return False
 
 
 # -- from the vault --

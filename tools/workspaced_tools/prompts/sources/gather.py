@@ -21,7 +21,7 @@ from ..model.pipelines import PARTS
 from ..model.standing import lost_turns, sent_before, standing_before
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
-from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from ..model.types import RULES, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import attached
 from .environment import OTHER_VAULT, other_vault
 from .inline_content import lost_of
@@ -99,6 +99,7 @@ def gather(
             history_turns=settings.history_turns,
             summary_tokens_max=SUMMARY_TOKENS_MAX,
             transcript=transcript,
+            rules=RULES,
             each_turn=conversation.settings.promotion == "each_turn",
         ),
         present=present,

@@ -69,17 +69,19 @@ def is_cursor(artifact: Artifact) -> bool:
     return artifact.kind == "selected_text" and artifact.bytes == 0 and bool(artifact.before or artifact.after)
 
 
-def marked_block(artifact: Artifact, text: str, shown: Around) -> str:
-    """The block of a selection, or of a cursor if `text` is empty."""
+def marked_block(artifact: Artifact, text: str, shown: Around, *, fence: str = "") -> str:
+    """The block of a selection, or of a cursor if `text` is empty. `fence`: as in blocks.artifact_block."""
     place = place_of(artifact.id)
     path = place.path if place is not None else artifact.id
     title = artifact.title if artifact.title not in ("", artifact.id) else stem(path)
     fields = file_fields(path, title)
     if place is not None:
         fields["line_numbers"] = f"{place.first}-{place.last}" if place.first < place.last else f"{place.first}"
+    fence = f"{fence}\n{artifact.id}\n{artifact.revision}" if fence else ""
     if text:
-        return render_marked("selected_text", fields, (shown.before, text, shown.after), SELECTION_MARKS)
-    return render_marked("cursor_context", fields, (shown.before, shown.after), CURSOR_MARKS)
+        pieces = (shown.before, text, shown.after)
+        return render_marked("selected_text", fields, pieces, SELECTION_MARKS, fence=fence)
+    return render_marked("cursor_context", fields, (shown.before, shown.after), CURSOR_MARKS, fence=fence)
 
 
 def cut_out(text: str, lines: Place, selected: str) -> tuple[str, str] | None:
