@@ -1,12 +1,14 @@
 """Transcripts without a vault: what a turn says of what stands above, and what a fold leaves."""
 
+import json
 from typing import Any
 
 import pytest
 from support import conversation as w
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.prompts.model.types import Envelope, Policy, Present
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.model.types import RULES, Envelope, Policy, Present
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
 
@@ -17,6 +19,13 @@ class Talk(w.Talk):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.policy = Policy(transcript=True, skills_stay=True, results_in_parts=True)
+
+    def ask_tool(self, arguments: str, found: str = "found", answer: str = "!") -> None:
+        """A call, its result and an answer; what begins as JSON was found by a search."""
+        form: Any = "search" if found.startswith("{") else "text"
+        self._add("assistant", "", "", tool_calls=(c.ToolCall("call", "look", self.keep(arguments)),))
+        self._add("user", "", "", tool_results=(c.ToolResult("call", "look", self.keep(found), form=form),))
+        self.answer(answer)
 
 
 @pytest.fixture
@@ -262,6 +271,35 @@ def test_a_note_named_by_a_pin_counts_as_used() -> None:
     talk.ask("Two?")
     talk.ask("Three?", rebase=True)
     assert "Line 7 of" in whole(talk.last.envelope)
+
+
+FOUND = ({"title": "B", "source": "b.md", "text": "?"}, {"title": "A", "source": "a.md", "text": "?"})
+SEARCH = json.dumps({"query": "q", "documents": FOUND})
+
+
+@pytest.mark.parametrize(
+    ("uses", "stays"),
+    [
+        (lambda talk: talk.answer("It says so in a.md, as you know."), True),
+        (lambda talk: talk.answer("It says so in [[a|the plan]]."), True),
+        (lambda talk: talk.answer("It says so in [it](<a.md>)."), True),
+        (lambda talk: talk.ask_tool('{"reference": "a"}'), True),
+        (lambda talk: talk.ask_tool('{"notes": [{"path": "\\u0061.md"}]}'), True),
+        (lambda talk: talk.ask_tool("{}", SEARCH, "It says so.[^2]"), True),
+        (lambda talk: talk.ask_tool("{}", SEARCH, "It says so.[^1]"), False),
+        (lambda talk: talk.ask_tool('{"reference": "ba.md"}', "a.md"), False),
+        (lambda talk: talk.answer("Nothing of a note, and banana.md is none."), False),
+    ],
+)
+def test_a_note_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays: bool) -> None:
+    talk = Talk()
+    talk.policy = Policy(transcript=True, results_in_parts=True, used_within_turns=1, rules=RULES)
+    talk.ask("One?", talk.read("a.md", LONG))
+    talk.answer()
+    talk.ask("Two?")
+    uses(talk)
+    talk.ask("Three?", rebase=True)
+    assert ("Line 7 of" in whole(talk.last.envelope)) == stays
 
 
 def test_a_prompt_asked_for_twice_is_folded_once() -> None:

@@ -39,6 +39,8 @@ class Kept(NamedTuple):
     rest: int
     """Tokens of its other messages; `rest_short`: with the results of tools left out."""
     rest_short: int
+    mentioned: frozenset[str] = frozenset()
+    """The notes that the assistant used in it besides those attached (mentions.py)."""
 
 
 class Before(NamedTuple):
@@ -103,6 +105,7 @@ class Planner:
             for part in turn.parts:
                 if part.revision and part.kind != PIN:
                     found[part.key] = at
+            found |= {("note", note): at for note in turn.mentioned}
         return found | dict.fromkeys(self._before.used, len(self._before.turns))
 
     def size(self) -> int:

@@ -13,11 +13,12 @@ from ..model.sent_turn import SentPart, key_of
 from ..model.standing import Standing
 from ..model.token_estimator import message_seed, seed_tokens
 from ..model.turn_window import begins, summed_up, window_of
-from ..model.types import Artifact, Turn
+from ..model.types import Artifact, Texts, Turn
 from .fold import Before, FoldReason, Kept, Plan, Planner, pays
 from .history import Past, short_results
 from .layers import LayerBuilder
 from .library import LibraryIndex
+from .mentions import mentioned
 
 NEAR_LIMIT: Final = 0.8
 """From this share of the limit on, a prompt warns of the next fold."""
@@ -48,13 +49,14 @@ class Folding:
         artifacts: Sequence[Artifact],
         tool_seed: int,
         index: LibraryIndex,
+        texts: Texts,
     ) -> None:
         """
         Args:
             conversation: before any fold.
             tool_seed: tokens of the tools' definitions, before calibration.
         """
-        self.before, self.turn, self.index = conversation, turn, index
+        self.before, self.turn, self.index, self.texts = conversation, turn, index, texts
         self.artifacts, self.tool_seed = artifacts, tool_seed
         self.start = turn_of(conversation, turn.message)
         self.is_first = turn.message == self.start and self.start not in conversation.turns
@@ -180,12 +182,18 @@ class Folding:
     def _turns(self, made: Rendered) -> Iterator[Kept]:
         """The turns before this one that the prompt shows."""
         shown = {each.id: each for each in made.past.messages if each.id is not None}
-        for names in self._turn_messages(made.conversation):
+        turns = list(self._turn_messages(made.conversation))
+        policy = self.turn.policy
+        recent = len(turns) - policy.used_within_turns if policy.rules >= 1 else len(turns)
+        notes = {key[1] for key in made.standing.shown if key[0] == "note"}
+        for at, names in enumerate(turns):
             parts = made.standing.turns.get(names[0], ())
+            messages = [self.before.messages[name] for name in names]
+            used = mentioned(messages, parts, notes, self.texts) if at >= recent else frozenset[str]()
             own = names[0] if parts and begins(self.before.messages[names[0]]) else None
             rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
-            yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short)
+            yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short, used)
 
     def _turn_messages(self, conversation: Conversation) -> Iterator[list[MessageId]]:
         """The messages of each turn before this one that no fold has left out."""

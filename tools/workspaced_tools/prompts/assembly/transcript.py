@@ -70,7 +70,7 @@ class _Transcript:
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         settings = conversation.settings
         self.limit = settings.context_window - settings.output_reserve
-        self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index)
+        self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
 
     def assembled(self) -> Assembled:
         made, fold = self._rendered(self.before), None

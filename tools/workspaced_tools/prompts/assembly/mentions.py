@@ -1,0 +1,84 @@
+"""Finds the notes that the assistant used in a turn: those that its calls name and its words cite."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import LogDamaged
+from workspaced_events.projections.conversations import Message
+
+from ...errors import NotRecorded
+from ..model.sent_turn import SentPart
+from ..model.types import Texts
+from ..sources.search_block import Numbers, read_search
+
+_CITED: Final = re.compile(r"\[\^(\d{1,4})\]|【(\d{1,4})")
+"""A number of a source in an answer. What `workspaced/context/cite` gave has paths instead."""
+_PATH: Final = re.compile(r"[^\s\[\](){}<>\"'`|#^*]+\.md\b|\[\[([^\[\]|#^]+)")
+"""What may name a note in an answer: a path without blanks, or the target of a wikilink."""
+
+
+def mentioned(
+    messages: Iterable[Message], parts: Iterable[SentPart], notes: Collection[str], texts: Texts
+) -> frozenset[str]:
+    """Those of `notes` that the assistant's messages of one turn name.
+
+    A call names a note by a string in its arguments: path, path without ending, or wikilink. An answer names one
+    by its path, by a wikilink, or by the number of a source of the turn's searches.
+
+    Args:
+        parts: of the turn's own message.
+        notes: paths.
+    """
+    by_name = {name: note for note in notes for name in (note, note.removesuffix(".md"))}
+    messages = list(messages)
+    found: set[str] = set()
+    for message in messages:
+        if message.role == "assistant":
+            found.update(by_name[name] for name in _names_in(message, texts) if name in by_name)
+    found.update(note for note in _cited(messages, parts, texts) if note in by_name.values())
+    return frozenset(found)
+
+
+def _names_in(message: Message, texts: Texts) -> Iterator[str]:
+    for call in message.tool_calls:
+        with suppress(NotRecorded, msgspec.MsgspecError, RecursionError):
+            for text in _strings(msgspec.json.decode(texts(call.arguments_sha256))):
+                yield text.removeprefix("[[").removesuffix("]]").strip("/")
+    with suppress(NotRecorded):
+        if message.text_sha256 is not None:
+            for match in _PATH.finditer(texts(message.text_sha256)):
+                yield match[1] or match[0]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
+
+
+def _cited(messages: Iterable[Message], parts: Iterable[SentPart], texts: Texts) -> Iterator[str]:
+    """The sources that the turn's answers cite by number."""
+    messages = list(messages)
+    searches = [part.revision for part in parts if part.form == "search"]
+    searches += [
+        each.text_sha256 for message in messages for each in message.tool_results if each.form == "search"
+    ]
+    if not searches:
+        return
+    with suppress(NotRecorded, LogDamaged):
+        numbers = Numbers()
+        for search in searches:
+            for document in read_search(texts(search)).documents:
+                numbers.of(document)
+        sources = {str(each.number): each.source for each in numbers.sources}
+        for message in messages:
+            if message.role == "assistant" and message.text_sha256 is not None:
+                for match in _CITED.finditer(texts(message.text_sha256)):
+                    if (source := sources.get(match[1] or match[2])) is not None:
+                        yield source
