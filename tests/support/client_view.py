@@ -60,8 +60,8 @@ class World:
         withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
         return shared_view(state, self.now, self.vault, level=self.level, withheld=withheld)
 
-    def reading(self) -> Reading:
-        return Reading(self.view(), self.texts, self.keep, V)
+    def reading(self, *, pinned_tokens: int = 0) -> Reading:
+        return Reading(self.view(), self.texts, self.keep, V, fence="chat", pinned_tokens=pinned_tokens)
 
     # -- what is said --
 

@@ -145,6 +145,8 @@ ATTACHED_AT_ONCE: Final = 16
 """The number of these notes that are read and held in memory at once."""
 IMAGES_NAMED_MAX: Final = 20
 """Images of the active note."""
+PINNED_CONTENT_SHARE: Final = 0.15
+"""Of the tokens that a prompt may have: for the contents of notes of one pin of many notes."""
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.attachments import blocks_in
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
@@ -505,7 +506,8 @@ def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
     world.goes_on()
     rewrite(world, "plan.md", "---\nworkspaced: private\n---\n")
     [given] = world.gather("m2").provided
-    assert world.texts(given.text_sha256) == "- work/a.md (Ay)"
+    assert [path for _tag, path, _text in blocks_in(world.texts(given.text_sha256))] == ["work/a.md"]
+    assert given.notes == ("work/a.md",)
 
 
 def test_a_later_turn_is_not_what_was_read_before(begun: Any) -> None:

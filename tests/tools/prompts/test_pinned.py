@@ -1,19 +1,22 @@
 """Pinned providers: each gives what there is, the same bytes for the same content, and fails alone."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.attachments import blocks_in
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
 from workspaced_tools.limits import ATTACHED_CHARS_MAX, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from workspaced_tools.prompts.model.token_estimator import seed_tokens
 from workspaced_tools.prompts.model.types import Provided
-from workspaced_tools.prompts.sources.pinned import provide
+from workspaced_tools.prompts.sources.pinned import OTHERS, provide
 
 FILES = {
     "plan.md": "# The plan\n\n[[b]] [[Sea]] [again](work/b.md) [[nowhere]] [[plan]] [[#x]] ![[x.png]]\n",
@@ -94,6 +97,35 @@ def test_linked_files_are_what_the_links_lead_to_each_once(given_by: Given) -> N
     assert given_by(Provider("p", "linked-files", NoteId("work/b.md"))) is None
 
 
+OPEN = [
+    ("plan.md", FILES["plan.md"]),
+    ("work/b.md", FILES["work/b.md"]),
+    ("work/deep/c.md", FILES["work/deep/c.md"]),
+]
+
+
+@pytest.mark.parametrize("tokens", [0, 20, 60, 90, 100, 1_000])
+@pytest.mark.parametrize("kind", ["open-files", "linked-files"])
+def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, tokens: int) -> None:
+    expected = OPEN if kind == "open-files" else OPEN[1:]
+    found = provide(Provider("p", kind), world.reading(pinned_tokens=tokens))
+    text = world.texts(found.text_sha256)
+    blocks = [(path, body) for _tag, path, body in blocks_in(text)]
+    assert blocks == expected[: len(blocks)]
+    names = re.findall(r"(?m)^- (\S+\.md)", text.rpartition("</note_context")[2])
+    assert [*(path for path, _ in blocks), *names] == [path for path, _ in expected]
+    assert (OTHERS in text) == bool(blocks and names) and seed_tokens(text) <= tokens + 30
+    assert tokens > 0 or not blocks
+    assert tokens < 1_000 or not names
+    assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found
+
+
+def test_who_may_see_names_only_gets_no_contents(world: Any) -> None:
+    world.level = "names"
+    found = provide(Provider("p", "open-files"), world.reading(pinned_tokens=1_000))
+    assert "note_context" not in world.texts(found.text_sha256)
+
+
 def test_recent_changes_are_the_last_files_by_date(world: Any, given_by: Given) -> None:
     for at, path in enumerate(FILES):
         os.utime(world.vault.root.path / path, ns=(0, (1_700_000_000 + at * 86_400) * 1_000_000_000))
@@ -150,7 +182,7 @@ def test_time_that_passes_changes_nothing(world: Any) -> None:
 def test_each_pin_gives_the_same_whatever_the_others_in_registration_order(
     world: Any, pins: list[Provider]
 ) -> None:
-    alone = {pin.id: provide(pin, world.reading()) for pin in EVERY}
+    alone = {pin.id: provide(pin, world.reading(pinned_tokens=1_000)) for pin in EVERY}
     world.pins(*pins)
     world.says()
     assert list(world.gather().provided) == [alone[pin.id] for pin in pins]

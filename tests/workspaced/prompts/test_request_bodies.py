@@ -533,7 +533,8 @@ def test_open_files_enter_completion_and_refactor_by_their_pin(daemon: Any, pipe
     chat.user("Go on.", {"kind": "selected_text", "id": "a.md#L3-L3", "text": "x", "before": "y", "after": "z"})
     assert not any("b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
     chat.context.pin(chat.id, "open", "open-files")
-    assert any("<pinned_context>" in text and "b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
+    (pinned,) = [text for text in sent(chat.prompt(pipeline=pipeline)) if "<pinned_context" in text]
+    assert [(path, text) for _tag, path, text in blocks_in(blocks_in(pinned)[0][2])] == [("b.md", NOTES["b.md"])]
 
 
 def test_what_stood_around_a_selection_is_kept_though_the_vault_is_gone(daemon: Any) -> None:

@@ -15,7 +15,7 @@ from workspaced_events.projections.token_calibration import NO_CALIBRATION, Cali
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import SUMMARY_TOKENS_MAX
+from ...limits import PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
 from ...ports.view import View
 from ..model.pipelines import PARTS
 from ..model.standing import lost_turns, sent_before, standing_before
@@ -57,7 +57,10 @@ def gather(
         raise ArgumentInvalid(
             f"The conversation has no message {message!r}", hint="Add the message, or name one that it has."
         )
-    reading = Reading(view, texts, keep, conversation.vault)
+    settings = conversation.settings
+    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
+    fence = conversation.id
+    reading = Reading(view, texts, keep, conversation.vault, fence=fence, pinned_tokens=round(room))
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
     transcript = pipeline == "chat" and conversation.settings.promotion is not None
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
@@ -68,7 +71,6 @@ def gather(
         if earlier is not None and reading.shows(_notes_of(earlier)):
             kept = tuple(_as_kept(each, texts) for each in earlier.present)
             return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost, present=kept)
-    settings = conversation.settings
     artifacts: tuple[Artifact, ...] = ()
     provided: tuple[Provided, ...] = ()
     present: tuple[Present, ...] = ()

@@ -4,8 +4,9 @@ Unchanged content gives identical bytes: the text has no clock, and lists have t
 workspace. Only existing notes are named. A pin that fails has the code of its error; the others are not affected.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,13 +17,18 @@ from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.schema.catalogue import ProviderKind
 
 from ...errors import ArgumentInvalid
-from ...limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from ...notes.note import Note
 from ...ports.asking import VaultPort
-from ...ports.questions import LinkTargets, Members, Names, Overview
+from ...ports.questions import LinkTargets, Members, Names, Overview, Read
 from ...ports.vault import LinkName, NoteRef
-from ..model.types import Provided
+from ..model.blocks import BLANK_LINE, artifact_block
+from ..model.token_estimator import seed_tokens
+from ..model.types import Artifact, Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
+
+OTHERS: Final = "Not shown for want of room:"
 
 
 def provide(pin: Provider, reading: Reading) -> Provided:
@@ -78,7 +84,7 @@ def _open_files(_pin: Provider, reading: Reading) -> _Found:
     vault, state = reading.names()
     active = [state.active.id] if state.active is not None else []
     tabs = (tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps))
-    return _listed(reading, [("", list(_known(vault, [*active, *tabs, *state.pins]).values()))])
+    return _contents(reading, list(_known(vault, [*active, *tabs, *state.pins]).values()))
 
 
 def _linked_files(pin: Provider, reading: Reading) -> _Found:
@@ -90,7 +96,7 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     links = [LinkName(target, wiki) for target, wiki in note.names.links if target]
     targets = (each.note for each in vault.ask(LinkTargets(note.id, links)))
     linked = {each.id: each for each in targets if each is not None and each.id != note.id}
-    found = _listed(reading, [("", list(linked.values()))])
+    found = _contents(reading, list(linked.values()))
     return _Found(found.text_sha256, [note.id, *found.notes])
 
 
@@ -112,6 +118,40 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
 }
 
 
+# -- contents --
+
+
+def _contents(reading: Reading, refs: Sequence[NoteRef]) -> _Found:
+    """Whole notes, the first ones, as many as have room; after them the names of the others."""
+    blocks: list[str] = []
+    room = reading.pinned_tokens if reading.view.sharing == "all" else 0
+    for block in _blocks(reading, refs) if room else ():
+        room -= seed_tokens(block)
+        if room < 0:
+            break
+        blocks.append(block)
+    others = refs[len(blocks) :]
+    if not blocks:
+        return _listed(reading, [("", others)])
+    listed = _lines([(OTHERS, others)] if others else [])
+    text = BLANK_LINE.join(filter(None, (*blocks, "\n".join(listed.lines))))
+    notes = [*(ref.id for ref in refs[: len(blocks)]), *listed.notes]
+    return _Found(reading.keep(text.encode()), notes)
+
+
+def _blocks(reading: Reading, refs: Sequence[NoteRef]) -> Iterator[str]:
+    """The notes that can be read, up to the first that cannot."""
+    vault, _ = reading.whole()
+    notes = [ref.id for ref in refs[:PROVIDED_NOTES_MAX]]
+    for begin in range(0, len(notes), ATTACHED_AT_ONCE):
+        for found in vault.ask(Read(notes[begin : begin + ATTACHED_AT_ONCE])):
+            if not isinstance(found, Note):
+                return
+            revision = sha256(found.source).hexdigest()
+            artifact = Artifact("note", found.id, found.title, revision)  # without a time, which changes alone
+            yield artifact_block(artifact, found.text, fence=reading.fence)
+
+
 # -- lists --
 
 
@@ -122,6 +162,16 @@ def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
 
 
 def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:
+    listed = _lines(parts, more)
+    return _stored(reading, listed.lines, listed.notes)
+
+
+class _Lines(NamedTuple):
+    lines: list[str]
+    notes: list[NoteId]
+
+
+def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Lines:
     """Lists of files under their headings, together at most PROVIDED_NOTES_MAX.
 
     The last line counts the files left out; `more` adds files that are not in `parts`.
@@ -134,7 +184,7 @@ def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], mo
         shown += (ref.id for ref in fitting)
         lines += [heading] if heading and fitting else []
         lines += (f"- {file_line(ref)}" for ref in fitting)
-    return _stored(reading, [*lines, f"- and {more} more"] if more else lines, shown)
+    return _Lines([*lines, f"- and {more} more"] if more else lines, shown)
 
 
 def _stored(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:

@@ -51,8 +51,24 @@ class Unavailable(Exception):
 class Reading:
     """Reads the sources of one prompt."""
 
-    def __init__(self, view: View, texts: Texts, keep: Keep, vault: VaultId | None) -> None:
-        """`vault` is the conversation's: its paths mean nothing in another vault. None: any vault."""
+    def __init__(
+        self,
+        view: View,
+        texts: Texts,
+        keep: Keep,
+        vault: VaultId | None,
+        *,
+        fence: str = "",
+        pinned_tokens: int = 0,
+    ) -> None:
+        """
+        Args:
+            vault: the conversation's: its paths mean nothing in another vault. None: any vault.
+            fence: as in blocks.artifact_block.
+            pinned_tokens: for the contents of notes of one pin of many notes; 0: their names alone.
+        """
+        self.fence: Final = fence
+        self.pinned_tokens: Final = pinned_tokens
         self.view: Final = view
         self.texts: Final = texts
         self.keep: Final = keep
