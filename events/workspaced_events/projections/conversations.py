@@ -377,13 +377,13 @@ def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
 
     If there is none, the conversation's first message.
     """
-    turn = next(iter(conversation.messages), message)
-    for each in conversation.messages.values():
-        if each.role == "user" and not each.is_carrier:
-            turn = each.id
-        if each.id == message:
-            break
-    return turn
+    messages = conversation.messages
+    is_up_to = message not in messages
+    for each in reversed(messages.values()):  # mostly it is the last one
+        is_up_to = is_up_to or each.id == message
+        if is_up_to and each.role == "user" and not each.is_carrier:
+            return each.id
+    return next(iter(messages), message)
 
 
 def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conversation:

@@ -5,6 +5,7 @@ something that no longer stands above it. One line stands for each part left out
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -24,6 +25,8 @@ from .token_estimate import estimate_tokens
 from .types import Block, Texts
 from .untrusted_text import escape_field
 
+_TURN_CHARS_KEPT: Final = 16 * 1024
+"""A longer turn is decoded each time that it is needed."""
 LEFT_OUT: Final = "left_out"
 """The `form` of a line that stands for a part."""
 
@@ -138,8 +141,14 @@ def stand_in(part: SentPart, *, withheld: bool = False) -> SentPart:
     """The line that stands for a part; a reference, a pin and what is withheld leave nothing."""
     if withheld:
         return SentPart(part.kind, "", "", form=LEFT_OUT)
-    text = "" if part.kind == PIN or part.base == part.revision else f"[Left out: {escape_field(part.id)}]"
+    text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id)
     return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT)
+
+
+@lru_cache(maxsize=1_024)
+def _left_out_line(name: str) -> str:
+    """Planning a fold asks for those of all parts, several times."""
+    return f"[Left out: {escape_field(name)}]"
 
 
 def standing_before(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> Standing:
@@ -206,8 +215,9 @@ def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
         NotRecorded: the blob is not kept, or of a newer version.
         LogDamaged: the blob holds something else.
     """
+    text = texts(turn_sha256)
     try:
-        turn = decoded(texts(turn_sha256), SentTurn)
+        turn = _decoded(text) if len(text) <= _TURN_CHARS_KEPT else decoded(text, SentTurn)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {turn_sha256} holds no turn that was sent: {error}.") from None
     if turn.version > SENT_VERSION:
@@ -216,3 +226,9 @@ def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
             hint="Use a newer workspaced.",
         )
     return turn
+
+
+@lru_cache(maxsize=512)
+def _decoded(text: str) -> SentTurn:
+    """Each prompt of a conversation needs all its turns, several times."""
+    return decoded(text, SentTurn)

@@ -357,7 +357,8 @@ def _object(text: str) -> dict[str, Any] | None:
         found = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    return found if isinstance(found, dict) and not nested_deeper(found, DEPTH_MAX) else None
+    may_be_deep = text.count("{") + text.count("[") > DEPTH_MAX
+    return None if not isinstance(found, dict) or (may_be_deep and nested_deeper(found, DEPTH_MAX)) else found
 
 
 def _is_base64(text: str) -> bool:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import regex
@@ -147,11 +147,11 @@ def shape(
     """
     family = template.name if template.name in BUILT_IN else None
     request, changes = request_of(envelope, settings, family, texts, blob, cached_content, cursor)
-    body, created, offers = _rendered(template, request)
-    check_body(body, template.name, family)
+    rendered = _rendered(template, request)
+    check_body(rendered.body, template.name, family, marks_max=rendered.marks_max if family is not None else None)
     cached = request.cached_content
-    offer = CacheOffer(cached.key, f"{cached.ttl_s}s", created) if offers else None
-    return RenderedBody(template.name, body, changes, request.tool_names, offer)
+    offer = CacheOffer(cached.key, f"{cached.ttl_s}s", rendered.created) if rendered.offers else None
+    return RenderedBody(template.name, rendered.body, changes, request.tool_names, offer)
 
 
 def body_hash(body: dict[str, Any]) -> str:
@@ -169,8 +169,17 @@ def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
 # -- rendering --
 
 
-def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None, bool]:
-    """The body; the body that creates the explicit cache, if any; and whether the template has that macro."""
+class _Rendered(NamedTuple):
+    body: dict[str, Any]
+    created: dict[str, Any] | None
+    """The body that creates the explicit cache."""
+    offers: bool
+    """Whether the template has the macro CACHED_CONTENT."""
+    marks_max: int
+    """The body has at most so many breakpoints, if the template is ours: names are not escaped in it."""
+
+
+def _rendered(template: Template, request: Request) -> _Rendered:
     compiled = context = None
     try:
         is_ours = template.name in BUILT_IN and template.text == _packaged(template.name)
@@ -187,10 +196,8 @@ def _rendered(template: Template, request: Request) -> tuple[dict[str, Any], dic
         ):  # its macros refer to it: otherwise only the cycle collector would free the request
             context.vars.clear()
             context.exported_vars.clear()
-    body = _object(template, text)
-    if created is None:
-        return body, None, False
-    return body, _object(template, created) if created.strip() else None, True
+    made = _object(template, created) if created is not None and created.strip() else None
+    return _Rendered(_object(template, text), made, created is not None, text.count('"cache_control"'))
 
 
 def _bounded(compiled: "Compiled", context: Any) -> str:
@@ -246,7 +253,7 @@ def _environment(*, sandboxed: bool) -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_written,
+        finalize=_written if sandboxed else None,  # ours write texts alone
         autoescape=False,  # the output is JSON: every text goes through the filter `json`
     )
     for name in set(environment.filters) - _FILTERS:

@@ -91,6 +91,8 @@ def nested_deeper(value: Any, most: int = DEPTH_MAX) -> bool:
     """Whether a JSON value has objects and lists within each other more than `most` times."""
     level = _nested([value])
     for _ in range(most):
+        if not level:
+            return False
         level = _nested(child for each in level for child in (each.values() if isinstance(each, dict) else each))
     return bool(level)
 

@@ -25,13 +25,15 @@ _AFTER: Final = {
 """The roles that may follow each role; results of tools count as the user's."""
 
 
-def check_body(body: dict[str, Any], template: str, family: str | None) -> None:
+def check_body(body: dict[str, Any], template: str, family: str | None, *, marks_max: int | None = None) -> None:
     """Checks breakpoints and, for a known family, roles.
+
+    `marks_max`: the body has at most so many breakpoints; None: not known.
 
     Raises:
         BodyInvalid: there are too many breakpoints, or roles do not alternate.
     """
-    marks = list(_breakpoints(body))
+    marks = list(_breakpoints(body)) if marks_max is None or marks_max > BREAKPOINTS_MAX else []
     if len(marks) > BREAKPOINTS_MAX:
         raise BodyInvalid(
             f"The body of {template!r} has {len(marks)} cache_control, one too many at {marks[BREAKPOINTS_MAX]}.",
