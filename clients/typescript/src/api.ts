@@ -149,6 +149,18 @@ export interface Imported extends Recorded {
   readonly warnings: readonly ChatWarning[];
 }
 
+/** Messages with context in place. */
+export interface Transformed extends Recorded {
+  readonly session: string;
+  /** Names all messages given so far: with it the next call may send what follows alone. */
+  readonly base: string;
+  readonly messages: readonly unknown[];
+  /** For `anthropic`. */
+  readonly system: unknown;
+  readonly changes: readonly string[];
+  readonly seq: number;
+}
+
 /** What the methods answer, by their names. */
 export interface MethodResults {
   /** With `sha256` once the text is complete. */
@@ -167,6 +179,7 @@ export interface MethodResults {
   "workspaced/context/rebase": Recorded & { readonly refreshed: number };
   "workspaced/context/start": Recorded & { readonly conversation: string };
   "workspaced/context/summary": Recorded;
+  "workspaced/context/transform": Transformed;
   "workspaced/context/unpin": Recorded;
   "workspaced/context/usage": Recorded;
   "workspaced/hello": ServerInfo;

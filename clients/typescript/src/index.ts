@@ -39,6 +39,7 @@ export type {
   Target,
   ToolAnswer,
   ToolName,
+  Transformed,
   View,
 } from "./api.js";
 export type * from "./types.generated.js";

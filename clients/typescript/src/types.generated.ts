@@ -1265,6 +1265,50 @@ export interface ContextSummaryParams {
   readonly upTo: string;
 }
 
+export interface ContextTransformParams {
+  readonly form: "anthropic" | "openai";
+  readonly messages?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+  readonly system?: string | ReadonlyArray<Readonly<Record<string, unknown>>> | null;
+  /** (minLength 1, maxLength 128) */
+  readonly session?: string | null;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly base?: string | null;
+  readonly append?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+  /** (maxItems 200) */
+  readonly attachments?: ReadonlyArray<{
+    readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+    /** (maxLength 1024, default "") */
+    readonly id?: string;
+    readonly text?: string | null;
+    /** (maxLength 512) */
+    readonly title?: string | null;
+    readonly search?: {
+      readonly query: string;
+      /** (maxItems 100) */
+      readonly documents: ReadonlyArray<{
+        /** (maxLength 512) */
+        readonly title: string;
+        /** (minLength 1, maxLength 1024) */
+        readonly source: string;
+        readonly text: string;
+      }>;
+    } | null;
+    readonly before?: string | null;
+    readonly after?: string | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
+  }> | null;
+  /** (minLength 1, maxLength 200) */
+  readonly provider?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly model?: string | null;
+  /** (minimum 1, maximum 1000000000) */
+  readonly contextWindow?: number | null;
+  /** (minimum 0, maximum 1000000000) */
+  readonly outputReserve?: number | null;
+  readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
+}
+
 export interface ContextUnpinParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -2223,6 +2267,7 @@ export interface MethodParams {
   "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;
+  "workspaced/context/transform": ContextTransformParams;
   "workspaced/context/unpin": ContextUnpinParams;
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;

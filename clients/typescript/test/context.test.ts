@@ -102,3 +102,24 @@ test("a conversation goes out as a chat file and comes in again", async () => {
   assert.equal(again.messages.length, 1);
   assert.match(sent(await context.assemble("again")), /# Alpha.*One\?/);
 });
+
+test("a long text is uploaded in parts that break no character, and a message names it", async () => {
+  const { context } = await daemon.client();
+  const chat = await context.start(SETTINGS);
+  const text = `${"x".repeat(128 * 1024 - 1)}🌲${"漢字 ".repeat(200_000)}`;
+  const textSha256 = await context.upload(text);
+  await context.message(chat, { role: "user", textSha256 });
+  assert.ok(sent(await context.assemble(chat, { layers: false })).includes("🌲漢字"));
+});
+
+test("messages of a request come back with context in place", async () => {
+  const { context } = await daemon.client();
+  const attachments = [{ kind: "note", id: "a.md" }] as const;
+  const messages = [{ role: "user", content: "What of it?" }];
+  const one = await context.transform({ form: "openai", messages, attachments });
+  assert.match(JSON.stringify(one.messages), /# Alpha.*What of it\?/);
+  const append = [{ role: "assistant", content: "This." }, { role: "user", content: "Sure?" }];
+  const two = await context.transform({ form: "openai", session: one.session, base: one.base, append, attachments: [] });
+  assert.equal(two.session, one.session);
+  assert.equal(two.messages.length, 3);
+});

@@ -13,6 +13,7 @@ from ..prompts import cite as citing
 from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import plan as planning
+from ..prompts import transform as transforming
 from ..service.session import Session
 
 
@@ -47,6 +48,10 @@ async def unpin(session: Session, _id: RequestId | None, params: p.Unpin) -> Any
 
 async def assemble(session: Session, _id: RequestId | None, params: p.Assemble) -> Any:
     return await assembling.assemble(session.service, params, session.client)
+
+
+async def transform(session: Session, _id: RequestId | None, params: p.Transform) -> Any:
+    return await transforming.transform(session.service, params, session.client)
 
 
 async def cite(session: Session, _id: RequestId | None, params: p.Cite) -> Any:

@@ -250,5 +250,28 @@ class Import(Params, frozen=True):
     output_reserve: Tokens | None = None
 
 
+class Transform(Params, frozen=True):
+    form: Literal["openai", "anthropic"]
+    """Whose form the messages have: chat completions, or the Messages API."""
+    messages: list[dict[str, Any]] = []
+    """All messages of the request."""
+    system: str | list[dict[str, Any]] | None = None
+    """For `anthropic`: the system prompt."""
+    session: Id | None = None
+    """What the messages go on with, from an earlier answer; None: it is found by them, or begins."""
+    base: Sha256 | None = None
+    """From an earlier answer, with `session`: what the session holds; then `append` gives the rest."""
+    append: list[dict[str, Any]] = []
+    attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] | None = None
+    """Of the newest message of the user; None: the note that the user looks at, if there is one."""
+    provider: Name | None = None
+    """None: `form`."""
+    model: Name | None = None
+    context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
+    output_reserve: Tokens | None = None
+    tools: list[dict[str, Any]] | None = None
+    """The definitions sent beside the messages: they count against the context window."""
+
+
 class Named(Params, frozen=True):
     conversation: Id
