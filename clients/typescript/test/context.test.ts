@@ -105,7 +105,7 @@ test("a conversation goes out as a chat file and comes in again", async () => {
 
 test("a long text is uploaded in parts that break no character, and a message names it", async () => {
   const { context } = await daemon.client();
-  const chat = await context.start(SETTINGS);
+  const chat = await context.start({ ...SETTINGS, contextWindow: 2_000_000 });
   const text = `${"x".repeat(128 * 1024 - 1)}🌲${"漢字 ".repeat(200_000)}`;
   const textSha256 = await context.upload(text);
   await context.message(chat, { role: "user", textSha256 });
