@@ -63,7 +63,8 @@ def note_id(path: str) -> NoteId:
 
 def uuid7() -> str:
     """A UUIDv7 (RFC 9562): milliseconds, then 74 random bits. Our ids must be unique, not unguessable."""
-    value = (time.time_ns() // 1_000_000) << 80 | 7 << 76 | random.getrandbits(12) << 64
+    milliseconds = time.time_ns() // 1_000_000 & (1 << 48) - 1  # a clock may be before 1970
+    value = milliseconds << 80 | 7 << 76 | random.getrandbits(12) << 64
     value |= 2 << 62 | random.getrandbits(62)
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

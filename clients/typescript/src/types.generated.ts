@@ -527,6 +527,8 @@ export interface MessageRemovedEvent {
     readonly message: string;
     /** (default false) */
     readonly following?: boolean;
+    /** (default false) */
+    readonly summaryStays?: boolean;
     readonly conversation: string;
   };
 }

@@ -249,7 +249,6 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
     at = ids.index(data.message)
     gone = set(ids[at:]) if data.following else {data.message}
     messages = {name: each for name, each in before.messages.items() if name not in gone}
-    summary = before.summary if before.summary is not None and before.summary.up_to not in gone else None
 
     def remaining(until: MessageId | None) -> MessageId | None:
         """The same end without the removed messages."""
@@ -257,6 +256,10 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
             return until
         return ids[at - 1] if at > 0 and not data.following else None
 
+    summary = before.summary
+    if summary is not None and summary.up_to in gone:
+        up_to = remaining(summary.up_to) if data.summary_stays else None
+        summary = replace(summary, up_to=up_to) if up_to is not None else None
     return replace(
         before,
         messages=messages,

@@ -161,6 +161,8 @@ class MessageRemoved(ConversationData, frozen=True):
 
     message: Annotated[MessageId, Redact.ID]
     following: bool = False
+    summary_stays: bool = False
+    """Whether a summary up to this message stands for those before it from now on. In older logs it goes."""
 
 
 @entry("summary_set", Publisher.DAEMON, changes_state=False)

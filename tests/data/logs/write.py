@@ -152,7 +152,7 @@ TALK = [
     ("message_replaced", {**C, "message": "m1", "role": "user", "textSha256": TEXTS["again"]}),
     ("message_added", {**C, "message": "m4", "role": "assistant", "textSha256": TEXTS["answer"]}),
     ("message_added", {**C, "message": "m5", "role": "user", "textSha256": TEXTS["ask"]}),
-    ("message_removed", {**C, "message": "m5", "following": True}),
+    ("message_removed", {**C, "message": "m5", "following": True, "summaryStays": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
     ("library_rebased", {**C, "reason": "asked", "library": [ENTRY]}),
     (

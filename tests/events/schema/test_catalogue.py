@@ -117,7 +117,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "conversation_ended": (D, False, TALK),
     "message_added": (D, False, MESSAGE),
     "message_replaced": (D, False, MESSAGE),
-    "message_removed": (D, False, {**TALK, "message": "m1", "following": True}),
+    "message_removed": (D, False, {**TALK, "message": "m1", "following": True, "summaryStays": True}),
     "summary_set": (D, False, {**TALK, "textSha256": SHA256, "upTo": "m1"}),
     "context_pinned": (D, False, {**TALK, "id": "p1", "kind": "note", "path": "a.md"}),
     "context_unpinned": (D, False, {**TALK, "id": "p1"}),

@@ -579,7 +579,11 @@ def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
     after = before if made.folded is None else folded(before, made.folded)
     start = turn_of(before, turn.message)
     ids = list(before.messages)
-    for name in ids[: ids.index(turn.message) + 1]:
+    until = before.elided_until
+    earlier = ids[: min(ids.index(until) + 1, ids.index(start))] if until is not None else []
+    ranges = [(entry.id, (entry.detail or "").split()[0]) for entry in entries if entry.kind == "messages"]
+    assert ranges == ([(earlier[-1], str(len(earlier)))] if earlier else [])
+    for name in ids[len(earlier) : ids.index(turn.message) + 1]:
         kind = "query" if name == start and begins(before, name) else "message"
         assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
     assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])

@@ -464,7 +464,7 @@ def _sources(
     if (fold := made.folded) is not None:
         for present in turn.present:  # what the fold was planned with, the library's new texts among them
             now = present.artifact
-            if now.revision and (now.id, now.revision) not in known_revisions:
+            if present.is_kept and now.revision and (now.id, now.revision) not in known_revisions:
                 read = c.ArtifactRecorded(now.id, now.kind, now.revision, now.bytes)
                 actions.append(action(read, conversation, _staged(staging, [now.revision])))
         actions.append(action(fold, conversation, _staged(staging, map(staging.text, made.blocks))))

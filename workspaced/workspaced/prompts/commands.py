@@ -218,7 +218,10 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
             after = list(there)[list(there).index(removed) :]
             for gone in after if params.remove.following else [removed]:
                 del there[gone]
-            data = c.MessageRemoved(conversation=conversation, message=removed, following=params.remove.following)
+            following = params.remove.following
+            data = c.MessageRemoved(
+                conversation=conversation, message=removed, following=following, summary_stays=True
+            )
             actions.append(action(data, before))
         workspace = state.of(vault_of(state, before))
         for (given, blobs), replaces in zip(messages, replaced, strict=True):

@@ -238,6 +238,8 @@ def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
     for thinking in message.thinking:
         if (thinking.text is None) == (thinking.redacted is None):
             yield "thinking has either a `text` or what is `redacted`.", "Give one of the two."
+        elif thinking.redacted == "":
+            yield "thinking that is `redacted` has no data.", "Leave it out."
         elif thinking.redacted is not None and thinking.signature is not None:
             yield "thinking that is `redacted` has no `signature`.", "Its data is all that goes back."
 

@@ -15,14 +15,15 @@ class DataImage(NamedTuple):
 
 
 def decoded(uri: str) -> DataImage | None:
-    """The image of a data URI; None if it is none in base64."""
+    """The image of a data URI; None if it is none in base64, or empty."""
     begin = _DATA_IMAGE.match(uri)
     if begin is None:
         return None
     try:
-        return DataImage(begin[1].lower(), b64decode(uri[begin.end() :], validate=True))
+        content = b64decode(uri[begin.end() :], validate=True)
     except (binascii.Error, ValueError):
         return None
+    return DataImage(begin[1].lower(), content) if content else None
 
 
 def encoded(media_type: str, content: bytes) -> str:

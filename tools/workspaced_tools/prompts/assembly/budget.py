@@ -213,9 +213,9 @@ def exceeded(
 
 def _largest(parts: Parts, history: Sequence[ChatMessage], estimator: Estimator) -> list[tuple[str, str, int]]:
     """Kind, id and tokens of the largest things that cannot be left out, at most LARGEST_NAMED_MAX."""
-    things = [(each.kind, each.id, each.tokens) for each in parts.named]
+    things = [("pin" if each.why == "pinned" else each.kind, each.id, each.tokens) for each in parts.named]
     things += [("message", str(each.id), estimator.message_tokens(each)) for each in history]
-    things += [("tools", "definitions", parts.tools)]
+    things += [("tools", "definitions", parts.tools), ("summary", "summary", parts.summary_tokens)]
     return sorted((each for each in things if each[2]), key=lambda each: -each[2])[:LARGEST_NAMED_MAX]
 
 
@@ -225,6 +225,10 @@ def _remedy(kind: str) -> str:
         return "Set a summary up to an earlier message, or remove messages; or give the model a larger window."
     if kind == "tools":
         return "Define fewer tools, or describe them shorter; or give the model a larger window."
+    if kind == "summary":
+        return "Set a shorter summary; or give the model a larger window."
+    if kind == "pin":
+        return "Unpin it, or pin less; or give the model a larger window."
     if kind in _ARTIFACT_KINDS:
         return "Attach less: a part of it as selected_text, say; or give the model a larger window."
     return "Nothing more can be left out: shorten the largest of these, or give the model a larger window."

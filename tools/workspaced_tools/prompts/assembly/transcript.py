@@ -14,7 +14,7 @@ from workspaced_events.projections.conversations import Conversation, folded, li
 from workspaced_events.schema.catalogue import Attachment, ContextFolded
 
 from ...errors import BudgetExceeded
-from ...ports.manifest import LAYERS, LayerId, State
+from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
 from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
@@ -174,13 +174,23 @@ class _Transcript:
                 self._add_turn(builder, message, standing.turns[turn])
             else:
                 builder.add_message(message, "history")
-        builder.entries += past.dropped
+        builder.entries += self._dropped(past)
         for name, parts in standing_before(self.before, self.start, self.sent).turns.items():
             if name not in standing.turns:
                 for part in parts:
                     if part.revision and part.base != part.revision and part.kind != PIN:
                         builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
         return builder
+
+    def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
+        """One entry for each message left out; for those that earlier prompts left out already one for all."""
+        ids, until = list(self.before.messages), self.before.elided_until
+        earlier = set(ids[: ids.index(until) + 1]) if until is not None and self.turn.policy.rules >= 1 else set()
+        before = [each for each in past.dropped if each.kind == "message" and each.id in earlier]
+        if before:
+            detail = f"{len(before)} messages up to this one, left out by earlier folds"
+            yield replace(before[-1], kind="messages", why="fold", detail=detail)
+        yield from (each for each in past.dropped if each not in before)
 
     def _is_stale(self, kind: str, name: str, revision: str) -> bool:
         """Whether the note has another text or another path at present."""
