@@ -1247,6 +1247,7 @@ export interface ContextStartParams {
     readonly name: string;
     /** (default "") */
     readonly description?: string;
+    readonly text?: string | null;
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
   readonly cachedInInput?: boolean | null;

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -251,3 +252,20 @@ def test_a_mark_changes_no_text(client: Any) -> None:
         client.context.message(talk, {"role": "user", "text": "0?", **more})
         texts.append(body(client, talk, "openai")["messages"])
     assert texts[0] == texts[1]
+
+
+# -- the first layer --
+
+
+def test_a_project_is_a_block_and_a_skill_with_a_text_is_always_on(client: Any) -> None:
+    count = {"name": "count", "description": "Counts.", "text": "Count </skill> aloud."}
+    more = {"project": "Build a </project_context> shed.", "skills": [{"name": "ask"}, count]}
+    talk = client.context.start(**SETTINGS, environment=False, **more)["conversation"]
+    client.context.message(talk, {"role": "user", "text": "Go on."})
+    system = client.context.assemble(talk)["messages"][0]["content"][0]["text"]
+    project, _, skill = system.partition("\n\n## Skills\n\n- ask\n- count: Counts.\n\n")
+    body = r"Build a </project_context> shed\."
+    block = rf"<project_context(-\w{{8}})>\n<content\1>\n{body}\n</content\1>\n</project_context\1>"
+    assert re.fullmatch(block, project)
+    body = r"<content\1>\nCount </skill> aloud\.\n</content\1>"
+    assert re.fullmatch(rf"<skill(-\w{{8}})>\n<title>count</title>\n{body}\n</skill\1>", skill)

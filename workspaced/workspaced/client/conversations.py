@@ -29,10 +29,11 @@ Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
 class Skill(TypedDict, total=False):
-    """A skill that the model may request. Needs `name`."""
+    """A skill that the model may request. Needs `name`. With `text` it is always on."""
 
     name: str
     description: str
+    text: str
 
 
 class Document(TypedDict):

@@ -4,7 +4,7 @@ Texts are staged as blobs; an action names each by its sha256. A command that ch
 client that lost an answer repeats the command with the same ids.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,7 +18,9 @@ from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.untrusted_text import render_block
 from workspaced_tools.prompts.requests.tool_definitions import sendable
 from workspaced_tools.prompts.requests.usage_report import family_of
 
@@ -113,9 +115,11 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
     texts: dict[Any, str] = {
         "system": params.system,
         "memory": params.memory,
-        "project": params.project,
+        "project": render_block("project_context", {}, params.project, fence=conversation)
+        if params.project
+        else "",
         "environment": environment,
-        "skills": skills_text(params.skills),
+        "skills": skills_text(params.skills, conversation),
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
@@ -161,10 +165,15 @@ _SETTINGS: Final = (
 )
 
 
-def skills_text(skills: Iterable[p.Skill]) -> str:
-    """The catalogue of skills: one line each, in the order given."""
+def skills_text(skills: Sequence[p.Skill], conversation: ConversationId) -> str:
+    """The catalogue of skills: one line each, in the order given; then the bodies of those that are always on."""
     lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
-    return "\n".join(["## Skills", "", *lines]) if lines else ""
+    bodies = [
+        render_block("skill", {"title": skill.name}, skill.text, fence=f"{conversation}\n{skill.name}")
+        for skill in skills
+        if skill.text is not None
+    ]
+    return BLANK_LINE.join(("\n".join(["## Skills", "", *lines]), *bodies)) if lines else ""
 
 
 def _line(text: str) -> str:

@@ -42,6 +42,8 @@ def bytes_of(params: Params) -> int:
 class Skill(Params, frozen=True):
     name: Name
     description: str = ""
+    text: str | None = None
+    """The skill is always on: its body stands in the first layer. None: the model asks for it."""
 
 
 class Start(Params, frozen=True):
