@@ -91,6 +91,18 @@ def entries(prompt: dict[str, Any], name: str, layer: str = "L3_TURN") -> list[d
     return [each for each in prompt["manifest"]["entries"] if (each["id"], each["layer"]) == (name, layer)]
 
 
+def left_out_before(prompt: dict[str, Any], ids: Sequence[str]) -> Sequence[str]:
+    """Those of a conversation's messages that earlier folds left out, for which one record stands."""
+    found = [each for each in prompt["manifest"]["entries"] if each["kind"] == "messages"]
+    if not found:
+        return ()
+    [record] = found
+    gone = ids[: ids.index(record["id"]) + 1]
+    assert record["state"] == "dropped" and record["detail"].startswith(f"{len(gone)} messages ")
+    assert not {each["id"] for each in prompt["manifest"]["entries"] if each["kind"] == "message"} & set(gone)
+    return gone
+
+
 def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 

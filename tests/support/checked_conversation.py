@@ -490,7 +490,9 @@ class Talk:
             state = "changes" if one.how in {"changes", "pin_changes"} else "full"
             assert record["state"] == ("stale" if one.kind == "note" and one.id in old else state), (record, one)
         kept = {each["id"] for each in prompt["messages"] if "id" in each}
-        for earlier in self.ids[:-1]:
+        gone = list(g.left_out_before(prompt, self.ids))
+        assert left_out or not gone
+        for earlier in self.ids[len(gone) : -1]:
             [record] = [each for each in entries if each["id"] == earlier]
             assert record["layer"] == "L4_STRIP"
             assert record["state"] in ({"full", "elided"} if earlier in kept else {"dropped"}), record

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support import checked_conversation as t
+from support.attachments import left_out_before
 
 note, active, gone, given, skill, search = t.g.note, t.g.active, t.g.gone, t.g.given, t.g.skill, t.g.search
 Call, layer = t.g.Call, t.g.layer
@@ -785,6 +786,7 @@ class Mess:
     def check(self, prompt: dict[str, Any]) -> None:
         self.chat.check_books(prompt)
         records = {each["id"] for each in prompt["manifest"]["entries"]}
+        records |= set(left_out_before(prompt, self.chat.ids))
         self.fates |= {(each["state"], each["why"]) for each in prompt["manifest"]["entries"]}
         neutral = json.dumps(prompt["messages"])
         for shape in t.bodies.SHAPES:
