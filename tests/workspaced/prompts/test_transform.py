@@ -143,6 +143,22 @@ def test_only_what_is_new_may_be_sent(client: Any) -> None:
     assert refusal(client.call, "workspaced/context/transform", {**named, "base": one["base"]}).code == "CONFLICT"
 
 
+def test_the_same_request_several_times_at_once_is_one_turn(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    wires = [running.wire() for _ in range(4)]
+    params = {"form": "openai", "messages": [{"role": "user", "content": f"Question {at}."} for at in range(5)]}
+    for wire in wires:
+        wire.ask("workspaced/hello", {"client": {"name": "framework", "version": "1", "pid": 1}})
+        wire.ask("workspaced/context/transform", {**params, "messages": params["messages"][:1]})
+    for _ in range(3):
+        for wire in wires:
+            wire.request("workspaced/context/transform", params)
+    answers = [wire.line() for wire in wires for _ in range(3)]
+    assert not [each for each in answers if "error" in each], answers
+    assert len({each["result"]["session"] for each in answers}) == 1
+    assert len({each["result"]["base"] for each in answers}) == 1
+
+
 def test_other_clients_conversations_are_not_found(running: Any, client: Any) -> None:
     mine = Framework(client).ask("What is Alpha?")
     with running.connect("another framework") as other:
@@ -152,6 +168,17 @@ def test_other_clients_conversations_are_not_found(running: Any, client: Any) ->
 def test_without_an_active_note_there_is_nothing_to_say(running: Any, client: Any) -> None:
     client.publish([{"type": "active_note_cleared", "data": {}}])
     made = Framework(client).ask("Hello?")
+    assert spoken(made["messages"][-1]) == "Hello?"
+
+
+@pytest.mark.parametrize("why", ["names", "withheld"])
+def test_a_note_that_the_client_may_not_see_is_not_looked_at(daemon: Any, why: str) -> None:
+    running = daemon(notes={**NOTES, "secret.md": "---\nworkspaced: private\n---\nSecret.\n"})
+    with running.connect("framework") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md" if why == "names" else "secret.md"}}])
+        if why == "names":
+            client.call("workspaced/share", {"client": "framework", "level": "names"})
+        made = Framework(client).ask("Hello?")
     assert spoken(made["messages"][-1]) == "Hello?"
 
 

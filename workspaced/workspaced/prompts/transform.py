@@ -21,11 +21,14 @@ from workspaced_events.projections.conversations import Conversation, Message, t
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.questions import Names
+from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.blocks import BLANK_LINE, QUERY_FRAME
 from workspaced_tools.prompts.model.standing import content_of, read_turn
 from workspaced_tools.prompts.model.types import Texts
 
 from ..limits import (
+    ASSEMBLE_ATTEMPTS_MAX,
     IMPORT_CONTEXT_WINDOW,
     IMPORT_OUTPUT_RESERVE,
     MESSAGES_PER_CONVERSATION_MAX,
@@ -74,9 +77,20 @@ async def transform(service: "Service", params: p.Transform, caller: str) -> Tra
 
     Raises:
         WorkspacedError: as `assemble`; InvalidArgument if a message cannot be held; Conflict if `base` is not what
-            the session holds, or the session changed meanwhile.
+            the session holds, or the session changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
     """
     given = await service.threads.run(_told, params)
+    for _ in range(ASSEMBLE_ATTEMPTS_MAX - 1):
+        with suppress(_Moved):
+            return await _transformed(service, params, given, caller)
+    return await _transformed(service, params, given, caller)
+
+
+class _Moved(Conflict):
+    """The conversation changed after its messages were compared."""
+
+
+async def _transformed(service: "Service", params: p.Transform, given: Told, caller: str) -> Transformed:
     data = [
         recorded(ConversationId(""), each, at, service.uploads.text)[0] for at, each in enumerate(given.messages)
     ]
@@ -233,8 +247,11 @@ async def _record(
         removal = p.Removal(message=held[place.common], following=True)
     if not new and removal is None:
         return
-    if new:
-        new = [*new[:-1], _with_attachments(new[-1], params, service.tail.state, place.conversation)]
+    if new and new[-1].role == "user" and not new[-1].tool_results:
+        attached = params.attachments
+        if attached is None:
+            attached = await _looked_at(service, place.conversation, caller)
+        new = [*new[:-1], replace(new[-1], attachments=[*new[-1].attachments, *attached])]
     expected = held
     for messages in _batches(new):
         added = add_messages(
@@ -260,20 +277,24 @@ def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan) -> Pl
     def checked(state: WorkspaceState, seq: int) -> Sequence[Action]:
         now = state.conversations.by_id.get(session)
         if now is None or list(now.messages) != list(expected):
-            raise Conflict(f"The session {session!r} changed meanwhile.", hint="Ask again.")
+            raise _Moved(f"The session {session!r} changed meanwhile.", hint="Ask again.")
         return plan(state, seq)
 
     return checked
 
 
-def _with_attachments(
-    message: p.Message, params: p.Transform, state: WorkspaceState, conversation: Conversation | None
-) -> p.Message:
-    """The newest message with what is to be seen with it: by default the note that the user looks at, if any."""
-    if message.role != "user" or message.tool_results:
-        return message
-    attached = params.attachments
-    if attached is None:
-        has_active = state.of(vault_of(state, conversation)).active is not None
-        attached = [p.Attached(kind="active_note")] if has_active else []
-    return replace(message, attachments=[*message.attachments, *attached])
+async def _looked_at(service: "Service", conversation: Conversation | None, caller: str) -> list[p.Attached]:
+    """The note that the user looks at, if there is one that the client may be shown."""
+    vault = vault_of(service.tail.state, conversation)
+
+    def is_shown(view: View, _withheld: object) -> bool:
+        active = view.state.of(vault).active
+        return (
+            active is not None
+            and view.served
+            and view.sharing == "all"
+            and view.vault.ask(Names([active.id])) != [None]
+        )
+
+    shows = await service.calls.with_view(is_shown, caller, vault)
+    return [p.Attached(kind="active_note")] if shows else []
