@@ -158,7 +158,8 @@ export interface Transformed extends Recorded {
   /** For `anthropic`. */
   readonly system: unknown;
   readonly changes: readonly string[];
-  readonly seq: number;
+  /** Null where more messages follow. */
+  readonly seq: number | null;
 }
 
 /** What the methods answer, by their names. */

@@ -1277,6 +1277,8 @@ export interface ContextTransformParams {
   /** (pattern ^[0-9a-f]{64}$) */
   readonly base?: string | null;
   readonly append?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+  /** (default false) */
+  readonly more?: boolean;
   /** (maxItems 200) */
   readonly attachments?: ReadonlyArray<{
     readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";

@@ -159,6 +159,23 @@ def test_the_same_request_several_times_at_once_is_one_turn(daemon: Any) -> None
     assert len({each["result"]["base"] for each in answers}) == 1
 
 
+def test_a_long_history_comes_in_parts_and_is_one_prompt(client: Any) -> None:
+    line = "Long words. " * 20_000
+    parts = [[{"role": role, "content": f"{at} {line}"} for role in ("user", "assistant")] for at in range(8)]
+    transform = "workspaced/context/transform"
+    window = {"form": "openai", "contextWindow": 5_000_000}
+    made = client.call(transform, {**window, "messages": parts[0], "more": True})
+    for part in parts[1:]:
+        assert (made["messages"], made["seq"]) == ([], None)
+        named = {"session": made["session"], "base": made["base"]}
+        made = client.call(transform, {**window, **named, "append": part, "more": True})
+    last = [{"role": "user", "content": "And now?"}]
+    made = client.call(transform, {**window, "session": made["session"], "base": made["base"], "append": last})
+    assert len(made["messages"]) == 17 and "Alpha is red." in made["messages"][-1]["content"]
+    log = client.call("workspaced/log", {"types": ["prompt_assembled"], "limit": 1_000})["events"]
+    assert sum(each["data"]["conversation"] == made["session"] for each in log) == 1
+
+
 def test_other_clients_conversations_are_not_found(running: Any, client: Any) -> None:
     mine = Framework(client).ask("What is Alpha?")
     with running.connect("another framework") as other:

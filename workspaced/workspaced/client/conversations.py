@@ -347,6 +347,7 @@ class ContextMethods(Generic[Result]):
         session: str | None = None,
         base: str | None = None,
         append: Sequence[Mapping[str, Any]] | None = None,
+        more: bool = False,
         attachments: Sequence[Attachment] | None = None,
         provider: str | None = None,
         model: str | None = None,
@@ -361,6 +362,7 @@ class ContextMethods(Generic[Result]):
             system: for `anthropic`, the system prompt.
             session: names the conversation, from an earlier answer.
             base: with `session`, also from an earlier answer: `append` gives what is new instead of `messages`.
+            more: whether more messages follow in a next call; no prompt is made yet.
             attachments: of the newest message of the user; default: the note that the user looks at.
         """
         return self._ask(
@@ -371,6 +373,7 @@ class ContextMethods(Generic[Result]):
             session=session,
             base=base,
             append=append,
+            more=more,
             attachments=attachments,
             provider=provider,
             model=model,

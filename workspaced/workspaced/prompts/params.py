@@ -264,6 +264,8 @@ class Transform(Params, frozen=True):
     base: Sha256 | None = None
     """From an earlier answer, with `session`: what the session holds; then `append` gives the rest."""
     append: list[dict[str, Any]] = []
+    more: bool = False
+    """Whether more messages follow in a next call: these are kept, and no prompt is made."""
     attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] | None = None
     """Of the newest message of the user; None: the note that the user looks at, if there is one."""
     provider: Name | None = None

@@ -51,11 +51,12 @@ class Transformed(msgspec.Struct, frozen=True, rename="camel"):
     base: str
     """Names all messages up to the last one given: the next call may give what follows alone."""
     messages: list[Any]
-    """In the form of the given ones."""
+    """In the form of the given ones; none if more follow."""
     system: Any
     """For `anthropic`; null where it is among the messages, or empty."""
     changes: tuple[str, ...]
-    seq: int
+    seq: int | None
+    """Of the prompt's event."""
     clock: str
 
 
@@ -106,12 +107,15 @@ async def _transformed(service: "Service", params: p.Transform, given: Told, cal
         await start(service, _settings(params, given, session), caller)
     new = given.messages if params.base is not None else given.messages[place.common :]
     await _record(service, session, place, new, params, caller)
+    held = service.tail.state.conversations.by_id[session].messages.values()
+    base = _base_of(map(_key, held))
+    if params.more:
+        return Transformed(session, base, [], None, (), None, service.tail.clock())
     prompt = await assemble(service, p.Assemble(conversation=session, shape=params.form, layers=False), caller)
     assert prompt.body is not None
-    held = service.tail.state.conversations.by_id[session].messages.values()
     return Transformed(
         session,
-        _base_of(map(_key, held)),
+        base,
         prompt.body["messages"],
         prompt.body.get("system"),
         prompt.changes or (),
@@ -247,7 +251,7 @@ async def _record(
         removal = p.Removal(message=held[place.common], following=True)
     if not new and removal is None:
         return
-    if new and new[-1].role == "user" and not new[-1].tool_results:
+    if new and new[-1].role == "user" and not new[-1].tool_results and not params.more:
         attached = params.attachments
         if attached is None:
             attached = await _looked_at(service, place.conversation, caller)
