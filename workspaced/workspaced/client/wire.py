@@ -45,9 +45,17 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
     """Encodes a request as a line.
 
     Raises:
-        RequestError: LINE_TOO_LARGE; the daemon would close the connection.
+        RequestError: LINE_TOO_LARGE, since the daemon would close the connection; INVALID_JSON if a text holds
+            half a character, as no JSON does.
     """
-    line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+    try:
+        line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+    except UnicodeEncodeError as error:
+        raise RequestError(
+            "INVALID_JSON",
+            f"A text holds half a character (a lone surrogate) at {error.start}.",
+            hint="Read it with errors='replace', or cut it between characters.",
+        ) from None
     if len(line) > REQUEST_BYTES_MAX:
         raise RequestError(
             "LINE_TOO_LARGE",
