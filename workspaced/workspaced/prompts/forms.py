@@ -26,15 +26,18 @@ class Told(NamedTuple):
     messages: tuple[p.Message, ...]
 
 
-def told(form: MessagesForm, messages: Sequence[Any], system: Any) -> Told:
+def told(form: MessagesForm, messages: Sequence[Any], system: Any, *, begins: bool) -> Told:
     """The messages of a request, and its system prompt: for `openai` the messages of the system that come first.
+
+    `begins`: whether these are the first messages; otherwise there is no system prompt.
 
     Raises:
         InvalidArgument: a message is not in the form, or holds what a conversation cannot.
     """
     read: _OpenAi | _Anthropic
     if form == "openai":
-        first = next((at for at, each in enumerate(messages) if _role(each, at) not in _SYSTEM), len(messages))
+        others = (at for at, each in enumerate(messages) if _role(each, at) not in _SYSTEM)
+        first = next(others, len(messages)) if begins else 0
         prompts = [_text(each.get("content"), at) for at, each in enumerate(messages[:first])]
         read, begin = _OpenAi(), first
     else:

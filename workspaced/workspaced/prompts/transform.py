@@ -38,7 +38,7 @@ from . import params as p
 from .assemble import assemble, start
 from .commands import add_messages, known, vault_of
 from .forms import Told, told
-from .message_commands import recorded
+from .message_commands import nothing_uploaded, recorded
 
 if TYPE_CHECKING:
     from ..service.service import Service
@@ -92,20 +92,14 @@ class _Moved(Conflict):
 
 
 async def _transformed(service: "Service", params: p.Transform, given: Told, caller: str) -> Transformed:
-    data = [
-        recorded(ConversationId(""), each, at, service.uploads.text)[0] for at, each in enumerate(given.messages)
-    ]
     if params.base is not None:
-        before = known(service.tail.state, params.session or "")
-        place = _Place(before, len(before.messages))
-        if _base_of(map(_key, before.messages.values())) != params.base:
-            raise Conflict("The session holds other messages than `base` names.", hint="Send all messages.")
+        place, new = _named(service.tail.state, params), given.messages
     else:
-        place = await service.threads.run(_place, service.tail.state, params, data, caller, service.texts)
+        place = await service.threads.run(_found, service, params, given.messages, caller)
+        new = given.messages[place.common :]
     session = place.conversation.id if place.conversation is not None else _new_session(caller)
     if params.base is None:
         await start(service, _settings(params, given, session), caller)
-    new = given.messages if params.base is not None else given.messages[place.common :]
     await _record(service, session, place, new, params, caller)
     held = service.tail.state.conversations.by_id[session].messages.values()
     base = _base_of(map(_key, held))
@@ -135,7 +129,7 @@ def _told(params: p.Transform) -> Told:
             f"Expected at most {MESSAGES_PER_CONVERSATION_MAX} messages, got {len(messages)}.",
             hint="Send the request as it is.",
         )
-    found = told(params.form, messages, params.system)
+    found = told(params.form, messages, params.system, begins=params.base is None)
     if not found.messages and params.base is None:
         raise InvalidArgument("Expected a message besides those of the system; got none.")
     return found
@@ -166,14 +160,27 @@ def _mark(caller: str) -> str:
     return f"transform-{sha256(caller.encode()).hexdigest()[:_KEY_CHARS]}-"
 
 
-def _place(
-    state: WorkspaceState, params: p.Transform, given: Sequence[c.MessageData], caller: str, texts: Texts
-) -> _Place:
+def _named(state: WorkspaceState, params: p.Transform) -> _Place:
+    """The end of the named session.
+
+    Raises:
+        UnknownConversation: there is none.
+        Conflict: it holds other messages than `base` names.
+    """
+    conversation = known(state, params.session or "")
+    if _base_of(map(_key, conversation.messages.values())) != params.base:
+        raise Conflict("The session holds other messages than `base` names.", hint="Send all messages.")
+    return _Place(conversation, len(conversation.messages))
+
+
+def _found(service: "Service", params: p.Transform, messages: Sequence[p.Message], caller: str) -> _Place:
     """Where the messages go on: in the named session, else in the one whose messages they begin with.
 
     A conversation of which only the last turn is another one was edited there. Where several fit equally well, and
     where messages before the last turn differ, the messages begin a conversation of their own.
     """
+    state, texts = service.tail.state, service.texts
+    given = [recorded(ConversationId(""), each, at, nothing_uploaded)[0] for at, each in enumerate(messages)]
     if params.session is not None:
         conversation = known(state, params.session)
         return _Place(conversation, _common(conversation, given, texts))
@@ -259,7 +266,7 @@ async def _record(
     expected = held
     for messages in _batches(new):
         added = add_messages(
-            p.Messages(conversation=session, messages=list(messages), remove=removal), service.uploads.text
+            p.Messages(conversation=session, messages=list(messages), remove=removal), nothing_uploaded
         )
         plan = _unmoved(session, expected, added.plan)
         await service.publishing.record(plan, caller, size_bytes=max(added.size_bytes, len(messages)))
