@@ -16,6 +16,7 @@ from workspaced import Client
 from workspaced.prompts import params
 from workspaced.prompts.assemble import start
 from workspaced.prompts.commands import add_messages
+from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json
@@ -91,7 +92,7 @@ def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 
 def saying(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     message = params.Message(id=f"said-{number}", role="user", text=f"words {number}")
-    _messages, plan = add_messages(params.Messages(conversation="talk", messages=[message]))
+    plan = add_messages(params.Messages(conversation="talk", messages=[message]), nothing_uploaded).plan
     made: Coroutine[Any, Any, Any] = session.service.publishing.record(plan, "agent")
     return made
 

@@ -20,6 +20,7 @@ from support import session_machine as sessions
 from workspaced.prompts import commands
 from workspaced.prompts import params as p
 from workspaced.prompts.assemble import assemble, start
+from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.model.types import Envelope
 
@@ -82,7 +83,7 @@ class Runtime:
         self.session.run(start(self.session.service, self.told(p.Start, {**params, **more}), CALLER))
 
     def say(self, **message: Any) -> str:
-        ids, plan = commands.add_messages(self.told(p.Messages, {"messages": [message]}))
+        ids, plan, _size = commands.add_messages(self.told(p.Messages, {"messages": [message]}), nothing_uploaded)
         self.record(plan)
         return str(ids[0])
 
@@ -136,7 +137,7 @@ class Runtime:
             self.prompt(message=asked)
         if self.dice.random() < 0.05:
             remove = {"message": self.dice.choice((asked, last)), "following": True}
-            self.record(commands.add_messages(self.told(p.Messages, {"remove": remove}))[1])
+            self.record(commands.add_messages(self.told(p.Messages, {"remove": remove}), nothing_uploaded).plan)
 
     def meanwhile(self, number: int) -> None:
         """The user looks and writes elsewhere, or the runtime keeps house."""
