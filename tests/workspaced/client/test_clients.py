@@ -44,7 +44,7 @@ def test_a_request_over_the_limit_is_refused_as_such(shared: Any) -> None:
         assert raised.value.code == "LINE_TOO_LARGE"
         with pytest.raises(WorkspacedError) as raised:
             client.call("workspaced/state", {"vault": "half \ud83d"})
-        assert raised.value.code == "INVALID_JSON" and "surrogate" in str(raised.value)
+        assert raised.value.code == "INVALID_ARGUMENT" and "surrogate" in str(raised.value)
         assert client.state()
 
 

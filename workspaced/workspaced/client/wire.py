@@ -45,16 +45,16 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
     """Encodes a request as a line.
 
     Raises:
-        RequestError: LINE_TOO_LARGE, since the daemon would close the connection; INVALID_JSON if a text holds
+        RequestError: LINE_TOO_LARGE, since the daemon would close the connection; INVALID_ARGUMENT if a text holds
             half a character, as no JSON does.
     """
     try:
         line = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
     except UnicodeEncodeError as error:
         raise RequestError(
-            "INVALID_JSON",
+            "INVALID_ARGUMENT",
             f"A text holds half a character (a lone surrogate) at {error.start}.",
-            hint="Read it with errors='replace', or cut it between characters.",
+            hint="It is not UTF-8, or was cut within a character: read or cut it otherwise.",
         ) from None
     if len(line) > REQUEST_BYTES_MAX:
         raise RequestError(
