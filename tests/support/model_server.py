@@ -1,12 +1,13 @@
 """A model behind three providers' HTTP interfaces, for runtimes under test: `with ModelServer() as url`.
 
     POST /v1/chat/completions                    as OpenAI has it
+    POST /v1/responses                           OpenAI, too
     POST /v1/messages                            Anthropic
     POST /v1beta/models/MODEL:generateContent    Gemini, and /v1beta/cachedContents; with v1, too
 
 A body is held against the provider's own Python types, then against what those cannot say and the provider refuses
 all the same; a refusal has its status and form. It is stricter than they are in one thing: roles alternate in all
-three.
+of them. A body with `"stream": true` is answered in events, but for Gemini.
 
 The model's answer is a function of the prompt. It calls a tool that is offered where the user asks to "look for"
 something, or names a [[note]] that stands nowhere else; else it quotes the line of its context that shares the
@@ -26,12 +27,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
+
+sys.path.insert(1, str(Path(__file__).parents[1]))  # as a script: `support` lies there
+
+from support.model_streams import STREAMS
 
 CACHED_MIN: Final = 1_024
 BLOCK: Final = 128
@@ -233,7 +240,7 @@ def text_parts(content: Any) -> list[Part]:
 
 
 def _text_part(block: Json) -> Part:
-    if block["type"] == "text":
+    if block["type"] in {"text", "input_text", "output_text"}:
         return Part("text", block["text"], breakpoint="cache_control" in block)
     return Part("other", json.dumps(block), breakpoint="cache_control" in block)
 
@@ -309,6 +316,91 @@ class OpenAI:
     @staticmethod
     def refusal(error: Refused) -> Json:
         return {"error": {"message": str(error), "type": "invalid_request_error", "param": None, "code": None}}
+
+
+class Responses(OpenAI):
+    """Responses, of histories that the caller keeps."""
+
+    @staticmethod
+    @cache
+    def form() -> Draft202012Validator:
+        from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+
+        return form_of(ResponseCreateParamsNonStreaming)
+
+    def prompt(self, body: Json) -> Prompt:
+        tools = {tool["name"]: Part("other", json.dumps(tool)) for tool in body.get("tools") or ()}
+        system = text_parts(body.get("instructions"))
+        messages = list[tuple[str, list[Part]]]()
+        given = body["input"]
+        for item in [{"role": "user", "content": given}] if isinstance(given, str) else given:
+            role, parts = self._item(item)
+            if role == "system":
+                system += parts
+            elif messages and messages[-1][0] == role and _continues(messages[-1][1], parts):
+                messages[-1][1].extend(parts)
+            else:
+                messages.append((role, parts))
+        return Prompt(tools, system, messages)
+
+    @staticmethod
+    def _item(item: Json) -> tuple[str, list[Part]]:
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            return "assistant", [Part("call", json.dumps([item["name"], item["arguments"]]), item["call_id"])]
+        if kind == "function_call_output":
+            text = "".join(part.text for part in text_parts(item["output"]))
+            return "user", [Part("result", text, item["call_id"])]
+        if kind == "reasoning":
+            return "assistant", [Part("other", json.dumps(item))]
+        if kind != "message":
+            raise Refused(f"input: the server under test takes no item of type {kind!r}")
+        role = "system" if item["role"] in {"system", "developer"} else item["role"]
+        wanted = "output_text" if role == "assistant" else "input_text"
+        texts = {"input_text", "output_text"}
+        if any(
+            part["type"] in texts and part["type"] != wanted
+            for part in (item["content"] if isinstance(item["content"], list) else ())
+        ):
+            raise Refused(f"input: a message of role {role} has texts of type {wanted}")
+        return role, text_parts(item["content"])
+
+    def answer(self, body: Json, _path: str) -> Json:
+        prompt = self.prompt(checked(body, self.form()))
+        prompt.check()
+        reply, read = reply_to(prompt), tokens(prompt.parts())
+        output: list[Json] = []
+        if reply.text:
+            part: Json = {"type": "output_text", "text": reply.text, "annotations": []}
+            message: Json = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
+            output.append({**message, "content": [part]})
+        if reply.call is not None:
+            name, function, arguments = reply.call
+            call: Json = {"id": f"fc_{name}", "type": "function_call", "call_id": name, "status": "completed"}
+            output.append({**call, "name": function, "arguments": json.dumps(arguments)})
+        return {
+            "id": "resp_1",
+            "object": "response",
+            "created_at": 0,
+            "status": "completed",
+            "model": body["model"],
+            "output": output,
+            "parallel_tool_calls": True,
+            "tool_choice": body.get("tool_choice") or "auto",
+            "tools": body.get("tools") or [],
+            "usage": {
+                "input_tokens": read,
+                "input_tokens_details": {"cached_tokens": self._served(prompt)},
+                "output_tokens": reply.tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": read + reply.tokens,
+            },
+        }
+
+
+def _continues(before: list[Part], parts: list[Part]) -> bool:
+    """Whether an item belongs to the message before it: a round of calls, or of results and what follows."""
+    return parts[0].kind in {"call", "result", "other"} or before[-1].kind in {"result", "other"}
 
 
 class Anthropic:
@@ -502,6 +594,11 @@ class Gemini:
 # -- the server --
 
 
+def _whole(body: Json) -> Json:
+    """The body as if it did not ask for events: the types of streamed requests differ in that alone."""
+    return {key: value for key, value in body.items() if key != "stream"}
+
+
 @dataclass(frozen=True)
 class Exchange:
     """A request and what came of it, for tests."""
@@ -519,9 +616,10 @@ class ModelServer:
     exchanges: list[Exchange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        openai, anthropic, gemini = OpenAI(), Anthropic(), Gemini()
+        openai, responses, anthropic, gemini = OpenAI(), Responses(), Anthropic(), Gemini()
         self._routes: Mapping[str, tuple[Callable[[Json, str], Json], Callable[[Refused], Json]]] = {
             r"/v1/chat/completions": (openai.answer, openai.refusal),
+            r"/v1/responses": (responses.answer, responses.refusal),
             r"/v1/messages": (anthropic.answer, anthropic.refusal),
             r"/v1(beta)?/models/[^/:]+:generateContent": (gemini.answer, gemini.refusal),
             r"/v1(beta)?/cachedContents": (gemini.keep, gemini.refusal),
@@ -534,7 +632,7 @@ class ModelServer:
             if re.fullmatch(route, path):
                 with self._lock:
                     try:
-                        made = Exchange(path, body, 200, answer(body, path))
+                        made = Exchange(path, body, 200, answer(_whole(body), path))
                     except Refused as error:
                         made = Exchange(path, body, error.status, refusal(error))
                     self.exchanges.append(made)
@@ -547,13 +645,25 @@ class ModelServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                made = server.answered(self.path, body)
+                path = urlsplit(self.path).path
+                made = server.answered(path, body)
+                if body.get("stream") and made.status == 200:
+                    self._stream(STREAMS[path](made.answer, body))
+                    return
                 data = json.dumps(made.answer).encode()
                 self.send_response(made.status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            def _stream(self, events: Iterator[bytes]) -> None:
+                """Ends with the connection."""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                for each in events:
+                    self.wfile.write(each)
 
             def log_message(self, *_: object) -> None:
                 """Says nothing."""

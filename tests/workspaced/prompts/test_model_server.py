@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anthropic import Anthropic
+from openai import OpenAI
 from support import model_server
 
 SERVER = Path(model_server.__file__)
@@ -365,3 +367,39 @@ def test_it_is_asked_by_the_words_behind_the_context_and_quotes_its_texts_and_ea
     body = conversation("openai", said, system="Be brief.")
     body["messages"][3]["content"] = "The lamp was there."
     assert answered(body, PATHS["openai"]).answer["choices"][0]["message"]["content"] == f"It says: {quoted}"
+
+
+SEARCH = {"type": "function", "name": "search_workspace", "description": "", "parameters": SCHEMA, "strict": False}
+
+
+@pytest.mark.parametrize("question", ["What is the ceiling of the budget?", "Please look for the ceiling."])
+def test_a_streamed_answer_is_the_same_answer(question: str) -> None:
+    words = f"{LONG}\n[User query]:\n{question}"
+    with model_server.ModelServer() as url:
+        openai, anthropic = OpenAI(base_url=f"{url}/v1", api_key="x"), Anthropic(base_url=url, api_key="x")
+        chat = conversation("openai", words)
+        whole = openai.chat.completions.create(**chat).choices[0].message
+        with openai.chat.completions.stream(**chat) as stream:
+            streamed = stream.get_final_completion().choices[0].message
+        assert (streamed.content or "") == (whole.content or "")
+        called = [[each.function.arguments for each in made.tool_calls or ()] for made in (whole, streamed)]
+        assert called[0] == called[1]
+        request = {"model": "any", "input": words, "tools": [SEARCH]}
+        response = openai.responses.create(**request)
+        with openai.responses.stream(**request) as events:
+            final = events.get_final_response()
+        assert final.output_text == response.output_text
+        assert [each.type for each in final.output] == [each.type for each in response.output]
+        body = conversation("anthropic", words)
+        message = anthropic.messages.create(**body)
+        with anthropic.messages.stream(**body) as parts:
+            got = parts.get_final_message()
+        assert [each.type for each in got.content] == [each.type for each in message.content]
+        assert got.usage.output_tokens == message.usage.output_tokens
+
+
+def test_responses_refuse_a_result_without_its_call() -> None:
+    result = {"type": "function_call_output", "call_id": "c9", "output": "found"}
+    items = [{"role": "user", "content": "Hello"}, result]
+    made = model_server.ModelServer().answered("/v1/responses", {"model": "any", "input": items})
+    assert made.status == 400 and "do not answer" in made.answer["error"]["message"]
