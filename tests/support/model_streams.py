@@ -43,7 +43,7 @@ def openai_events(answer: Json, request: Json) -> Iterator[bytes]:
 def anthropic_events(answer: Json, _request: Json) -> Iterator[bytes]:
     """Messages: what was read is counted at the beginning, what was written at the end."""
 
-    def named(name: str, **data: Any) -> bytes:
+    def named(name: str, /, **data: Any) -> bytes:
         return event({"type": name, **data}, name)
 
     written = answer["usage"]["output_tokens"]
@@ -70,7 +70,7 @@ def responses_events(answer: Json, _request: Json) -> Iterator[bytes]:
     """Responses: each event has a number; the last one holds the whole answer."""
     numbers = count()
 
-    def named(name: str, **data: Any) -> bytes:
+    def named(name: str, /, **data: Any) -> bytes:
         return event({"type": name, "sequence_number": next(numbers), **data}, name)
 
     begun = {**answer, "status": "in_progress", "output": [], "usage": None}
