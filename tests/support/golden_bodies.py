@@ -23,6 +23,7 @@ from workspaced_tools.prompts.requests.templates import BUILT_IN, RenderedBody, 
 PNG = b"\x89PNG\r\n\x1a\n of a dot"
 PROVIDERS = {
     "openai": ("openai", "gpt-5.6"),
+    "responses": ("openai", "gpt-5.6"),
     "anthropic": ("anthropic", "claude-9"),
     "gemini": ("google", "gemini-4"),
 }

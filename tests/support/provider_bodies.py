@@ -1,4 +1,4 @@
-"""What the bodies of the three providers say, read back into one form, so that they can be compared with a prompt.
+"""What bodies of each shape say, read back into one form, so that they can be compared with a prompt.
 
 A message is a role and its parts; neighbours of one role are one message, as models see them. White space between
 texts is no difference: each provider joins them in its own way.
@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-SHAPES = ("openai", "anthropic", "gemini")
+SHAPES = ("openai", "responses", "anthropic", "gemini")
+_MESSAGES = {"openai": "messages", "responses": "input", "anthropic": "messages", "gemini": "contents"}
+_SYSTEM = {"openai": "", "responses": "instructions", "anthropic": "system", "gemini": "systemInstruction"}
 
 
 class Part(NamedTuple):
@@ -99,7 +101,13 @@ def of_body(shape: str, body: dict[str, Any]) -> Read:
         AssertionError: it would refuse it: roles do not alternate, a message is empty, a call is not answered by
             the next message, a result answers no call, there are more than four breakpoints.
     """
-    made: Read = {"openai": _of_openai, "anthropic": _of_anthropic, "gemini": _of_gemini}[shape](body)
+    readers = {
+        "openai": _of_openai,
+        "responses": _of_responses,
+        "anthropic": _of_anthropic,
+        "gemini": _of_gemini,
+    }
+    made: Read = readers[shape](body)
     _check_pairs(made.messages)
     return made
 
@@ -154,6 +162,37 @@ def _openai_part(part: dict[str, Any]) -> Part:
     if part["type"] == "text":
         return Part("text", part["text"])
     head, data = part["image_url"]["url"].split(";base64,", 1)
+    assert base64.b64decode(data, validate=True)
+    return Part("image", head.removeprefix("data:"))
+
+
+def _of_responses(body: dict[str, Any]) -> Read:
+    messages = [_responses_item(each) for each in body["input"]]
+    roles = [role for role, parts in messages if parts[0].kind in {"text", "image"}]
+    assert all(pair != ("user", "user") for pair in pairwise(roles)) or "assistant" in {r for r, _ in messages}
+    return Read(words(body.get("instructions", "")), merged(messages))
+
+
+def _responses_item(item: dict[str, Any]) -> tuple[str, list[Part]]:
+    match item.get("type", "message"):
+        case "function_call":
+            return "assistant", [Part("call", arguments(item["arguments"]), item["call_id"], item["name"])]
+        case "function_call_output":
+            return "user", [Part("result", words(item["output"]), item["call_id"])]
+        case "reasoning":
+            return "assistant", [Part("thinking", json.dumps(item))]
+    content = item["content"]
+    if isinstance(content, str):
+        assert content.strip()
+        return item["role"], [Part("text", content)]
+    return item["role"], [_responses_part(part) for part in content]
+
+
+def _responses_part(part: dict[str, Any]) -> Part:
+    if part["type"] in {"input_text", "output_text"}:
+        assert part["text"].strip()
+        return Part("text", part["text"])
+    head, data = part["image_url"].split(";base64,", 1)
     assert base64.b64decode(data, validate=True)
     return Part("image", head.removeprefix("data:"))
 
@@ -217,19 +256,20 @@ def _gemini_part(part: dict[str, Any]) -> Part:
 
 def stable(shape: str, body: dict[str, Any]) -> list[str]:
     """What a provider's cache looks at, message by message: the system's text first, breakpoints left out."""
-    system = {"openai": None, "anthropic": body.get("system"), "gemini": body.get("systemInstruction")}[shape]
-    said = body["contents" if shape == "gemini" else "messages"]
+    system, said = body.get(_SYSTEM[shape]), body[_MESSAGES[shape]]
     return [json.dumps(_without_breakpoints(each), sort_keys=True) for each in (system, *said)]
 
 
 def sequence(shape: str, body: dict[str, Any]) -> list[str]:
     """What a provider's cache looks at, part by part: tools, system, messages; breakpoints left out."""
-    system: Any = {"openai": None, "anthropic": body.get("system"), "gemini": body.get("systemInstruction")}[shape]
+    system: Any = body.get(_SYSTEM[shape])
     if shape == "gemini":
         system = system and system["parts"]
+    if shape == "responses":
+        system = [system] if system else []
     made: list[Any] = [["tools", each] for each in body.get("tools", ())]
     made += [["system", each] for each in system or ()]
-    for message in body["contents" if shape == "gemini" else "messages"]:
+    for message in body[_MESSAGES[shape]]:
         parts = message.get("parts" if shape == "gemini" else "content") or []
         rest = {name: value for name, value in message.items() if name not in {"parts", "content"}}
         made += [[rest, part] for part in ([parts] if isinstance(parts, str) else parts)] or [[rest]]
@@ -245,14 +285,14 @@ def _without_breakpoints(value: Any) -> Any:
 def check_same(shape: str, body: Read, prompt: Read) -> None:
     """A body says what the prompt does: all of it, in its order, and nothing besides.
 
-    Chat completions have no field for an error: there its text must be told apart by words of its own.
+    OpenAI has no field for an error: there its text must be told apart by words of its own.
     """
     assert body.system == prompt.system, shape
     assert len(body.messages) == len(prompt.messages), shape
     for got, wanted in zip(body.messages, prompt.messages, strict=True):
         assert got.role == wanted.role and len(got.parts) == len(wanted.parts), (shape, got, wanted)
         for mine, theirs in zip(got.parts, wanted.parts, strict=True):
-            if shape == "openai" and theirs.kind == "error":
+            if shape in {"openai", "responses"} and theirs.kind == "error":
                 assert mine.id == theirs.id and mine.text.endswith(theirs.text) and mine.text != theirs.text
             else:
                 assert mine._replace(name="") == theirs._replace(name=""), (shape, mine, theirs)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,9 @@ def consumed(value: Any) -> Any:
 OPENAI: TypeAdapter[Any] = TypeAdapter(
     openai.types.chat.completion_create_params.CompletionCreateParamsNonStreaming
 )
+RESPONSES: TypeAdapter[Any] = TypeAdapter(
+    openai.types.responses.response_create_params.ResponseCreateParamsNonStreaming
+)
 ANTHROPIC: TypeAdapter[Any] = TypeAdapter(anthropic.types.message_create_params.MessageCreateParamsNonStreaming)
 
 
@@ -80,8 +84,8 @@ def accepted(body: dict[str, Any], family: str) -> None:
     if family == "gemini":
         GenerateContent.model_validate_json(json.dumps(body))
     else:
-        known = consumed((OPENAI if family == "openai" else ANTHROPIC).validate_python(body))
-        assert known == body
+        types = {"openai": OPENAI, "responses": RESPONSES, "anthropic": ANTHROPIC}[family]
+        assert consumed(types.validate_python(body)) == body
 
 
 def test_the_check_finds_fields_that_a_provider_does_not_know() -> None:
@@ -148,6 +152,9 @@ def breakpoints(value: Any) -> int:
 
 def turns(body: dict[str, Any], family: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Each turn's side, the calls that it makes, and those that it answers."""
+    if family == "responses":
+        yield from item_turns(body["input"])
+        return
     for message in body["contents" if family == "gemini" else "messages"]:
         match family:
             case "openai":
@@ -163,6 +170,16 @@ def turns(body: dict[str, Any], family: str) -> Iterator[tuple[str, list[str], l
                 ]
         if message["role"] != "system":
             yield message["role"], calls, answers
+
+
+def item_turns(items: list[dict[str, Any]]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Of responses: neighbouring items of one side are a turn."""
+    kinds = {"function_call": "assistant", "reasoning": "assistant", "function_call_output": "user"}
+    for side, group in groupby(items, lambda item: kinds.get(item.get("type", "")) or item["role"]):
+        turn = list(group)
+        calls = [item["call_id"] for item in turn if item.get("type") == "function_call"]
+        answers = [item["call_id"] for item in turn if item.get("type") == "function_call_output"]
+        yield side, calls, answers
 
 
 def well_formed(body: dict[str, Any], family: str) -> None:

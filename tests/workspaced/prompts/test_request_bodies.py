@@ -19,6 +19,7 @@ from workspaced_tools.prompts.sources.search_block import read_search
 
 SHAPES = {
     "openai": "/v1/chat/completions",
+    "responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/any:generateContent",
 }
@@ -567,6 +568,7 @@ REPORTS: dict[str, Json] = {
         "cache_creation_input_tokens": 100,
         "output_tokens": 9,
     },
+    "responses": {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 600}, "output_tokens": 9},
     "gemini": {"promptTokenCount": 900, "cachedContentTokenCount": 600, "candidatesTokenCount": 9},
 }
 
@@ -574,7 +576,7 @@ REPORTS: dict[str, Json] = {
 @pytest.mark.parametrize("is_in", [True, False, None])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_three_providers_reports_come_to_the_same_hits(shared: Any, shape: str, is_in: bool | None) -> None:
-    chat = Chat(shared.connect(), shape, cached_in_input=is_in)
+    chat = Chat(shared.connect(), "openai" if shape == "responses" else shape, cached_in_input=is_in)
     chat.user("Hello")
     chat.prompt()
     chat.context.usage(chat.id, report=REPORTS[shape])

@@ -3,7 +3,7 @@
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Prompt, Settings
 from workspaced_tools.limits import ECHO_CHARS_MAX
-from workspaced_tools.prompts.requests.usage_report import FAMILIES, counted, family_of
+from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted, family_of
 
 from ..limits import CONTEXT_TOKENS_MAX
 from . import params as p
@@ -71,10 +71,12 @@ def _family(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
     """
     shaped = prompt.shape.name if prompt.shape is not None else None
     provider = params.provider or settings.provider
-    family = params.shape or (shaped if shaped in FAMILIES else None) or family_of(provider)
-    if family not in FAMILIES:
+    family = FAMILY_OF_SHAPE.get(params.shape or shaped or "")
+    if family is None and params.shape is None:
+        family = family_of(provider)
+    if family is None:
         raise InvalidArgument(
             f"How {(params.shape or provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
-            hint=f"Name in `shape` how it does: {', '.join(FAMILIES)}; or give the tokens themselves.",
+            hint=f"Name in `shape` how it does: {', '.join(FAMILY_OF_SHAPE)}; or give the tokens themselves.",
         )
     return family

@@ -19,7 +19,7 @@ class Part(Wire, frozen=True):
     arguments: str | None = None
     """The arguments of a toolCall as the JSON text of an object."""
     input: dict[str, Any] | None = None
-    """The arguments of a toolCall as an object."""
+    """The arguments of a toolCall as an object; of a thinking part for `responses`, what reasoning.py holds."""
     is_error: bool = False
     redacted: bool = False
     """Whether the text of a thinking part is data that only its provider can read."""

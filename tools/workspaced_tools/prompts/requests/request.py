@@ -25,8 +25,9 @@ from .cursor import NO_CURSOR, Cursor
 from .identifiers import Names
 from .images import image_for
 from .part import Part as Part
+from .reasoning import reasoning_of
 from .tool_definitions import DEPTH_MAX, Definition, Definitions, definitions_of, nested_deeper
-from .usage_report import family_of
+from .usage_report import FAMILY_OF_SHAPE, family_of
 
 Blob = Callable[[str], bytes | None]
 """Returns the bytes of a sha256; None if they are not kept."""
@@ -86,7 +87,7 @@ class Request(Wire, frozen=True):
 def request_of(
     envelope: Envelope,
     settings: Settings,
-    family: str | None,
+    shape: str | None,
     texts: Texts,
     blob: Blob,
     cached_content: str | None,
@@ -95,7 +96,7 @@ def request_of(
     """The request for an envelope, and one sentence for each change to the envelope's content.
 
     Args:
-        family: the family of the target: openai, anthropic or gemini. None: not known, so nothing is left out.
+        shape: the built-in shape of the target. None: a template of one's own, so nothing is left out.
         cached_content: the provider's resource that holds system and tools.
         cursor: what stands around the cursor of a completion.
 
@@ -103,13 +104,13 @@ def request_of(
         NotRecorded: from `texts`.
     """
     changes = _Changes()
-    provider = family_of(settings.provider)
+    family, provider = FAMILY_OF_SHAPE.get(shape or ""), family_of(settings.provider)
     tools = Definitions((), (), ())
     if settings.tools_sha256 is not None:
-        tools = definitions_of(texts(settings.tools_sha256), family, provider)
+        tools = definitions_of(texts(settings.tools_sha256), shape, provider)
     names = Names(family, [tool.name for tool in tools.tools], changes.add)
     defined = tuple(replace(tool, name=names.name(tool.name)) for tool in tools.tools)
-    reader = _Reader(family, provider, blob, names, changes)
+    reader = _Reader(shape, provider, blob, names, changes)
     own, library = _system(envelope, changes)
     repeats_turns = any(hint.after == "previous" for hint in envelope.cache_hints)
     history = None if repeats_turns else history_messages(envelope)
@@ -198,14 +199,14 @@ def _texts(texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 class _Reader:
-    """Converts the envelope's messages for one family."""
+    """Converts the envelope's messages for one shape."""
 
     def __init__(
-        self, family: str | None, provider: str | None, blob: Blob, names: Names, changes: _Changes
+        self, shape: str | None, provider: str | None, blob: Blob, names: Names, changes: _Changes
     ) -> None:
-        self._family, self._blob = family, blob
+        self._shape, self._family, self._blob = shape, FAMILY_OF_SHAPE.get(shape or ""), blob
         self._names, self._changes = names, changes
-        self._thinks = family is None or (family == provider and family != "openai")
+        self._thinks = shape is None or (self._family == provider and shape != "openai")
 
     def read(self, envelope: Envelope) -> list[Message]:
         """All messages except the system's, one by one; a message with nothing left has no parts."""
@@ -259,9 +260,11 @@ class _Reader:
         return None
 
     def _thinking(self, block: Block, where: str) -> Part | None:
+        if self._shape == "responses" and self._thinks:
+            return self._reasoning(block, where)
         why = ""
         if not self._thinks:
-            why = "openai takes none" if self._family == "openai" else "another provider signed it"
+            why = "openai takes none" if self._shape == "openai" else "another provider signed it"
         elif block.redacted and self._family not in (None, "anthropic"):
             why = f"{self._family} redacts none"
         elif self._family is not None and not (block.signature or block.redacted):
@@ -272,6 +275,14 @@ class _Reader:
             self._changes.add(f"Thinking is left out, since {why}", where)
             return None
         return Part("thinking", block.text or "", signature=block.signature, redacted=block.redacted)
+
+    def _reasoning(self, block: Block, where: str) -> Part | None:
+        """An item of OpenAI's reasoning: redacted thinking, as `reasoning.py` holds it."""
+        held = reasoning_of(block.text or "") if block.redacted else None
+        if held is None:
+            self._changes.add("Thinking is left out, since it is no item of openai's reasoning", where)
+            return None
+        return Part("thinking", block.text or "", redacted=True, input=held)
 
     def _image(self, block: Block, where: str) -> Part:
         media_type, content = block.media_type or "image/unknown", self._blob(block.blob or "")

@@ -1,7 +1,7 @@
 """Renders an envelope as the body of a provider's request with a template.
 
 Templates are Jinja's and see one object called `request` (request.Request). They decide the format of a body, not
-its content. Three are built in, and a runtime can have its own. A sandbox bounds all others, also those of a log:
+its content. Four are built in, and a runtime can have its own. A sandbox bounds all others, also those of a log:
 no files, no other templates, no clock, no randomness, a maximum of steps and of output, and no expression whose
 result is much larger than its input.
 """
@@ -25,13 +25,14 @@ from ..model.types import Envelope, Texts
 from ..model.untrusted_text import show_invisible
 from .cursor import NO_CURSOR, Cursor
 from .request import Blob, Request, request_of
+from .usage_report import FAMILY_OF_SHAPE
 from .validation import check_body
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2 import Template as Compiled
 
-BUILT_IN: Final = ("openai", "anthropic", "gemini")
+BUILT_IN: Final = tuple(FAMILY_OF_SHAPE)
 SUFFIX: Final = ".json.jinja"
 TEMPLATE_BYTES_MAX: Final = 64 * 1024
 BODY_CHARS_MAX: Final = 64 * 1024 * 1024
@@ -145,10 +146,10 @@ def shape(
         BodyInvalid: the provider would refuse the rendered body.
         NotRecorded: from `texts`.
     """
-    family = template.name if template.name in BUILT_IN else None
-    request, changes = request_of(envelope, settings, family, texts, blob, cached_content, cursor)
+    built_in = template.name if template.name in BUILT_IN else None
+    request, changes = request_of(envelope, settings, built_in, texts, blob, cached_content, cursor)
     rendered = _rendered(template, request)
-    check_body(rendered.body, template.name, family, marks_max=rendered.marks_max if family is not None else None)
+    check_body(rendered.body, template.name, built_in, marks_max=rendered.marks_max if built_in else None)
     cached = request.cached_content
     offer = CacheOffer(cached.key, f"{cached.ttl_s}s", rendered.created) if rendered.offers else None
     return RenderedBody(template.name, rendered.body, changes, request.tool_names, offer)

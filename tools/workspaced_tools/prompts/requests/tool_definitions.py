@@ -10,6 +10,7 @@ import msgspec
 
 from ...ports.base import Wire
 from .schema_dialects import Unfit, fitted
+from .usage_report import FAMILY_OF_SHAPE
 
 DEPTH_MAX: Final = 64
 """JSON nested deeper is left out or sent as text: providers refuse it from about 100 levels on."""
@@ -38,16 +39,18 @@ class _Read(NamedTuple):
     definition: Definition
     extra: tuple[str, ...] = ()
     """Further fields of the form, which only its family understands."""
-    family: str | None = None
+    shape: str | None = None
 
 
-def definitions_of(text: str, family: str | None, provider: str | None) -> Definitions:
+def definitions_of(text: str, shape: str | None, provider: str | None) -> Definitions:
     """The tools that the JSON text defines.
 
     Args:
-        family: the family of the request's target; None: not known, so everything is kept.
-        provider: the family of the conversation's provider. Its own definitions are kept only if it is `family`.
+        shape: the built-in shape of the request; None: one of a runtime's own, so everything is kept.
+        provider: the family of the conversation's provider. Its own definitions are kept only if the shape is of
+            that family.
     """
+    family = FAMILY_OF_SHAPE.get(shape or "")
     keeps = family is None or family == provider
     tools, own, changes = dict[str, Definition](), list[dict[str, Any]](), list[str]()
     for raw in _listed(text, changes):
@@ -59,7 +62,7 @@ def definitions_of(text: str, family: str | None, provider: str | None) -> Defin
                 changes.append(
                     f"A tool is left out that {family or 'every provider'} would refuse: {_shown(raw)}."
                 )
-        elif read.extra and keeps and family in (None, read.family):
+        elif read.extra and keeps and shape in (None, read.shape):
             own.append(raw)
         elif (name := read.definition.name) in tools:
             changes.append(f"A second tool of the same name is left out: {_shown(name)}.")
@@ -158,10 +161,10 @@ def _openai(raw: dict[str, Any]) -> _Read | None:
 
 
 def _openai_flat(raw: dict[str, Any]) -> _Read | None:
-    """The form of OpenAI's newer interface; chat completions refuse it, so it is never sent verbatim."""
+    """The form of OpenAI's newer interface; chat completions refuse it."""
     if raw.get("type") != "function" or "function" in raw:
         return None
-    return _defined({key: each for key, each in raw.items() if key != "type"}, "parameters", "openai responses")
+    return _defined({key: each for key, each in raw.items() if key != "type"}, "parameters", "responses")
 
 
 def _anthropic(raw: dict[str, Any]) -> _Read | None:
@@ -185,7 +188,7 @@ _FORMS: Final[tuple[Callable[[dict[str, Any]], _Read | None], ...]] = (
 )
 
 
-def _defined(raw: Mapping[str, Any], key: str, family: str, more: Set[str] = frozenset()) -> _Read | None:
+def _defined(raw: Mapping[str, Any], key: str, shape: str, more: Set[str] = frozenset()) -> _Read | None:
     """The definition whose parameters are at `key`; None if it is not valid."""
     name, description, parameters = raw.get("name"), raw.get("description"), raw.get(key)
     if not isinstance(name, str) or not name or not isinstance(description, str | None):
@@ -197,7 +200,7 @@ def _defined(raw: Mapping[str, Any], key: str, family: str, more: Set[str] = fro
         return None
     extra = (set(raw) - {"name", "description", key}) | more
     present = {each for each in extra if raw.get(each) is not None or each in more}
-    return _Read(Definition(name, description or "", schema), tuple(sorted(present)), family)
+    return _Read(Definition(name, description or "", schema), tuple(sorted(present)), shape)
 
 
 _TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "NULL"})

@@ -11,6 +11,8 @@ import regex
 from ...errors import ArgumentInvalid
 
 FAMILIES: Final = ("openai", "anthropic", "gemini")
+FAMILY_OF_SHAPE: Final = {**{name: name for name in FAMILIES}, "responses": "openai"}
+"""The family of each shape that is built in. OpenAI has two."""
 _WORDS: Final = (
     ("anthropic", frozenset({"anthropic", "claude"})),
     ("openai", frozenset({"openai", "azure"})),

@@ -16,6 +16,8 @@ _FREE_FORM: Final = frozenset(
     }
 )
 """Fields with schemas or arguments, in which any name is allowed."""
+_MESSAGES: Final = {"openai": "messages", "anthropic": "messages", "gemini": "contents"}
+"""Where each shape has its messages. The items of responses need no order of roles."""
 _AFTER: Final = {
     "": ("user",),
     "user": ("assistant",),
@@ -25,8 +27,8 @@ _AFTER: Final = {
 """The roles that may follow each role; results of tools count as the user's."""
 
 
-def check_body(body: dict[str, Any], template: str, family: str | None, *, marks_max: int | None = None) -> None:
-    """Checks breakpoints and, for a known family, roles.
+def check_body(body: dict[str, Any], template: str, shape: str | None, *, marks_max: int | None = None) -> None:
+    """Checks breakpoints and, for a shape that is built in, roles.
 
     `marks_max`: the body has at most so many breakpoints; None: not known.
 
@@ -41,8 +43,8 @@ def check_body(body: dict[str, Any], template: str, family: str | None, *, marks
             template=template,
             path=marks[BREAKPOINTS_MAX],
         )
-    if family is not None:
-        _check_roles(body, template, "contents" if family == "gemini" else "messages")
+    if shape in _MESSAGES:
+        _check_roles(body, template, _MESSAGES[shape])
 
 
 def _breakpoints(body: dict[str, Any]) -> Iterator[str]:
