@@ -1269,9 +1269,9 @@ export interface ContextSummaryParams {
 }
 
 export interface ContextTransformParams {
-  readonly form: "anthropic" | "openai";
+  readonly form: "anthropic" | "gemini" | "openai" | "responses";
   readonly messages?: ReadonlyArray<Readonly<Record<string, unknown>>>;
-  readonly system?: string | ReadonlyArray<Readonly<Record<string, unknown>>> | null;
+  readonly system?: string | ReadonlyArray<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>> | null;
   /** (minLength 1, maxLength 128) */
   readonly session?: string | null;
   /** (pattern ^[0-9a-f]{64}$) */

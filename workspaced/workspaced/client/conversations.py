@@ -236,7 +236,7 @@ class ContextMethods(Generic[Result]):
             layers: includes the layers' texts beside the messages.
             pipeline: the prompt's purpose; default: a chat.
             shape: returns the provider's `body` instead of the messages, with its `changes` and `toolNames`:
-                openai, anthropic, gemini, or a template of one's own.
+                openai, responses, anthropic, gemini, or a template of one's own.
             cached_content: the provider's resource with the first two layers, which the body then omits.
         """
         return self._ask(
@@ -340,7 +340,7 @@ class ContextMethods(Generic[Result]):
 
     def transform(
         self,
-        form: Literal["openai", "anthropic"],
+        form: Literal["openai", "responses", "anthropic", "gemini"],
         messages: Sequence[Mapping[str, Any]] = (),
         *,
         system: Any = None,
@@ -359,7 +359,7 @@ class ContextMethods(Generic[Result]):
 
         Args:
             messages: all of them, in the provider's form; the conversation that they go on with is found by them.
-            system: for `anthropic`, the system prompt.
+            system: the system prompt, where the form has it beside the messages.
             session: names the conversation, from an earlier answer.
             base: with `session`, also from an earlier answer: `append` gives what is new instead of `messages`.
             more: whether more messages follow in a next call; no prompt is made yet.

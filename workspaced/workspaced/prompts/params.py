@@ -195,7 +195,7 @@ class Usage(Params, frozen=True):
     report: dict[str, Any] | None = None
     """The provider's usage object, instead of the tokens; decoded according to `shape`."""
     shape: Name | None = None
-    """openai, anthropic or gemini; None: the shape of the prompt, or the one of the provider's name."""
+    """openai, responses, anthropic or gemini; None: the shape of the prompt, or the one of the provider's name."""
     provider: Name | None = None
     model: Name | None = None
     cached_tokens: Tokens = 0
@@ -220,7 +220,7 @@ class Assemble(Params, frozen=True):
     """Whether the answer holds the layers' texts, which the messages hold as well."""
     pipeline: Pipeline = "chat"
     shape: Name | None = None
-    """Answer with a provider's body instead of messages: openai, anthropic, gemini, or a template's name."""
+    """Answer with a provider's body instead of messages: openai, responses, anthropic, gemini, or a template."""
     cached_content: Name | None = None
     """The Gemini resource that caches the first two layers; the body leaves them out."""
 
@@ -253,12 +253,12 @@ class Import(Params, frozen=True):
 
 
 class Transform(Params, frozen=True):
-    form: Literal["openai", "anthropic"]
-    """Whose form the messages have: chat completions, or the Messages API."""
+    form: Literal["openai", "responses", "anthropic", "gemini"]
+    """Whose form the messages have: chat completions, items of responses, the Messages API, contents."""
     messages: list[dict[str, Any]] = []
     """All messages of the request."""
-    system: str | list[dict[str, Any]] | None = None
-    """For `anthropic`: the system prompt."""
+    system: str | list[dict[str, Any]] | dict[str, Any] | None = None
+    """The system prompt, the instructions or the system instruction; for `openai` it is among the messages."""
     session: Id | None = None
     """What the messages go on with, from an earlier answer; None: it is found by them, or begins."""
     base: Sha256 | None = None
@@ -269,7 +269,7 @@ class Transform(Params, frozen=True):
     attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] | None = None
     """Of the newest message of the user; None: the note that the user looks at, if there is one."""
     provider: Name | None = None
-    """None: `form`."""
+    """None: the one of the form."""
     model: Name | None = None
     context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
     output_reserve: Tokens | None = None

@@ -26,6 +26,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.blocks import BLANK_LINE, QUERY_FRAME
 from workspaced_tools.prompts.model.standing import content_of, read_turn
 from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
 
 from ..limits import (
     ASSEMBLE_ATTEMPTS_MAX,
@@ -37,13 +38,18 @@ from ..limits import (
 from . import params as p
 from .assemble import assemble, start
 from .commands import add_messages, known, vault_of
-from .forms import Told, told
+from .forms.form import Told
+from .forms.request import told
 from .message_commands import nothing_uploaded, recorded
 
 if TYPE_CHECKING:
     from ..service.service import Service
 
 _KEY_CHARS: Final = 12
+_MESSAGES: Final = {"openai": "messages", "responses": "input", "anthropic": "messages", "gemini": "contents"}
+"""Where the body of each form has its messages."""
+_SYSTEM: Final = {"openai": "", "responses": "instructions", "anthropic": "system", "gemini": "systemInstruction"}
+"""Likewise its system prompt; chat completions have it among the messages."""
 
 
 class Transformed(msgspec.Struct, frozen=True, rename="camel"):
@@ -53,7 +59,7 @@ class Transformed(msgspec.Struct, frozen=True, rename="camel"):
     messages: list[Any]
     """In the form of the given ones; none if more follow."""
     system: Any
-    """For `anthropic`; null where it is among the messages, or empty."""
+    """As the form has it; null where it is among the messages, or empty."""
     changes: tuple[str, ...]
     seq: int | None
     """Of the prompt's event."""
@@ -110,8 +116,8 @@ async def _transformed(service: "Service", params: p.Transform, given: Told, cal
     return Transformed(
         session,
         base,
-        prompt.body["messages"],
-        prompt.body.get("system"),
+        prompt.body[_MESSAGES[params.form]],
+        prompt.body.get(_SYSTEM[params.form]),
         prompt.changes or (),
         prompt.seq,
         prompt.clock,
@@ -138,7 +144,7 @@ def _told(params: p.Transform) -> Told:
 def _settings(params: p.Transform, given: Told, session: ConversationId) -> p.Start:
     return p.Start(
         conversation=session,
-        provider=params.provider or params.form,
+        provider=params.provider or FAMILY_OF_SHAPE[params.form],
         model=params.model or "unknown",
         context_window=params.context_window or IMPORT_CONTEXT_WINDOW,
         output_reserve=params.output_reserve if params.output_reserve is not None else IMPORT_OUTPUT_RESERVE,

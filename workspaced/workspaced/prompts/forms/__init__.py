@@ -1,0 +1,1 @@
+"""Reads requests in the forms of providers as messages of a conversation."""

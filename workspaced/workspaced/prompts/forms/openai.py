@@ -1,0 +1,72 @@
+"""Chat completions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workspaced_tools.prompts.model.blocks import BLANK_LINE
+
+from .form import (
+    SYSTEM_ROLES,
+    Told,
+    check_fields,
+    images_of,
+    message_of,
+    no_block,
+    parts_of,
+    refused,
+    role_of,
+    text_of,
+)
+
+
+def read(messages: Sequence[Any], _system: Any, *, begins: bool) -> Told:
+    """The messages of the system that come first are its prompt.
+
+    Raises:
+        InvalidArgument: a message is not in the form, or holds what a conversation cannot.
+    """
+    others = (at for at, each in enumerate(messages) if role_of(each, at) not in SYSTEM_ROLES)
+    first = next(others, len(messages)) if begins else 0
+    prompts = [text_of(each.get("content"), at) for at, each in enumerate(messages[:first])]
+    reader = _Reader()
+    found = tuple(
+        message_of(reader.message(each, at), at) for at, each in enumerate(messages[first:], start=first)
+    )
+    return Told(BLANK_LINE.join(filter(None, prompts)), found)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        """Of each call by its id."""
+
+    def message(self, message: Any, at: int) -> dict[str, Any]:
+        role = role_of(message, at)
+        if role == "tool":
+            check_fields(message, ("role", "content", "tool_call_id", "name"), at)
+            call = message.get("tool_call_id")
+            name = self._names.get(call, message.get("name") or "tool") if isinstance(call, str) else "tool"
+            result = {"id": call, "name": name, "text": text_of(message.get("content"), at)}
+            return {"role": "user", "toolResults": [result]}
+        if role in SYSTEM_ROLES:
+            return {"role": "system", "text": text_of(message.get("content"), at)}
+        check_fields(message, ("role", "content", "tool_calls"), at)
+        if role == "assistant":
+            calls = [self._call(each, at) for each in message.get("tool_calls") or []]
+            return {"role": role, "text": text_of(message.get("content"), at), "toolCalls": calls}
+        texts, images = [], []
+        for part in parts_of(message.get("content"), at):
+            if part.get("type") == "text":
+                texts.append(str(part.get("text")))
+            elif part.get("type") == "image_url" and isinstance(part.get("image_url"), dict):
+                images.append(str(part["image_url"].get("url")))
+            else:
+                raise no_block(part, at)
+        return {"role": role, "text": BLANK_LINE.join(texts), "attachments": images_of(images, at)}
+
+    def _call(self, call: Any, at: int) -> dict[str, Any]:
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            raise refused(at, "Expected a call of a function.")
+        self._names[str(call.get("id"))] = str(function.get("name"))
+        return {"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments") or "{}"}
