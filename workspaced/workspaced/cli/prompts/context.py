@@ -160,8 +160,9 @@ def show_command(
 
     It is made again from the log and its blobs. Exit code 1 where this program makes another one of them.
 
-    With --body it is shown as the JSON that a provider takes: of `openai`, `responses`, `anthropic`, `gemini`, or of an own
-    template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
+    With --body it is shown as the JSON that a provider takes: of `openai`, `responses`, `anthropic`, `gemini`, or
+    of an own template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of
+    then.
 
     A narrow terminal does without hashes and BYTES, then CACHED, LAYER and ~TOKENS; --cache does without
     ~EXPECTED, READ, CACHED and ~TOKENS, in this order.
