@@ -1271,14 +1271,14 @@ export interface ContextSummaryParams {
 export interface ContextTransformParams {
   readonly form: "anthropic" | "gemini" | "openai" | "responses";
   readonly messages?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly messagesSha256?: string | null;
   readonly system?: string | ReadonlyArray<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>> | null;
   /** (minLength 1, maxLength 128) */
   readonly session?: string | null;
   /** (pattern ^[0-9a-f]{64}$) */
   readonly base?: string | null;
   readonly append?: ReadonlyArray<Readonly<Record<string, unknown>>>;
-  /** (default false) */
-  readonly more?: boolean;
   /** (maxItems 200) */
   readonly attachments?: ReadonlyArray<{
     readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";

@@ -1,5 +1,6 @@
 """Messages in, the same messages with context in place out: over a real daemon, as a framework would call it."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -159,21 +160,35 @@ def test_the_same_request_several_times_at_once_is_one_turn(daemon: Any) -> None
     assert len({each["result"]["base"] for each in answers}) == 1
 
 
-def test_a_long_history_comes_in_parts_and_is_one_prompt(client: Any) -> None:
+def test_a_long_history_is_uploaded_and_goes_on_each_time(client: Any) -> None:
     line = "Long words. " * 20_000
-    parts = [[{"role": role, "content": f"{at} {line}"} for role in ("user", "assistant")] for at in range(8)]
-    transform = "workspaced/context/transform"
-    window = {"form": "openai", "contextWindow": 5_000_000}
-    made = client.call(transform, {**window, "messages": parts[0], "more": True})
-    for part in parts[1:]:
-        assert (made["messages"], made["seq"]) == ([], None)
-        named = {"session": made["session"], "base": made["base"]}
-        made = client.call(transform, {**window, **named, "append": part, "more": True})
-    last = [{"role": "user", "content": "And now?"}]
-    made = client.call(transform, {**window, "session": made["session"], "base": made["base"], "append": last})
-    assert len(made["messages"]) == 17 and "Alpha is red." in made["messages"][-1]["content"]
-    log = client.call("workspaced/log", {"types": ["prompt_assembled"], "limit": 1_000})["events"]
-    assert sum(each["data"]["conversation"] == made["session"] for each in log) == 1
+    chat = Framework(client)
+    for at in range(8):
+        chat.say("user", f"{at} {line}")
+        chat.say("assistant", f"{at} {line}")
+
+    def transform() -> Json:
+        named = {"messagesSha256": client.upload(json.dumps(chat.messages)), "contextWindow": 5_000_000}
+        made: Json = client.call("workspaced/context/transform", {"form": "openai", **named})
+        return made
+
+    chat.say("user", "And now?")
+    one = transform()
+    assert len(one["messages"]) == 18 and "Alpha is red." in one["messages"][-1]["content"]
+    chat.say("assistant", "Red.")
+    chat.say("user", "Sure?")
+    two = transform()
+    assert two["session"] == one["session"] and two["messages"][:18] == one["messages"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "[{}", "no JSON", "[" * 5_000])
+def test_an_upload_that_is_no_list_of_messages_is_refused(client: Any, text: str) -> None:
+    named = {"form": "openai", "messagesSha256": client.upload(text)}
+    assert refusal(client.call, "workspaced/context/transform", named).code == "INVALID_ARGUMENT"
+    both = {**named, "messages": [{"role": "user", "content": "x"}]}
+    assert refusal(client.call, "workspaced/context/transform", both).code == "INVALID_ARGUMENT"
+    unknown = {"form": "openai", "messagesSha256": "0" * 64}
+    assert refusal(client.call, "workspaced/context/transform", unknown).code == "UNKNOWN_BLOB"
 
 
 def test_other_clients_conversations_are_not_found(running: Any, client: Any) -> None:

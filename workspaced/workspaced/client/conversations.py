@@ -347,7 +347,7 @@ class ContextMethods(Generic[Result]):
         session: str | None = None,
         base: str | None = None,
         append: Sequence[Mapping[str, Any]] | None = None,
-        more: bool = False,
+        messages_sha256: str | None = None,
         attachments: Sequence[Attachment] | None = None,
         provider: str | None = None,
         model: str | None = None,
@@ -362,18 +362,18 @@ class ContextMethods(Generic[Result]):
             system: the system prompt, where the form has it beside the messages.
             session: names the conversation, from an earlier answer.
             base: with `session`, also from an earlier answer: `append` gives what is new instead of `messages`.
-            more: whether more messages follow in a next call; no prompt is made yet.
+            messages_sha256: names their uploaded JSON instead, where it is too long for a line.
             attachments: of the newest message of the user; default: the note that the user looks at.
         """
         return self._ask(
             "transform",
             form=form,
-            messages=messages,
+            messages=None if messages_sha256 is not None else messages,
             system=system,
             session=session,
             base=base,
             append=append,
-            more=more,
+            messagesSha256=messages_sha256,
             attachments=attachments,
             provider=provider,
             model=model,

@@ -257,6 +257,8 @@ class Transform(Params, frozen=True):
     """Whose form the messages have: chat completions, items of responses, the Messages API, contents."""
     messages: list[dict[str, Any]] = []
     """All messages of the request."""
+    messages_sha256: Sha256 | None = None
+    """Instead of `messages`: their list as JSON, uploaded."""
     system: str | list[dict[str, Any]] | dict[str, Any] | None = None
     """The system prompt, the instructions or the system instruction; for `openai` it is among the messages."""
     session: Id | None = None
@@ -264,8 +266,6 @@ class Transform(Params, frozen=True):
     base: Sha256 | None = None
     """From an earlier answer, with `session`: what the session holds; then `append` gives the rest."""
     append: list[dict[str, Any]] = []
-    more: bool = False
-    """Whether more messages follow in a next call: these are kept, and no prompt is made."""
     attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] | None = None
     """Of the newest message of the user; None: the note that the user looks at, if there is one."""
     provider: Name | None = None

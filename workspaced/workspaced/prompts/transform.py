@@ -28,6 +28,8 @@ from workspaced_tools.prompts.model.standing import content_of, read_turn
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
 
+from ..errors import RequestError
+from ..ipc.framing import check_depth
 from ..limits import (
     ASSEMBLE_ATTEMPTS_MAX,
     IMPORT_CONTEXT_WINDOW,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from ..service.service import Service
 
 _KEY_CHARS: Final = 12
+_MESSAGES_DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]])
 _MESSAGES: Final = {"openai": "messages", "responses": "input", "anthropic": "messages", "gemini": "contents"}
 """Where the body of each form has its messages."""
 _SYSTEM: Final = {"openai": "", "responses": "instructions", "anthropic": "system", "gemini": "systemInstruction"}
@@ -57,11 +60,11 @@ class Transformed(msgspec.Struct, frozen=True, rename="camel"):
     base: str
     """Names all messages up to the last one given: the next call may give what follows alone."""
     messages: list[Any]
-    """In the form of the given ones; none if more follow."""
+    """In the form of the given ones."""
     system: Any
     """As the form has it; null where it is among the messages, or empty."""
     changes: tuple[str, ...]
-    seq: int | None
+    seq: int
     """Of the prompt's event."""
     clock: str
 
@@ -86,7 +89,8 @@ async def transform(service: "Service", params: p.Transform, caller: str) -> Tra
         WorkspacedError: as `assemble`; InvalidArgument if a message cannot be held; Conflict if `base` is not what
             the session holds, or the session changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
     """
-    given = await service.threads.run(_told, params)
+    uploaded = service.uploads.text(params.messages_sha256) if params.messages_sha256 is not None else None
+    given = await service.threads.run(_told, params, uploaded)
     for _ in range(ASSEMBLE_ATTEMPTS_MAX - 1):
         with suppress(_Moved):
             return await _transformed(service, params, given, caller)
@@ -109,8 +113,6 @@ async def _transformed(service: "Service", params: p.Transform, given: Told, cal
     await _record(service, session, place, new, params, caller)
     held = service.tail.state.conversations.by_id[session].messages.values()
     base = _base_of(map(_key, held))
-    if params.more:
-        return Transformed(session, base, [], None, (), None, service.tail.clock())
     prompt = await assemble(service, p.Assemble(conversation=session, shape=params.form, layers=False), caller)
     assert prompt.body is not None
     return Transformed(
@@ -124,12 +126,14 @@ async def _transformed(service: "Service", params: p.Transform, given: Told, cal
     )
 
 
-def _told(params: p.Transform) -> Told:
+def _told(params: p.Transform, uploaded: bytes | None) -> Told:
     messages = params.append if params.base is not None else params.messages
-    if params.base is not None and (params.session is None or params.messages):
+    if params.base is not None and (params.session is None or params.messages or uploaded is not None):
         raise InvalidArgument(
             "`base` names what a session holds: it needs `session`, and `append` instead of `messages`."
         )
+    if uploaded is not None:
+        messages = _uploaded(params, uploaded)
     if len(messages) > MESSAGES_PER_CONVERSATION_MAX:
         raise InvalidArgument(
             f"Expected at most {MESSAGES_PER_CONVERSATION_MAX} messages, got {len(messages)}.",
@@ -139,6 +143,16 @@ def _told(params: p.Transform) -> Told:
     if not found.messages and params.base is None:
         raise InvalidArgument("Expected a message besides those of the system; got none.")
     return found
+
+
+def _uploaded(params: p.Transform, uploaded: bytes) -> list[dict[str, Any]]:
+    if params.messages:
+        raise InvalidArgument("Expected either `messages` or `messagesSha256`, got both.")
+    try:
+        check_depth(uploaded)
+        return _MESSAGES_DECODER.decode(uploaded)
+    except (msgspec.MsgspecError, RequestError) as error:
+        raise InvalidArgument(f"The text of `messagesSha256` is no list of messages: {error}.") from None
 
 
 def _settings(params: p.Transform, given: Told, session: ConversationId) -> p.Start:
@@ -264,7 +278,7 @@ async def _record(
         removal = p.Removal(message=held[place.common], following=True)
     if not new and removal is None:
         return
-    if new and new[-1].role == "user" and not new[-1].tool_results and not params.more:
+    if new and new[-1].role == "user" and not new[-1].tool_results:
         attached = params.attachments
         if attached is None:
             attached = await _looked_at(service, place.conversation, caller)
