@@ -335,6 +335,20 @@ export interface ContextUnpinnedEvent {
   };
 }
 
+export interface ConversationBranchedEvent {
+  readonly type: "conversation_branched";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly origin: string;
+    readonly upTo: string;
+    readonly conversation: string;
+  };
+}
+
 export interface ConversationEndedEvent {
   readonly type: "conversation_ended";
   readonly seq: number;
@@ -343,6 +357,8 @@ export interface ConversationEndedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
+    /** (default false) */
+    readonly dropped?: boolean;
     readonly conversation: string;
   };
 }
@@ -1029,7 +1045,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 8) */
+  /** (default 9) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -2219,6 +2235,7 @@ export type WorkspaceEvent =
   | ContextFoldedEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
+  | ConversationBranchedEvent
   | ConversationEndedEvent
   | ConversationStartedEvent
   | DaemonStartedEvent

@@ -6,7 +6,7 @@ context library, the summary. Texts are blobs, named by their sha256. The fold i
 """
 
 from collections.abc import Callable, Iterator
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any, Final
 
 import msgspec
@@ -179,6 +179,14 @@ def apply_conversation(state: Conversations, event: Event) -> Conversations:
     data = event.data
     if isinstance(data, c.ConversationStarted):
         return _with_conversation(state, _started(state.by_id.get(data.conversation), event, data))
+    if isinstance(data, c.ConversationBranched):
+        origin = state.by_id.get(data.origin)
+        if origin is None or data.up_to not in origin.messages or data.conversation in state.by_id:
+            return state
+        return _with_conversation(state, _branched(origin, event, data))
+    if isinstance(data, c.ConversationEnded) and data.dropped and data.conversation in state.by_id:
+        by_id = {name: each for name, each in state.by_id.items() if name != data.conversation}
+        return replace(state, by_id=by_id)
     fold = _FOLDS.get(type(data))
     if fold is None or (before := state.by_id.get(data.conversation)) is None:
         return state
@@ -216,6 +224,16 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, settings)
     return replace(before, settings=settings, seq=event.seq, ended=False)
+
+
+def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) -> Conversation:
+    """The copy; its prompts are its own, and it stands in the vault of its origin."""
+    behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
+    rest = c.MessageRemoved(
+        conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True, summary_stays=True
+    )
+    copied = _removed(origin, event, rest)
+    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), rebases=(), ended=False)
 
 
 def _message(event: Event, data: c.MessageData) -> Message:
@@ -486,7 +504,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.UsageReported: _usage,
     c.ConversationEnded: _ended,
 }
-CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, *_FOLDS})
+CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, c.ConversationBranched, *_FOLDS})
 CONVERSATION_EVENT_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
 """The event types that name texts of conversations."""
 FORGOTTEN: Final = "0" * 64

@@ -25,6 +25,7 @@ from .conversation_events import CacheTime as CacheTime
 from .conversation_events import ContextFolded as ContextFolded
 from .conversation_events import ContextPinned as ContextPinned
 from .conversation_events import ContextUnpinned as ContextUnpinned
+from .conversation_events import ConversationBranched as ConversationBranched
 from .conversation_events import ConversationData as ConversationData
 from .conversation_events import ConversationEnded as ConversationEnded
 from .conversation_events import ConversationStarted as ConversationStarted
@@ -83,7 +84,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 8
+CATALOGUE_VERSION: Final = 9
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

@@ -140,9 +140,21 @@ class ConversationStarted(ConversationData, frozen=True):
     """None, in older logs: the library takes over at once, and later prompts repeat the words of turns alone."""
 
 
+@entry("conversation_branched", Publisher.DAEMON, changes_state=False)
+class ConversationBranched(ConversationData, frozen=True):
+    """A conversation begins as a copy of another one up to a message: with its turns as they were sent."""
+
+    origin: Annotated[ConversationId, Redact.ID]
+    up_to: Annotated[MessageId, Redact.ID]
+    """The last message that is copied."""
+
+
 @entry("conversation_ended", Publisher.DAEMON, changes_state=False)
 class ConversationEnded(ConversationData, frozen=True):
     """Nothing more will be asked about it."""
+
+    dropped: bool = False
+    """Whether nothing of it is remembered from now on."""
 
 
 @entry("message_added", Publisher.DAEMON, changes_state=False)

@@ -62,6 +62,14 @@ def picture(url: str) -> list[Json]:
     return [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": url}}]
 
 
+def is_refused(client: Any, messages: Any, form: str = "openai") -> None:
+    """A conversation would not hold all of it: its caller sends the request as it is."""
+    before = client.call("workspaced/state")["clock"]
+    error = refusal(call, client, messages, form)
+    assert (error.code, error.hint) == ("INVALID_ARGUMENT", "Send the request as it is.")
+    assert client.call("workspaced/state")["clock"] == before
+
+
 # -- which conversation goes on --
 
 
@@ -219,23 +227,6 @@ def test_a_long_word_does_not_stop_the_daemon(daemon: Any) -> None:
         assert len(call(client, talk)["messages"]) == 3
 
 
-def test_a_long_history_that_comes_in_parts_goes_on_with_its_conversation(client: Any) -> None:
-    def in_parts(talk: list[Json]) -> Json:
-        made = call(client, talk[:2], more=True)
-        named = {"form": "openai", "session": made["session"], "base": made["base"]}
-        answer: Json = client.call(TRANSFORM, {**named, "append": talk[2:]})
-        return answer
-
-    talk = [user("What is Alpha?"), assistant("Red."), user("Sure?")]
-    first = in_parts(talk)
-    talk += [assistant("Yes."), user("Really?")]
-    second = in_parts(talk)
-    talk += [assistant("Yes."), user("Why?")]
-    third = in_parts(talk)
-    assert spoken(second)[:3] == spoken(first)
-    assert spoken(third)[:5] == spoken(second)
-
-
 def test_a_framework_that_keeps_what_it_got_and_edits_is_not_told_twice(client: Any) -> None:
     talk = [user("What is Alpha?")]
     for answer, then in (("Red.", "Sure?"), ("Yes.", "Really?")):
@@ -273,12 +264,6 @@ def test_the_same_request_with_another_attachment_shows_it(client: Any) -> None:
     assert "Beta is blue." in spoken(made)[-1]
 
 
-def test_context_stands_though_the_question_came_with_more_to_follow(client: Any) -> None:
-    made = call(client, [user("What is Alpha?")], more=True)
-    named = {"form": "openai", "session": made["session"], "base": made["base"], "append": []}
-    assert "Alpha is red." in spoken(client.call(TRANSFORM, named))[-1]
-
-
 def test_a_refused_attachment_leaves_nothing_behind(client: Any) -> None:
     before = client.call("workspaced/state")["clock"]
     error = refusal(call, client, [user("Hello?")], attachments=[{"kind": "note"}])
@@ -301,56 +286,48 @@ def test_a_refused_append_leaves_what_the_base_names(client: Any) -> None:
 # -- nothing is left out without a word --
 
 
-def test_calls_of_one_answer_with_the_same_id_both_stand_or_it_is_said(client: Any) -> None:
+def test_calls_of_one_answer_with_the_same_id_are_refused(client: Any) -> None:
     calls = [
         {"id": "c1", "type": "function", "function": {"name": "look", "arguments": f'{{"at": {at}}}'}}
         for at in (1, 2)
     ]
     results = [{"role": "tool", "tool_call_id": "c1", "content": f"Found {at}."} for at in (1, 2)]
-    made = call(client, [user("Look."), assistant(None, tool_calls=calls), *results])
-    assert "Found 2." in "".join(spoken(made)) or made["changes"]
+    is_refused(client, [user("Look."), assistant(None, tool_calls=calls), *results])
 
 
 def test_a_system_message_among_those_of_anthropic_is_not_left_out_without_a_word(client: Any) -> None:
-    made = call(client, [{"role": "system", "content": "Answer in French."}, user("Hi.")], "anthropic")
-    assert "Answer in French." in json.dumps([made["system"], made["messages"]]) or made["changes"]
+    is_refused(client, [{"role": "system", "content": "Answer in French."}, user("Hi.")], "anthropic")
 
 
 def test_the_detail_of_an_image_is_not_left_out_without_a_word(client: Any) -> None:
     shown = {"url": image("red"), "detail": "low"}
-    made = call(client, [user([{"type": "image_url", "image_url": shown}])])
-    assert '"detail"' in json.dumps(made["messages"]) or made["changes"]
+    is_refused(client, [user([{"type": "image_url", "image_url": shown}])])
 
 
-def test_a_tool_that_is_renamed_in_the_messages_says_how_to_send_its_definition(client: Any) -> None:
+def test_a_tool_that_would_be_renamed_in_the_messages_is_refused(client: Any) -> None:
     used = {"id": "c1", "type": "function", "function": {"name": "files.read", "arguments": "{}"}}
     talk = [
         user("Read."),
         assistant(None, tool_calls=[used]),
         {"role": "tool", "tool_call_id": "c1", "content": "x"},
     ]
-    defined = {"type": "function", "function": {"name": "files.read", "parameters": {"type": "object"}}}
-    made = call(client, talk, tools=[defined])
-    name = made["messages"][1]["tool_calls"][0]["function"]["name"]
-    assert name == "files.read" or name in made.get("toolNames", {})
+    is_refused(client, talk)
 
 
 def test_a_system_message_among_the_others_is_not_left_out_without_a_word(client: Any) -> None:
     talk = [user("Hi."), assistant("Hello."), {"role": "system", "content": "Answer in French."}, user("Go on.")]
-    made = call(client, talk)
-    assert "Answer in French." in "".join(spoken(made)) or made["changes"]
+    is_refused(client, talk)
 
 
 def test_a_result_without_its_call_is_not_left_out_without_a_word(client: Any) -> None:
     talk = [user("Look."), {"role": "tool", "tool_call_id": "x", "content": "Found it."}, user("Well?")]
-    made = call(client, talk)
-    assert "Found it." in "".join(spoken(made)) or made["changes"]
+    is_refused(client, talk)
 
 
 def test_a_call_without_its_result_is_not_left_out_without_a_word(client: Any) -> None:
     one = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    made = call(client, [user("Look."), assistant("I look.", tool_calls=[one]), user("Well?")])
-    assert "tool_calls" in json.dumps(made["messages"]) or made["changes"]
+    is_refused(client, [user("Look."), assistant("I look.", tool_calls=[one]), user("Well?")])
+    is_refused(client, [user("Look."), assistant("I look.", tool_calls=[one])])
 
 
 def test_what_is_appended_without_a_base_is_refused(client: Any) -> None:
@@ -387,7 +364,7 @@ def test_calls_that_are_no_list_are_refused(daemon: Any) -> None:
         assert refusal(call, client, talk).code == "INVALID_ARGUMENT"
 
 
-def test_blocks_of_an_answer_keep_their_order(client: Any) -> None:
+def test_blocks_of_an_answer_in_an_order_that_is_not_held_are_refused(client: Any) -> None:
     blocks: list[Json] = [
         {"type": "thinking", "thinking": "One.", "signature": "c2ln"},
         {"type": "tool_use", "id": "t1", "name": "look", "input": {}},
@@ -395,6 +372,4 @@ def test_blocks_of_an_answer_keep_their_order(client: Any) -> None:
         {"type": "tool_use", "id": "t2", "name": "look", "input": {}},
     ]
     results = [{"type": "tool_result", "tool_use_id": name, "content": "x"} for name in ("t1", "t2")]
-    made = call(client, [user("Look."), assistant(blocks), user(results)], "anthropic")
-    sent = made["messages"][1]["content"]
-    assert [each.get("thinking") or each.get("id") for each in sent] == ["One.", "t1", "Two.", "t2"]
+    is_refused(client, [user("Look."), assistant(blocks), user(results)], "anthropic")

@@ -107,7 +107,7 @@ def test_a_framework_that_keeps_what_it_got_is_not_told_twice(client: Any) -> No
     assert "".join(map(spoken, two["messages"])).count("Alpha is red.") == 1
 
 
-def test_an_edit_and_a_regeneration_of_the_last_turn_go_on_with_the_conversation(client: Any) -> None:
+def test_a_regeneration_is_the_same_prompt_and_an_edit_is_a_branch(client: Any) -> None:
     chat = Framework(client)
     first = chat.ask("What is Alpha?")
     chat.say("assistant", "Red.")
@@ -115,8 +115,10 @@ def test_an_edit_and_a_regeneration_of_the_last_turn_go_on_with_the_conversation
     assert chat.transform()["messages"] == second["messages"], "generated again"
     chat.messages[-1]["content"] = "And Gamma?"
     edited = chat.transform()
-    assert edited["session"] == first["session"] and "Gamma" in spoken(edited["messages"][-1])
-    assert spoken(edited["messages"][1]) == spoken(first["messages"][1]), "the first turn stands as it was sent"
+    assert edited["session"] != first["session"] and "Gamma" in spoken(edited["messages"][-1])
+    assert edited["messages"][:3] == second["messages"][:3], "the first turn stands as it was sent"
+    chat.say("assistant", "Green.")
+    assert chat.ask("Sure?")["session"] == edited["session"]
 
 
 def test_two_chats_that_begin_alike_part_where_they_differ(client: Any) -> None:

@@ -4,7 +4,7 @@ Texts are staged as blobs; an action names each by its sha256. A command that ch
 client that lost an answer repeats the command with the same ids.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -107,10 +107,7 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
     """
     if params.output_reserve >= params.context_window:
-        raise InvalidArgument(
-            f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
-            hint="Both are tokens; the prompt gets the difference.",
-        )
+        raise _no_room(params.output_reserve, params.context_window)
     staging = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system,
@@ -148,6 +145,45 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
         return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
+
+
+def change_plan(conversation: ConversationId, changes: Mapping[str, Any]) -> Plan:
+    """Changes some settings of a conversation, and keeps the others.
+
+    Args:
+        changes: fields of `Start`: provider, model, context_window, output_reserve, system, tools.
+
+    Raises:
+        InvalidArgument: from the plan, if the output reserve would take the whole context window.
+    """
+    staging = BlobStaging()
+    fields = {name: value for name, value in changes.items() if name not in {"system", "tools"}}
+    if "tools" in changes:
+        fields["tools_sha256"] = staging.keep(msgspec.json.encode(sendable(changes["tools"])))
+    system = changes.get("system")
+    own = (c.Section("system", staging.text(system)),) if system else ()
+
+    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+        before = known(state, conversation)
+        if system is not None:
+            others = (each for each in before.settings.sections if each.name != "system")
+            fields["sections"] = (*own, *others)
+        kept = {name: getattr(before.settings, name) for name in _SETTINGS}
+        data = c.ConversationStarted(conversation=conversation, **{**kept, **fields})
+        if data.output_reserve >= data.context_window:
+            raise _no_room(data.output_reserve, data.context_window)
+        if same(before.settings, data, _SETTINGS):
+            return []
+        return [action(data, before, staging.blobs.values())]
+
+    return plan
+
+
+def _no_room(output_reserve: int, context_window: int) -> InvalidArgument:
+    return InvalidArgument(
+        f"Expected outputReserve < contextWindow ({context_window}), got {output_reserve}.",
+        hint="Both are tokens; the prompt gets the difference.",
+    )
 
 
 _SETTINGS: Final = (

@@ -1,12 +1,12 @@
 """`workspaced/context/transform`: messages in, the same messages with context in place out.
 
-The caller keeps no state and tells nothing twice: the conversation that its messages continue is found by them.
-Messages are compared by role, words, names and arguments of calls, and results; ids do not count. A message that
-we gave, with its context, counts as the one that it was made from.
+The caller keeps no state and tells nothing twice: the conversation that its messages continue is found by them
+(continuation.py). Messages that part from it go on in a branch, which keeps the common turns as they were sent.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -17,15 +17,11 @@ from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, uuid7
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.writer import Plan
-from workspaced_events.projections.conversations import Conversation, Message, turn_of
+from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Names
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.model.blocks import BLANK_LINE, QUERY_FRAME
-from workspaced_tools.prompts.model.standing import content_of, read_turn
-from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
 
 from ..errors import RequestError
@@ -36,17 +32,32 @@ from ..limits import (
     IMPORT_OUTPUT_RESERVE,
     MESSAGES_PER_CONVERSATION_MAX,
     MESSAGES_PER_REQUEST_MAX,
+    TRANSFORM_SESSIONS_MAX,
 )
 from . import params as p
-from .assemble import assemble, start
-from .commands import add_messages, known, vault_of
-from .forms.form import Told
+from .assemble import Prompted, assemble
+from .commands import action, add_messages, change_plan, known, start_plan
+from .continuation import (
+    Given,
+    Place,
+    aligned,
+    contexts_in,
+    contexts_of,
+    found,
+    read_given,
+    said_by,
+    without_library,
+)
+from .forms.form import Earlier, Told
 from .forms.request import told
-from .message_commands import nothing_uploaded, recorded
+from .message_commands import nothing_uploaded
 
 if TYPE_CHECKING:
+    from ..service.given_out import GivenOut
     from ..service.service import Service
 
+_SESSIONS: Final = "transform-"
+"""What the ids of all sessions begin with."""
 _KEY_CHARS: Final = 12
 _MESSAGES_DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]])
 _MESSAGES: Final = {"openai": "messages", "responses": "input", "anthropic": "messages", "gemini": "contents"}
@@ -59,6 +70,8 @@ class Transformed(msgspec.Struct, frozen=True, rename="camel"):
     session: str
     base: str
     """Names all messages up to the last one given: the next call may give what follows alone."""
+    message: str
+    """The last message, which names the prompt."""
     messages: list[Any]
     """In the form of the given ones."""
     system: Any
@@ -69,55 +82,55 @@ class Transformed(msgspec.Struct, frozen=True, rename="camel"):
     clock: str
 
 
-Key = tuple[Any, ...]
-"""What a message says, whoever gave it which id."""
+class _Request(NamedTuple):
+    """A request, read."""
 
-
-class _Place(NamedTuple):
-    """Where given messages go on."""
-
-    conversation: Conversation | None
-    """None: a new one."""
-    common: int
-    """The number of messages that it has already."""
-
-
-async def transform(service: "Service", params: p.Transform, caller: str) -> Transformed:
-    """The given messages as the provider's body has them, recorded as a prompt.
-
-    Raises:
-        WorkspacedError: as `assemble`; InvalidArgument if a message cannot be held; Conflict if `base` is not what
-            the session holds, or the session changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
-    """
-    uploaded = service.uploads.text(params.messages_sha256) if params.messages_sha256 is not None else None
-    given = await service.threads.run(_told, params, uploaded)
-    for _ in range(ASSEMBLE_ATTEMPTS_MAX - 1):
-        with suppress(_Moved):
-            return await _transformed(service, params, given, caller)
-    return await _transformed(service, params, given, caller)
+    system: str
+    given: Sequence[Given]
+    place: Place
 
 
 class _Moved(Conflict):
     """The conversation changed after its messages were compared."""
 
 
-async def _transformed(service: "Service", params: p.Transform, given: Told, caller: str) -> Transformed:
-    if params.base is not None:
-        place, new = _named(service.tail.state, params), given.messages
-    else:
-        place = await service.threads.run(_found, service, params, given.messages, caller)
-        new = given.messages[place.common :]
-    session = place.conversation.id if place.conversation is not None else _new_session(caller)
-    if params.base is None:
-        await start(service, _settings(params, given, session), caller)
-    await _record(service, session, place, new, params, caller)
-    held = service.tail.state.conversations.by_id[session].messages.values()
-    base = _base_of(map(_key, held))
+async def transform(service: "Service", params: p.Transform, caller: str) -> Transformed:
+    """The given messages as the provider's body has them, recorded as a prompt.
+
+    Requests of one client follow each other.
+
+    Raises:
+        WorkspacedError: as `assemble`; InvalidArgument if a message cannot be held; Conflict if `base` is not what
+            the session holds, or the session changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
+    """
+    uploaded = service.uploads.text(params.messages_sha256) if params.messages_sha256 is not None else None
+    client = service.given_out.of(caller)
+    async with client.lock:
+        for _ in range(ASSEMBLE_ATTEMPTS_MAX - 1):
+            with suppress(_Moved):
+                return await _transformed(service, params, uploaded, caller, client)
+        return await _transformed(service, params, uploaded, caller, client)
+
+
+async def _transformed(
+    service: "Service", params: p.Transform, uploaded: bytes | None, caller: str, client: "GivenOut"
+) -> Transformed:
+    attached = await _attached(service, params, caller)
+    request = await service.threads.run(_read, service, params, uploaded, attached, caller, client)
+    session = await _record(service, params, request, caller)
     prompt = await assemble(service, p.Assemble(conversation=session, shape=params.form, layers=False), caller)
+    answer = _answer(service, params, session, prompt)
+    await service.threads.run(_remember, client, params.form, answer)
+    return answer
+
+
+def _answer(service: "Service", params: p.Transform, session: ConversationId, prompt: Prompted) -> Transformed:
+    conversation = known(service.tail.state, session)
     assert prompt.body is not None
     return Transformed(
         session,
-        base,
+        _base_of(conversation),
+        prompt.message_id,
         prompt.body[_MESSAGES[params.form]],
         prompt.body.get(_SYSTEM[params.form]),
         prompt.changes or (),
@@ -126,180 +139,198 @@ async def _transformed(service: "Service", params: p.Transform, given: Told, cal
     )
 
 
-def _told(params: p.Transform, uploaded: bytes | None) -> Told:
-    messages = params.append if params.base is not None else params.messages
-    if params.base is not None and (params.session is None or params.messages or uploaded is not None):
+def _remember(client: "GivenOut", form: str, answer: Transformed) -> None:
+    """What the client was given, to know it again. On a thread."""
+    texts = list(_texts_in(answer.messages))
+    client.add(context for text in texts for context in contexts_in(text))
+    client.add(_texts_in([answer.system] if form != "openai" else answer.messages[:1]))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts of messages: each string, and what the strings of a list of blocks come to."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts_in(value.get("content", value.get("parts", value.get("text"))))
+    elif isinstance(value, list):
+        inner = [text for each in value for text in _texts_in(each)]
+        yield from inner
+        if all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in value) and len(inner) > 1:
+            yield "\n\n".join(inner)
+
+
+# -- reading a request --
+
+
+def _read(
+    service: "Service",
+    params: p.Transform,
+    uploaded: bytes | None,
+    attached: Sequence[p.Attached],
+    caller: str,
+    client: "GivenOut",
+) -> _Request:
+    """The request with the place where it goes on. On a thread.
+
+    Raises:
+        InvalidArgument, UnknownConversation, Conflict: see `transform`.
+    """
+    state, mark = service.tail.state, _mark(caller)
+    mine = [each for name, each in state.conversations.by_id.items() if name.startswith(mark) and not each.ended]
+    if not client.is_read:
+        client.add(context for each in mine for context in contexts_of(each, service.texts))
+        client.is_read = True
+    session = known(state, params.session) if params.session is not None else None
+    read = _told(params, uploaded, session)
+    given = read_given(_with_attachments(read.messages, attached), client.__contains__)
+    system = without_library(read.system, client.__contains__)
+    if session is None:
+        return _Request(system, given, found(state, mine, given, service.texts))
+    if params.base is None:
+        return _Request(system, given, aligned(state, session, given, service.texts))
+    if _base_of(session) != params.base:
+        raise Conflict("The session holds other messages than `base` names.", hint="Send all messages.")
+    return _Request(system, given, Place(session, len(session.messages)))
+
+
+def _told(params: p.Transform, uploaded: bytes | None, session: Conversation | None) -> Told:
+    """The messages of the request.
+
+    Raises:
+        InvalidArgument: the parameters do not fit each other, or a message cannot be held.
+    """
+    ways = sum([bool(params.messages), uploaded is not None, bool(params.append) or params.base is not None])
+    if ways != 1 or (params.base is None) != (not params.append) or (params.base and session is None):
         raise InvalidArgument(
-            "`base` names what a session holds: it needs `session`, and `append` instead of `messages`."
+            "Expected one of `messages`, `messagesSha256`, and `append` with `session` and `base`.",
+            hint="`base` names what the session holds, `append` what follows it.",
         )
+    messages = params.messages or params.append
     if uploaded is not None:
-        messages = _uploaded(params, uploaded)
+        try:
+            check_depth(uploaded)
+            messages = _MESSAGES_DECODER.decode(uploaded)
+        except (msgspec.MsgspecError, RequestError) as error:
+            raise InvalidArgument(f"The text of `messagesSha256` is no list of messages: {error}.") from None
     if len(messages) > MESSAGES_PER_CONVERSATION_MAX:
         raise InvalidArgument(
             f"Expected at most {MESSAGES_PER_CONVERSATION_MAX} messages, got {len(messages)}.",
             hint="Send the request as it is.",
         )
-    found = told(params.form, messages, params.system, begins=params.base is None)
-    if not found.messages and params.base is None:
+    read = told(params.form, messages, params.system, _earlier(session) if params.base is not None else None)
+    if not read.messages:
         raise InvalidArgument("Expected a message besides those of the system; got none.")
-    return found
+    return read
 
 
-def _uploaded(params: p.Transform, uploaded: bytes) -> list[dict[str, Any]]:
-    if params.messages:
-        raise InvalidArgument("Expected either `messages` or `messagesSha256`, got both.")
-    try:
-        check_depth(uploaded)
-        return _MESSAGES_DECODER.decode(uploaded)
-    except (msgspec.MsgspecError, RequestError) as error:
-        raise InvalidArgument(f"The text of `messagesSha256` is no list of messages: {error}.") from None
-
-
-def _settings(params: p.Transform, given: Told, session: ConversationId) -> p.Start:
-    return p.Start(
-        conversation=session,
-        provider=params.provider or FAMILY_OF_SHAPE[params.form],
-        model=params.model or "unknown",
-        context_window=params.context_window or IMPORT_CONTEXT_WINDOW,
-        output_reserve=params.output_reserve if params.output_reserve is not None else IMPORT_OUTPUT_RESERVE,
-        system=given.system,
-        environment=False,
-        tools=params.tools,
-    )
-
-
-# -- finding the conversation --
-
-
-def _new_session(caller: str) -> ConversationId:
-    return ConversationId(f"{_mark(caller)}{uuid7()}")
+def _earlier(session: Conversation | None) -> Earlier:
+    assert session is not None, "checked"
+    calls = {call.id: call.name for each in session.messages.values() for call in each.tool_calls}
+    answered = {result.id for each in session.messages.values() for result in each.tool_results}
+    return Earlier(calls, frozenset(calls) - answered)
 
 
 def _mark(caller: str) -> str:
     """What the sessions of one client begin with: another client's are not looked at."""
-    return f"transform-{sha256(caller.encode()).hexdigest()[:_KEY_CHARS]}-"
+    return f"{_SESSIONS}{sha256(caller.encode()).hexdigest()[:_KEY_CHARS]}-"
 
 
-def _named(state: WorkspaceState, params: p.Transform) -> _Place:
-    """The end of the named session.
+def _base_of(conversation: Conversation) -> str:
+    return sha256(msgspec.json.encode([said_by(each) for each in conversation.messages.values()])).hexdigest()
+
+
+# -- what is attached --
+
+
+async def _attached(service: "Service", params: p.Transform, caller: str) -> Sequence[p.Attached]:
+    """What the newest message of the user attaches.
 
     Raises:
-        UnknownConversation: there is none.
-        Conflict: it holds other messages than `base` names.
+        SharingOff: the caller may be shown nothing.
     """
-    conversation = known(state, params.session or "")
-    if _base_of(map(_key, conversation.messages.values())) != params.base:
-        raise Conflict("The session holds other messages than `base` names.", hint="Send all messages.")
-    return _Place(conversation, len(conversation.messages))
+    vault = service.tail.state.current
+
+    def is_shown(view: View, _withheld: object) -> bool:
+        active = view.state.of(vault).active
+        return (
+            active is not None
+            and view.served
+            and view.sharing == "all"
+            and view.vault.ask(Names([active.id])) != [None]
+        )
+
+    shows = await service.calls.with_view(is_shown, caller, vault)
+    if params.attachments is not None:
+        return params.attachments
+    return [p.Attached(kind="active_note")] if shows else []
 
 
-def _found(service: "Service", params: p.Transform, messages: Sequence[p.Message], caller: str) -> _Place:
-    """Where the messages go on: in the named session, else in the one whose messages they begin with.
-
-    A conversation of which only the last turn is another one was edited there. Where several fit equally well, and
-    where messages before the last turn differ, the messages begin a conversation of their own.
-    """
-    state, texts = service.tail.state, service.texts
-    given = [recorded(ConversationId(""), each, at, nothing_uploaded)[0] for at, each in enumerate(messages)]
-    if params.session is not None:
-        conversation = known(state, params.session)
-        return _Place(conversation, _common(conversation, given, texts))
-    best, is_tie = _Place(None, 0), False
-    for name, each in state.conversations.by_id.items():
-        if each.ended or not name.startswith(_mark(caller)) or not each.messages:
-            continue
-        common = _common(each, given, texts)
-        if common < max(1, _last_turn(each)) or common < best.common:
-            continue
-        is_tie = common == best.common
-        best = _Place(each, common)
-    return _Place(None, 0) if is_tie else best
-
-
-def _last_turn(conversation: Conversation) -> int:
-    """The number of messages before the last turn."""
-    ids = list(conversation.messages)
-    return ids.index(turn_of(conversation, ids[-1]))
-
-
-def _common(conversation: Conversation, given: Sequence[c.MessageData], texts: Texts) -> int:
-    """How many messages both begin with."""
-    common = 0
-    for held, other in zip(conversation.messages.values(), given, strict=False):
-        if _key(held) != _key(other) and not _is_ours(conversation, held, other, texts):
-            break
-        common += 1
-    return common
-
-
-def _key(message: Message | c.MessageData) -> Key:
-    return (
-        message.role,
-        message.text_sha256 if message.text_sha256 != _NOTHING else None,
-        tuple((each.name, each.arguments_sha256) for each in message.tool_calls),
-        tuple((each.text_sha256, each.is_error, each.images) for each in message.tool_results),
-    )
-
-
-_NOTHING: Final = sha256(b"").hexdigest()
-
-
-def _is_ours(conversation: Conversation, held: Message, given: c.MessageData, texts: Texts) -> bool:
-    """Whether the given message is the held one as we gave it, with its context."""
-    sent = conversation.turns.get(held.id)
-    if sent is None or given.role != "user" or given.text_sha256 is None:
-        return False
-    with suppress(NotRecorded):
-        blocks = content_of(read_turn(sent.turn_sha256, texts).parts)
-        text = BLANK_LINE.join(block.text for block in blocks if block.text is not None)
-        return QUERY_FRAME in text and sha256(text.encode()).hexdigest() == given.text_sha256
-    return False
-
-
-def _base_of(keys: Iterable[Key]) -> str:
-    return sha256(msgspec.json.encode(list(keys))).hexdigest()
+def _with_attachments(messages: Sequence[p.Message], attached: Sequence[p.Attached]) -> Sequence[p.Message]:
+    """The messages; the last one attaches this too, if it is the words of a user."""
+    last = messages[-1]
+    if last.role != "user" or last.tool_results:
+        return messages
+    return [*messages[:-1], replace(last, attachments=[*last.attachments, *attached])]
 
 
 # -- recording --
 
 
-async def _record(
-    service: "Service",
-    session: ConversationId,
-    place: _Place,
-    new: Sequence[p.Message],
-    params: p.Transform,
-    caller: str,
-) -> None:
-    """Removes what the given messages do not have any more, and adds the new ones."""
-    held = list(place.conversation.messages) if place.conversation is not None else []
-    removal = None
-    if len(held) > place.common:
-        removal = p.Removal(message=held[place.common], following=True)
-    if not new and removal is None:
-        return
-    if new and new[-1].role == "user" and not new[-1].tool_results:
-        attached = params.attachments
-        if attached is None:
-            attached = await _looked_at(service, place.conversation, caller)
-        new = [*new[:-1], replace(new[-1], attachments=[*new[-1].attachments, *attached])]
-    expected = held
-    for messages in _batches(new):
-        added = add_messages(
-            p.Messages(conversation=session, messages=list(messages), remove=removal), nothing_uploaded
-        )
-        plan = _unmoved(session, expected, added.plan)
-        await service.publishing.record(plan, caller, size_bytes=max(added.size_bytes, len(messages)))
-        expected = [*(held[: place.common] if removal is not None else expected), *added.messages]
-        removal = None
+async def _record(service: "Service", params: p.Transform, request: _Request, caller: str) -> ConversationId:
+    """Records what is new, and returns the conversation. Everything is checked before the first event.
+
+    Raises:
+        _Moved: the conversation is not what it was when it was compared.
+        WorkspacedError: the log refused.
+    """
+    place, is_named = request.place, params.session is not None
+    before = place.conversation if is_named or place.held else None
+    new = [each.message for each in request.given[place.given :]]
+    ids = list(before.messages) if before is not None else []
+    if place.held + len(new) > MESSAGES_PER_CONVERSATION_MAX:
+        raise InvalidArgument(f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages.")
+    goes_on = before is not None and (is_named or place.held == len(ids))
+    session = before.id if before is not None and goes_on else ConversationId(f"{_mark(caller)}{uuid7()}")
+    removal = p.Removal(message=ids[place.held], following=True) if goes_on and place.held < len(ids) else None
+    added = [
+        add_messages(p.Messages(conversation=session, messages=batch, remove=remove), nothing_uploaded)
+        for batch, remove in _batches(new, removal)
+    ]
+    record = partial(service.publishing.record, source=caller)
+    if not goes_on:
+        await record(_begun(service.tail.state, session, place._replace(conversation=before)), size_bytes=1)
+    await record(_settings(params, request.system, session), size_bytes=p.bytes_of(params))
+    expected = ids if goes_on else ids[: place.held]
+    for each in added:
+        await record(_unmoved(session, expected, each.plan), size_bytes=max(each.size_bytes, 1))
+        expected = [*ids[: place.held], *each.messages] if each is added[0] else [*expected, *each.messages]
+    return session
 
 
-def _batches(messages: Sequence[p.Message]) -> Iterator[Sequence[p.Message]]:
-    """At least one batch, since there may be messages to remove."""
-    yield from (
-        messages[begin : begin + MESSAGES_PER_REQUEST_MAX]
-        for begin in range(0, max(1, len(messages)), MESSAGES_PER_REQUEST_MAX)
-    )
+def _batches(
+    messages: Sequence[p.Message], removal: p.Removal | None
+) -> Iterator[tuple[list[p.Message], p.Removal | None]]:
+    if not messages and removal is not None:
+        yield [], removal
+    for begin in range(0, len(messages), MESSAGES_PER_REQUEST_MAX):
+        yield list(messages[begin : begin + MESSAGES_PER_REQUEST_MAX]), removal if begin == 0 else None
+
+
+def _begun(state: WorkspaceState, session: ConversationId, place: Place) -> list[Action]:
+    """Makes room for a session, and begins it as a branch where there is something to go on from."""
+    sessions = [each for name, each in state.conversations.by_id.items() if name.startswith(_SESSIONS)]
+    origin = place.conversation
+    oldest = sessions[: max(0, len(sessions) - TRANSFORM_SESSIONS_MAX + 1)]
+    actions = [
+        action(c.ConversationEnded(conversation=each.id, dropped=True), each)
+        for each in oldest
+        if each is not origin
+    ]
+    if origin is not None:
+        up_to = list(origin.messages)[place.held - 1]
+        data = c.ConversationBranched(conversation=session, origin=origin.id, up_to=up_to)
+        actions.append(action(data, origin))
+    return actions
 
 
 def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan) -> Plan:
@@ -314,18 +345,33 @@ def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan) -> Pl
     return checked
 
 
-async def _looked_at(service: "Service", conversation: Conversation | None, caller: str) -> list[p.Attached]:
-    """The note that the user looks at, if there is one that the client may be shown."""
-    vault = vault_of(service.tail.state, conversation)
+# -- settings --
 
-    def is_shown(view: View, _withheld: object) -> bool:
-        active = view.state.of(vault).active
-        return (
-            active is not None
-            and view.served
-            and view.sharing == "all"
-            and view.vault.ask(Names([active.id])) != [None]
-        )
 
-    shows = await service.calls.with_view(is_shown, caller, vault)
-    return [p.Attached(kind="active_note")] if shows else []
+def _settings(params: p.Transform, system: str, session: ConversationId) -> Plan:
+    """Begins the session with the request's settings, or changes those that the request gives."""
+    window = params.context_window or IMPORT_CONTEXT_WINDOW
+    begun = p.Start(
+        conversation=session,
+        provider=params.provider or FAMILY_OF_SHAPE[params.form],
+        model=params.model or "unknown",
+        context_window=window,
+        output_reserve=min(IMPORT_OUTPUT_RESERVE, window // 4)
+        if params.output_reserve is None
+        else params.output_reserve,
+        system=system,
+        environment=False,
+        tools=params.tools,
+    )
+    named = ("provider", "model", "context_window", "output_reserve", "tools")
+    changes = {name: getattr(params, name) for name in named if getattr(params, name) is not None}
+    if params.base is None:
+        changes["provider"] = begun.provider
+    if params.base is None or params.system is not None:
+        changes["system"] = system
+    begin, change = start_plan(begun, session, ""), change_plan(session, changes)
+
+    def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
+        return (change if session in state.conversations.by_id else begin)(state, seq)
+
+    return plan

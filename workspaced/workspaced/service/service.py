@@ -32,6 +32,7 @@ from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
+from .given_out import Clients
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Service:
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
+        self.given_out = Clients()
         self.publishing = Publishing(writer, self.log)
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.moments = LogMoments(

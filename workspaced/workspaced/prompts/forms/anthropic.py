@@ -1,27 +1,44 @@
 """Anthropic's Messages API."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 
-from .form import Json, Told, check_fields, images_of, message_of, no_block, parts_of, refused, role_of, text_of
+from .form import (
+    BEGINNING,
+    SYSTEM_ROLES,
+    Earlier,
+    Json,
+    Told,
+    check_fields,
+    check_order,
+    images_of,
+    message_of,
+    no_block,
+    no_system,
+    parts_of,
+    refused,
+    role_of,
+    text_of,
+    words_of,
+)
 
 
-def read(messages: Sequence[Any], system: Any, *, begins: bool) -> Told:  # noqa: ARG001
+def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """`system`: the system prompt, a text or blocks.
 
     Raises:
         InvalidArgument: a message is not in the form, or holds what a conversation cannot.
     """
-    reader = _Reader()
+    reader = _Reader((earlier or BEGINNING).calls)
     found = tuple(message_of(reader.message(each, at), at) for at, each in enumerate(messages))
     return Told(text_of(system, None), found)
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, calls: Mapping[str, str]) -> None:
+        self._names = dict(calls)
         self._read: dict[str, Callable[[Json, int, dict[str, Any]], None]] = {
             "text": self._add_text,
             "image": self._add_image,
@@ -34,8 +51,13 @@ class _Reader:
     def message(self, message: Any, at: int) -> dict[str, Any]:
         role = role_of(message, at)
         check_fields(message, ("role", "content"), at)
+        if role in SYSTEM_ROLES:
+            raise no_system(at)
         made: dict[str, Any] = {"role": role}
-        for part in parts_of(message.get("content"), at):
+        parts = list(parts_of(message.get("content"), at))
+        order = _ORDERS.get(role, _ORDERS["user"])
+        check_order([_kind(part, order) for part in parts], order, at)
+        for part in parts:
             if (add := self._read.get(str(part.get("type")))) is None:
                 raise no_block(part, at)
             add(part, at, made)
@@ -46,9 +68,10 @@ class _Reader:
 
     def _add_text(self, part: Json, at: int, made: dict[str, Any]) -> None:
         check_fields(part, ("type", "text", "cache_control"), at)
-        made.setdefault("texts", []).append(str(part.get("text")))
+        made.setdefault("texts", []).append(words_of(part, at))
 
     def _add_image(self, part: Json, at: int, made: dict[str, Any]) -> None:
+        check_fields(part, ("type", "source", "cache_control"), at)
         made.setdefault("images", []).append(_data_uri(part, at))
 
     def _add_thinking(self, part: Json, at: int, made: dict[str, Any]) -> None:
@@ -74,6 +97,15 @@ class _Reader:
         call = part.get("tool_use_id")
         result = {"id": call, "name": self._names.get(str(call), "tool"), "text": text, "images": images}
         made.setdefault("toolResults", []).append({**result, "isError": bool(part.get("is_error"))})
+
+
+_ORDERS: Final = {"assistant": ("thinking", "text", "tool_use"), "user": ("tool_result", "text")}
+
+
+def _kind(part: Json, order: Sequence[str]) -> str:
+    """The block's place in the order; images stand with words."""
+    kind = str(part.get("type")).removeprefix("redacted_")
+    return kind if kind in order else "text"
 
 
 def _data_uri(part: Json, at: int) -> str:

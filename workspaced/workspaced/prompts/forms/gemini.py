@@ -11,7 +11,7 @@ import msgspec
 
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 
-from .form import Told, images_of, message_of, refused, role_of
+from .form import BEGINNING, Earlier, Told, check_order, images_of, message_of, refused, role_of, words_of
 
 _SNAKE: Final = {
     "function_call": "functionCall",
@@ -20,17 +20,18 @@ _SNAKE: Final = {
     "mime_type": "mimeType",
     "thought_signature": "thoughtSignature",
 }
+_ORDER: Final = ("functionResponse", "thought", "text", "functionCall")
 _ANSWERS: Final = ("output", "result", "error")
 """The field of a response that holds it, where it is the only one."""
 
 
-def read(contents: Sequence[Any], system: Any, *, begins: bool) -> Told:  # noqa: ARG001
+def read(contents: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """`system`: the system instruction, a text or a content.
 
     Raises:
         InvalidArgument: a content is not in the form, or holds what a conversation cannot.
     """
-    reader = _Reader()
+    reader = _Reader(earlier or BEGINNING)
     found = tuple(message_of(reader.message(each, at), at) for at, each in enumerate(contents))
     return Told(_instruction(system), found)
 
@@ -46,10 +47,13 @@ def _instruction(system: Any) -> str:
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self._numbers = count(1)
+    def __init__(self, earlier: Earlier) -> None:
+        self._numbers = count(1 + len(earlier.calls))
         self._open: dict[str, list[str]] = {}
         """The ids of calls without a result, by name."""
+        for known, name in earlier.calls.items():
+            if known in earlier.open:
+                self._open.setdefault(name, []).append(known)
         self._readers: dict[str, Callable[[Any, int, dict[str, Any]], None]] = {
             "text": self._add_text,
             "functionCall": self._add_call,
@@ -62,14 +66,15 @@ class _Reader:
         made: dict[str, Any] = {"role": role}
         if not isinstance(content.get("parts"), list):
             raise refused(at, "Expected a list of `parts`.")
-        for raw in content["parts"]:
-            part = {_SNAKE.get(key, key): value for key, value in _object(raw, at).items() if value is not None}
-            names = [name for name in part if name not in ("thought", "thoughtSignature")]
-            if len(names) != 1 or names[0] not in self._readers:
-                raise refused(at, f"A conversation does not hold a part with `{(names or ['nothing'])[-1]}`.")
+        parts = [_named(raw, at) for raw in content["parts"]]
+        check_order([_kind(part) for part in parts], _ORDER, at)
+        for part in parts:
+            name = _held_in(part)
+            if name not in self._readers:
+                raise refused(at, f"A conversation does not hold a part with `{name}`.")
             self._sign(part, at, made)
             if not part.get("thought"):
-                self._readers[names[0]](part[names[0]], at, made)
+                self._readers[name](part[name], at, made)
         texts, images = made.pop("texts", []), made.pop("images", [])
         return {**made, "text": BLANK_LINE.join(texts), "attachments": images_of(images, at)}
 
@@ -87,8 +92,8 @@ class _Reader:
                 raise refused(at, "A conversation holds the signature of a message's first call alone.")
             made.setdefault("thinking", []).append({"text": "", "signature": signature})
 
-    def _add_text(self, text: Any, _at: int, made: dict[str, Any]) -> None:
-        made.setdefault("texts", []).append(str(text))
+    def _add_text(self, text: Any, at: int, made: dict[str, Any]) -> None:
+        made.setdefault("texts", []).append(words_of({"text": text}, at))
 
     def _add_call(self, call: Any, at: int, made: dict[str, Any]) -> None:
         name = str(_object(call, at).get("name"))
@@ -112,6 +117,22 @@ class _Reader:
         if not str(held.get("mimeType")).startswith("image/"):
             raise refused(at, f"A conversation does not hold {held.get('mimeType')!r}.")
         made.setdefault("images", []).append(f"data:{held['mimeType']};base64,{held.get('data')}")
+
+
+def _named(raw: Any, at: int) -> dict[str, Any]:
+    """The part with the names of the REST interface."""
+    return {_SNAKE.get(key, key): value for key, value in _object(raw, at).items() if value is not None}
+
+
+def _held_in(part: Mapping[str, Any]) -> str:
+    """The name of the field that holds the part; of several one that no part may have beside another."""
+    names = [name for name in part if name not in ("thought", "thoughtSignature")]
+    return names[0] if len(names) == 1 else "+".join(names) or "nothing"
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    name = _held_in(part)
+    return "thought" if part.get("thought") else name if name in _ORDER else "text"
 
 
 def _object(value: Any, at: int) -> Mapping[str, Any]:

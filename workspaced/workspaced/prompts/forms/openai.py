@@ -1,34 +1,42 @@
 """Chat completions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 
 from .form import (
+    BEGINNING,
     SYSTEM_ROLES,
+    Earlier,
     Told,
     check_fields,
+    detail_of,
     images_of,
+    listed,
     message_of,
     no_block,
+    no_system,
     parts_of,
     refused,
     role_of,
     text_of,
+    words_of,
 )
 
 
-def read(messages: Sequence[Any], _system: Any, *, begins: bool) -> Told:
+def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """The messages of the system that come first are its prompt.
 
     Raises:
         InvalidArgument: a message is not in the form, or holds what a conversation cannot.
     """
+    if system is not None:
+        raise refused(None, "The messages hold the system prompt: leave `system` out.")
     others = (at for at, each in enumerate(messages) if role_of(each, at) not in SYSTEM_ROLES)
-    first = next(others, len(messages)) if begins else 0
+    first = next(others, len(messages)) if earlier is None else 0
     prompts = [text_of(each.get("content"), at) for at, each in enumerate(messages[:first])]
-    reader = _Reader()
+    reader = _Reader((earlier or BEGINNING).calls)
     found = tuple(
         message_of(reader.message(each, at), at) for at, each in enumerate(messages[first:], start=first)
     )
@@ -36,8 +44,8 @@ def read(messages: Sequence[Any], _system: Any, *, begins: bool) -> Told:
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, calls: Mapping[str, str]) -> None:
+        self._names = dict(calls)
         """Of each call by its id."""
 
     def message(self, message: Any, at: int) -> dict[str, Any]:
@@ -49,16 +57,17 @@ class _Reader:
             result = {"id": call, "name": name, "text": text_of(message.get("content"), at)}
             return {"role": "user", "toolResults": [result]}
         if role in SYSTEM_ROLES:
-            return {"role": "system", "text": text_of(message.get("content"), at)}
+            raise no_system(at)
         check_fields(message, ("role", "content", "tool_calls"), at)
         if role == "assistant":
-            calls = [self._call(each, at) for each in message.get("tool_calls") or []]
+            calls = [self._call(each, at) for each in listed(message.get("tool_calls"), at)]
             return {"role": role, "text": text_of(message.get("content"), at), "toolCalls": calls}
         texts, images = [], []
         for part in parts_of(message.get("content"), at):
             if part.get("type") == "text":
-                texts.append(str(part.get("text")))
+                texts.append(words_of(part, at))
             elif part.get("type") == "image_url" and isinstance(part.get("image_url"), dict):
+                check_fields(part["image_url"], ("url", *detail_of(part["image_url"])), at)
                 images.append(str(part["image_url"].get("url")))
             else:
                 raise no_block(part, at)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from . import anthropic, gemini, openai, responses
-from .form import Told
+from .form import BEGINNING, Earlier, Told, check_pairs
 
 MessagesForm = Literal["openai", "responses", "anthropic", "gemini"]
-_READERS: Final[Mapping[MessagesForm, Callable[..., Told]]] = {
+_READERS: Final[Mapping[MessagesForm, Callable[[Sequence[Any], Any, Earlier | None], Told]]] = {
     "openai": openai.read,
     "responses": responses.read,
     "anthropic": anthropic.read,
@@ -15,12 +15,15 @@ _READERS: Final[Mapping[MessagesForm, Callable[..., Told]]] = {
 }
 
 
-def told(form: MessagesForm, messages: Sequence[Any], system: Any, *, begins: bool) -> Told:
+def told(form: MessagesForm, messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """The messages of a request, and its system prompt.
 
-    `begins`: whether these are the first messages; otherwise there is no system prompt.
+    Args:
+        earlier: what the messages go on from; None: they are all.
 
     Raises:
         InvalidArgument: a message is not in the form, or holds what a conversation cannot.
     """
-    return _READERS[form](messages, system, begins=begins)
+    found = _READERS[form](messages, system, earlier)
+    check_pairs(found.messages, earlier or BEGINNING)
+    return found

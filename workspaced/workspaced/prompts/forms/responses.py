@@ -8,15 +8,21 @@ from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.requests.reasoning import hold_reasoning
 
 from .form import (
+    BEGINNING,
     SYSTEM_ROLES,
+    Earlier,
     Told,
     check_fields,
+    check_order,
+    detail_of,
     images_of,
     message_of,
     no_block,
+    no_system,
     parts_of,
     refused,
     text_of,
+    words_of,
 )
 
 _SIDES: Final = {"reasoning": "assistant", "function_call": "assistant", "function_call_output": "tool"}
@@ -25,16 +31,16 @@ _ORDER: Final = ("reasoning", "message", "function_call")
 _TEXTS: Final = ("input_text", "output_text")
 
 
-def read(items: Sequence[Any], system: Any, *, begins: bool) -> Told:
+def read(items: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """`system`: the instructions. The messages of the system that come first follow them.
 
     Raises:
         InvalidArgument: an item is not in the form, or is none that a conversation holds.
     """
     sides = [_side(item, at) for at, item in enumerate(items)]
-    first = next((at for at, side in enumerate(sides) if side != "system"), len(sides)) if begins else 0
+    first = next((at for at, side in enumerate(sides) if side != "system"), len(sides)) if earlier is None else 0
     prompts = [text_of(system, None), *(_words(item, at) for at, item in enumerate(items[:first]))]
-    reader, found = _Reader(), []
+    reader, found = _Reader((earlier or BEGINNING).calls), []
     for side, group in groupby(range(first, len(items)), key=sides.__getitem__):
         places = list(group)
         if side == "assistant":
@@ -71,14 +77,14 @@ def _words(item: Mapping[str, Any], at: int) -> str:
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, calls: Mapping[str, str]) -> None:
+        self._names = dict(calls)
         """Of each call by its id."""
 
     def message(self, item: Mapping[str, Any], side: str, at: int) -> dict[str, Any]:
         """Of anyone but the assistant."""
         if side == "system":
-            return {"role": "system", "text": _words(item, at)}
+            raise no_system(at)
         if side == "tool":
             check_fields(item, ("type", "call_id", "output", "id", "status"), at)
             call = item.get("call_id")
@@ -91,8 +97,9 @@ class _Reader:
         texts, images = [], []
         for part in parts_of(item.get("content"), at):
             if part.get("type") in {"text", *_TEXTS}:
-                texts.append(str(part.get("text")))
+                texts.append(words_of(part, at))
             elif part.get("type") == "input_image" and isinstance(part.get("image_url"), str):
+                check_fields(part, ("type", "image_url", *detail_of(part)), at)
                 images.append(part["image_url"])
             else:
                 raise no_block(part, at)
@@ -101,8 +108,7 @@ class _Reader:
     def answer(self, items: Sequence[Mapping[str, Any]], at: int) -> dict[str, Any]:
         """The assistant's items as one message."""
         kinds = [_kind(item) for item in items]
-        if kinds != sorted(kinds, key=_ORDER.index):
-            raise refused(at, "A conversation holds an answer's reasoning, words and calls in this order alone.")
+        check_order(kinds, _ORDER, at)
         words = [item for item, kind in zip(items, kinds, strict=True) if kind == "message"]
         calls = [item for item, kind in zip(items, kinds, strict=True) if kind == "function_call"]
         reasoned = [item for item, kind in zip(items, kinds, strict=True) if kind == "reasoning"]
