@@ -347,6 +347,8 @@ class _Recordings:
                 self._keep_named_in(bytes(remaining.data))
             elif type(remaining.data) is c.SelectionChanged and remaining.data.text_sha256 is not None:
                 self.kept.add(remaining.data.text_sha256)
+            elif type(remaining.data) is c.MemoryWritten:
+                self.kept.update(filter(None, (remaining.data.former_sha256, remaining.data.text_sha256)))
             elif type(remaining.data) is c.ToolCalled:
                 remaining = self._call(remaining, has_changed)
             elif type(remaining.data) in CONVERSATION_EVENT_TYPES:

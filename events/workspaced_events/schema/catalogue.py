@@ -52,6 +52,11 @@ from .conversation_events import Thinking as Thinking
 from .conversation_events import ToolCall as ToolCall
 from .conversation_events import ToolResult as ToolResult
 from .conversation_events import UsageReported as UsageReported
+from .memory_events import BESIDE_VAULTS as BESIDE_VAULTS
+from .memory_events import MemoryCommand as MemoryCommand
+from .memory_events import MemoryOutcome as MemoryOutcome
+from .memory_events import MemoryWriteEnded as MemoryWriteEnded
+from .memory_events import MemoryWritten as MemoryWritten
 from .registry import (
     CATALOGUE as CATALOGUE,
 )
@@ -83,7 +88,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 8
+CATALOGUE_VERSION: Final = 9
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

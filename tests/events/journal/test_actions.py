@@ -53,6 +53,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "note_changed": {"note": "a.md", "size": 1, "mtimeNs": "-1", "sha256": "0" * 64},
     "note_shown": {"note": "a.md"},
     "note_withheld": {"note": "a.md"},
+    "memory_written": {"note": "Memory/a.md", "command": "delete", "client": "c", "formerSha256": "0" * 64},
+    "memory_write_ended": {"write": 1, "outcome": "done"},
     "note_renamed": {"from": "a.md", "to": "b.md"},
     "note_deleted": {"note": "a.md"},
     "note_archived": {"note": "a.md"},
