@@ -271,7 +271,9 @@ def _pattern(note: NoteId, trail: Trail) -> re.Pattern[str]:
     if not trail.mentioned:
         return re.compile(rf"\A{re.escape(_folded(note))}\Z")
     paths = trail.paths()
-    stems = {path.rpartition("/")[2][: -len(".md")] for path in paths}
+    stems = {
+        path.rpartition("/")[2].removesuffix(".md") for path in paths
+    }  # A file of the memory may end otherwise.
     words = sorted({_folded(each.strip()) for each in {*paths, *stems, *trail.titles()} if each.strip()})
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
 

@@ -41,6 +41,7 @@ def test_an_undo_is_refused_once_the_file_has_changed(daemon: Any) -> None:
         first = writes(agent)[-1]["seq"]
         file(running, "plan.md").write_text("the user's own\n")
         assert refusal(undo, agent, first).code == "MEMORY_CHANGED"
+        assert writes(agent)[-1]["seq"] == first
         assert file(running, "plan.md").read_text() == "the user's own\n"
         assert refusal(undo, agent, 1).code == "INVALID_ARGUMENT"
 
@@ -59,6 +60,40 @@ def test_the_tool_is_listed_as_one_that_writes(daemon: Any) -> None:
     with running.connect("agent") as agent:
         hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in agent.call("tools/list")["tools"]}
         assert hints.pop("memory") is False and set(hints.values()) == {True}
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/memories/../a.md", "/memories/%2e%2e/a.md", "a.md", "/memories/.x"]
+)
+def test_no_path_leads_out_of_the_folder(shared_memory: Any, path: str) -> None:
+    before = (shared_memory.vault / "a.md").read_text()
+    with shared_memory.connect("agent") as agent:
+        for command, arguments in (("view", {}), ("create", {"file_text": "mine"}), ("delete", {})):
+            assert refused(agent, command, path, **arguments) == "INVALID_ARGUMENT"
+        assert refused(agent, "rename", old_path=path, new_path="/memories/a.md") == "INVALID_ARGUMENT"
+    assert (shared_memory.vault / "a.md").read_text() == before
+
+
+def test_a_folder_is_moved_and_deleted_file_by_file(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    with running.connect("agent") as agent:
+        for name in ("one", "deep/two"):
+            use(agent, "create", f"/memories/work/{name}.md", file_text=name)
+        listed = said(agent, "view", "/memories")
+        assert listed.splitlines()[1:] == [
+            "0.0K\t/memories",
+            "0.0K\t/memories/work",
+            "0.0K\t/memories/work/deep",
+            "0.0K\t/memories/work/one.md",
+        ]
+        said(agent, "rename", old_path="/memories/work", new_path="/memories/old/work")
+        assert refused(agent, "rename", old_path="/memories/old", new_path="/memories/old/x") == "INVALID_ARGUMENT"
+        assert not file(running, "work").exists()
+        said(agent, "delete", "/memories/old/")
+        assert list(file(running, "").iterdir()) == []
+        for write in reversed(writes(agent)):
+            undo(agent, write["seq"])
+        assert list(file(running, "").iterdir()) == []
 
 
 COMMANDS = [

@@ -339,15 +339,24 @@ def _outcome(result: bytes) -> tuple[bool, str | None]:
     return found.success, found.code
 
 
-def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, str]:
-    """The arguments that stay, because they are enumerated words or times."""
+def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that stay, because they are enumerated words, times or ranges of lines."""
     properties = EVERY_TOOL[tool].input_schema["properties"] if tool in EVERY_TOOL else {}
     return {
         name: value
         for name, value in arguments.items()
-        if isinstance(value, str)
-        and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+        if _is_range(value, properties.get(name, {}))
+        or (
+            isinstance(value, str)
+            and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+        )
     }
+
+
+def _is_range(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether the value is a list of the numbers that the schema asks for."""
+    wants_numbers = schema.get("items") == {"type": "integer"}
+    return wants_numbers and isinstance(value, list) and all(type(each) is int for each in value)
 
 
 def _is_time(value: Any) -> bool:

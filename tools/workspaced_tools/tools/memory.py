@@ -135,7 +135,7 @@ def _file(path: str, text: str, view_range: list[int] | None) -> str:
     lines = _lines(text)
     first, last = view_range or (1, -1)
     last = len(lines) if last == -1 else last
-    if not 1 <= first <= last:
+    if not 1 <= first <= min(last, len(lines)):
         raise ArgumentInvalid(
             f"Invalid `view_range`: {view_range}. The file has the lines [1, {len(lines)}].",
             hint="Give the first and the last line, or -1 as the last.",

@@ -37,5 +37,5 @@ async def undo(session: Session, _id: RequestId | None, params: Undo) -> Any:
     service = session.service
     events = await service.threads.run(service.log.read, params.seq, 1)
     event = events[0] if events else None
-    seq = await service.threads.run(service.memory.undo, event, params.seq, session.client)
+    seq = await service.threads.run_writing(service.memory.undo, event, params.seq, session.client)
     return {"seq": seq, "clock": service.tail.clock()}

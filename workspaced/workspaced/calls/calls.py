@@ -153,7 +153,8 @@ class Calls:
                     served = self._served.get(await self._threads.run(self._past.vault_at, arguments["at"]))
                     made = await self._threads.run(self._past.answer, tool, arguments, caller, state, served)
                 else:
-                    made = await self._threads.run(self._answer_blocking, tool, arguments, caller, present)
+                    run = self._threads.run_writing if tool.writes else self._threads.run
+                    made = await run(self._answer_blocking, tool, arguments, caller, present)
                 return cast(ToolAnswer, made)
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)

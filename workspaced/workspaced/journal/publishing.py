@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +20,7 @@ from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 
-from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S
+from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
 
 logger = logging.getLogger(__name__)
 
@@ -136,8 +137,10 @@ class Publishing:
 
     # -- on any thread --
 
-    def record_and_wait(self, actions: list[Action], *, size_bytes: int = 0) -> list[Receipt]:
-        """As `record`, but blocks. Not on the loop's thread.
+    def record_and_wait(
+        self, actions: list[Action], check_running: Callable[[], None], *, size_bytes: int = 0
+    ) -> list[Receipt]:
+        """As `record`, but blocks. Not on the loop's thread. `check_running`: raises Busy if the daemon is ending.
 
         Raises:
             WorkspacedError: the actions were refused, or the log failed.
@@ -151,8 +154,11 @@ class Publishing:
             recorded.set()
 
         self.writer.submit(actions, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes)
-        if not recorded.wait(RECORD_WAIT_S):
-            raise Busy("The log did not take the write in time.", hint="Look at what is there first.")
+        until = time.monotonic() + RECORD_WAIT_S
+        while not recorded.wait(STEP_S):
+            check_running()
+            if time.monotonic() > until:
+                raise Busy("The log did not take the write in time.", hint="Look at what is there first.")
         if isinstance(outcomes[0], WorkspacedError):
             raise outcomes[0]
         return outcomes[0]

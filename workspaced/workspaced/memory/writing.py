@@ -17,9 +17,9 @@ from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.errors import MemoryChanged, MemoryFull, NotRecorded, ToolError
-from workspaced_tools.memory.commands import plan
+from workspaced_tools.memory.commands import listing, plan
 from workspaced_tools.memory.folder import Change, MemoryFolder
-from workspaced_tools.memory.paths import Parts, shown
+from workspaced_tools.memory.paths import Parts
 from workspaced_tools.memory.shared_folder import InVault
 from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
@@ -35,11 +35,18 @@ Blob = Callable[[str], bytes | None]
 class Memory:
     """One for each daemon. All methods block, and may be called on any thread but the loop's."""
 
-    def __init__(self, places: Places, publishing: Publishing, blob: Blob) -> None:
-        """`blob`: the log's texts by their hashes."""
+    def __init__(
+        self, places: Places, publishing: Publishing, blob: Blob, check_running: Callable[[], None]
+    ) -> None:
+        """
+        Args:
+            blob: the log's texts by their hashes.
+            check_running: raises Busy if the daemon is ending.
+        """
         self._places = places
         self._publishing = publishing
         self._blob = blob
+        self._check_running = check_running
         self._lock = threading.Lock()
         """Held from the first look at the folder until the file is changed: writes come one after the other."""
         self.interrupted: int = 0
@@ -73,7 +80,7 @@ class Memory:
             return ()
         place = self._places.of(vault)
         with self._lock:
-            return tuple(MemoryFile(shown(path), len(content)) for path, content in place.folder.files())
+            return listing(place.folder)
 
     def undo(self, event: Event | None, seq: int, client: str) -> int:
         """Undoes the write at `seq`, whose event is `event`; returns the sequence of the new write.
@@ -127,7 +134,9 @@ class Memory:
             Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
             for each in changes
         ]
-        receipts = self._publishing.record_and_wait(actions, size_bytes=sum(map(_size, changes)))
+        receipts = self._publishing.record_and_wait(
+            actions, self._check_running, size_bytes=sum(map(_size, changes))
+        )
         seqs = [receipt.seq for receipt in receipts]
         for at, change in enumerate(changes):
             try:

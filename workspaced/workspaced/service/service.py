@@ -84,7 +84,9 @@ class Service:
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.publishing = Publishing(writer, self.log)
-        self.memory = Memory(Places(memory, self.served), self.publishing, journal.blobs.get)
+        self.memory = Memory(
+            Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running
+        )
         self.interrupted_writes = dict(writer.pending.by_seq)
         """The writes to the memory folder that had no end when the log was opened, by sequence."""
         self.tail = LogTail(writer, self.log, loop, self._committed)
