@@ -25,7 +25,7 @@ from workspaced.cli import COMMANDS, cli
 from workspaced.cli.setup.manual import man_page
 from workspaced.daemon.settings import Settings
 from workspaced.errors import CODES
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
@@ -160,9 +160,9 @@ def _tools(remarks: Remarks) -> Iterator[str]:
     yield "# Tools"
     yield from ("", remarks.of("pages", "tools").strip(), "")
     yield from ("| tool | what it answers |", "|---|---|")
-    for name in TOOLS:
+    for name in EVERY_TOOL:
         yield f"| [`{name}`](#{name}) | {remarks.of('tools', name)['answers']} |"
-    for name, tool in TOOLS.items():
+    for name, tool in EVERY_TOOL.items():
         remark = remarks.of("tools", name)
         yield from ("", f"## `{name}`", "", " ".join(tool.description.split()), "")
         if "rules" in remark:

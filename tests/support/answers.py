@@ -10,7 +10,7 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from workspaced import Client, SyncClient
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 Json = dict[str, Any]
 _CALL: Final = "tools/call"
@@ -20,13 +20,13 @@ _is_off = False
 @cache
 def _validators(tool: str) -> tuple[Draft202012Validator, Draft202012Validator]:
     """By the schema in `schemas/tools`, and by the listed one."""
-    made = TOOLS[tool]
+    made = EVERY_TOOL[tool]
     return Draft202012Validator(made.output_schema), Draft202012Validator(made.definition["outputSchema"])
 
 
 def check(tool: str, result: Json) -> None:
     """Raises jsonschema's ValidationError if the result does not fit."""
-    if _is_off or tool not in TOOLS:
+    if _is_off or tool not in EVERY_TOOL:
         return
     plain = json.loads(msgspec.json.encode(result))
     for validator in _validators(tool):

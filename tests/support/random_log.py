@@ -110,6 +110,8 @@ _KINDS: dict[Callable[[Random, WorkspaceState, VaultId], Data], int] = {
     lambda random, _state, _vault: c.NoteArchived(_note(random)): 2,
     lambda random, _state, _vault: c.TemporaryTabClosed(note=_note(random)): 3,
     lambda random, _state, _vault: c.NoteChanged(note=_note(random), size=1, mtime_ns="1"): 5,
+    lambda random, _state, _vault: c.MemoryWritten(_note(random), "delete", "agent", "0" * 64): 2,
+    lambda random, _state, _vault: c.MemoryWriteEnded(random.randrange(1, 99), "done"): 2,
     lambda _random, _state, vault: c.VaultSwitched(vault): 2,
     lambda _random, _state, _vault: c.ActiveNoteCleared(): 2,
     _selected: 8,

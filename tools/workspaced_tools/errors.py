@@ -13,6 +13,14 @@
         ReadFailed                 READ_ERROR
         SharingOff                 SHARING_OFF
         NotRecorded                NOT_RECORDED: the question is about the past, and its answer is not kept
+        MemoryOff                  MEMORY_OFF: no memory folder is set
+        MemoryNotFound             MEMORY_NOT_FOUND: no such file or folder
+        MemoryExists               MEMORY_EXISTS: the path is taken already
+        MemoryPathUnusable         MEMORY_PATH_UNUSABLE: a link, a device, a path that is not the agent's
+        MemoryEditFailed           MEMORY_EDIT_FAILED: no such line, or no such text, or several
+        MemoryFull                 MEMORY_FULL: a bound on files, bytes or folders
+        MemoryChanged              MEMORY_CHANGED: the file changed since
+        MemoryWriteFailed          MEMORY_WRITE_FAILED: the disk refused the write
       BudgetExceeded               BUDGET_EXCEEDED: a prompt needs more tokens than it may have
       UnknownShape                 UNKNOWN_SHAPE: no usable template has that name
       TemplateFailed               TEMPLATE_FAILED: a template cannot be rendered, or renders no JSON object
@@ -76,6 +84,40 @@ class SharingOff(ToolError):
 
 class NotRecorded(ToolError):
     code = "NOT_RECORDED"
+
+
+class MemoryOff(ToolError):
+    code = "MEMORY_OFF"
+
+
+class MemoryNotFound(ToolError):
+    code = "MEMORY_NOT_FOUND"
+
+
+class MemoryExists(ToolError):
+    code = "MEMORY_EXISTS"
+
+
+class MemoryPathUnusable(ToolError):
+    code = "MEMORY_PATH_UNUSABLE"
+
+
+class MemoryEditFailed(ToolError):
+    code = "MEMORY_EDIT_FAILED"
+
+
+class MemoryFull(ToolError):
+    code = "MEMORY_FULL"
+
+
+class MemoryChanged(ToolError):
+    """The file is not as a write expected it: someone else changed it."""
+
+    code = "MEMORY_CHANGED"
+
+
+class MemoryWriteFailed(ToolError):
+    code = "MEMORY_WRITE_FAILED"
 
 
 class BudgetExceeded(WorkspacedError):

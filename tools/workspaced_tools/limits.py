@@ -154,3 +154,19 @@ SURROUNDINGS_CHARS_MAX: Final = 12_000
 """The text before a selection or cursor that is shown, and the same for the text after it."""
 SUMMARY_TOKENS_MAX: Final = 300
 """A longer summary of a conversation is included whole, with a warning."""
+
+# The memory folder. An agent's own texts: small, few, and each one readable in one answer.
+MEMORY_FILE_BYTES_MAX: Final = 64 * 1024
+"""Of a file that an agent writes or reads."""
+MEMORY_BYTES_MAX: Final = 8 * 1024 * 1024
+"""Of all files together."""
+MEMORY_FILES_MAX: Final = 500
+MEMORY_DEPTH_MAX: Final = 8
+"""Folders above a file, below the memory folder."""
+MEMORY_PATH_CHARS_MAX: Final = 512
+MEMORY_ENTRIES_SEEN_MAX: Final = 5_000
+"""A folder of more entries than this, made by others, is refused instead of listed."""
+MEMORY_INDEX_NAMES_MAX: Final = 100
+"""Names in a prompt's index of the memory."""
+MEMORY_SNIPPET_LINES: Final = 4
+"""Lines shown around an edit."""

@@ -27,6 +27,8 @@ FLUSH_BYTES: Final = 64 * 1024
 """A larger buffer is written at once: only a write shows whether the client reads."""
 
 MIN_SEQ_WAIT_S: Final = 2.0
+RECORD_WAIT_S: Final = 30.0
+"""How long a write to the memory folder waits for its event to be synced."""
 RECENT_EVENTS: Final = 4_096
 GAP_EVENTS: Final = 10_000
 """A subscriber further behind than this gets a gap instead of the events."""

@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -469,6 +469,39 @@ export interface LogRecoveredEvent {
     readonly bytes: number;
     readonly lastSeq: number;
     readonly quarantined: string;
+  };
+}
+
+export interface MemoryWriteEndedEvent {
+  readonly type: "memory_write_ended";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly write: number;
+    readonly outcome: "done" | "failed";
+  };
+}
+
+export interface MemoryWrittenEvent {
+  readonly type: "memory_written";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly note: string;
+    readonly command: "create" | "delete" | "insert" | "rename" | "str_replace" | "undo";
+    readonly client: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly formerSha256?: string | null;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly textSha256?: string | null;
+    readonly from?: string | null;
+    readonly undoes?: number | null;
   };
 }
 
@@ -1378,6 +1411,18 @@ export interface LogParams {
   readonly types?: readonly string[] | null;
 }
 
+export interface MemoryListParams {
+  /** (minimum 1, maximum 1000, default 20) */
+  readonly limit?: number;
+  /** (minimum 1) */
+  readonly before?: number | null;
+}
+
+export interface MemoryUndoParams {
+  /** (minimum 1) */
+  readonly seq: number;
+}
+
 export interface PublishParams {
   readonly actions: readonly unknown[];
   /** (minLength 1, maxLength 64) */
@@ -2170,6 +2215,42 @@ export interface GetWorkspaceSummaryOutputOpenQuestion {
   readonly at?: string;
 }
 
+export interface MemoryInput {
+  readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
+  /** Below /memories. */
+  readonly path?: string;
+  /** view: first and last line; -1: to the end. */
+  readonly view_range?: readonly number[];
+  /** (maxLength 65536) */
+  readonly file_text?: string;
+  /** Unique in the file. (maxLength 65536) */
+  readonly old_str?: string;
+  /** (maxLength 65536) */
+  readonly new_str?: string;
+  /** After this line. (minimum 0, maximum 2147483648) */
+  readonly insert_line?: number;
+  /** (maxLength 65536) */
+  readonly insert_text?: string;
+  readonly old_path?: string;
+  readonly new_path?: string;
+  /** (minimum 0) */
+  readonly minSeq?: number;
+}
+
+export interface MemoryOutput {
+  readonly success: boolean;
+  readonly message: string;
+  readonly asOfSeq: number;
+  readonly data?: {
+    readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
+    readonly path: string;
+    readonly text: string;
+  };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+}
+
 export interface SearchWorkspaceInput {
   /** All must occur; "a phrase", -word, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
@@ -2243,6 +2324,8 @@ export type WorkspaceEvent =
   | EventForgottenEvent
   | LibraryRebasedEvent
   | LogRecoveredEvent
+  | MemoryWriteEndedEvent
+  | MemoryWrittenEvent
   | MessageAddedEvent
   | MessageRemovedEvent
   | MessageReplacedEvent
@@ -2294,6 +2377,8 @@ export interface MethodParams {
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;
   "workspaced/log": LogParams;
+  "workspaced/memory/list": MemoryListParams;
+  "workspaced/memory/undo": MemoryUndoParams;
   "workspaced/publish": PublishParams;
   "workspaced/reconcile": ReconcileParams;
   "workspaced/share": ShareParams;
@@ -2317,6 +2402,7 @@ export interface ToolArguments {
   get_related_notes: GetRelatedNotesInput;
   get_workspace_context: GetWorkspaceContextInput;
   get_workspace_summary: GetWorkspaceSummaryInput;
+  memory: MemoryInput;
   search_workspace: SearchWorkspaceInput;
 }
 
@@ -2330,5 +2416,6 @@ export interface ToolOutputs {
   get_related_notes: GetRelatedNotesOutput;
   get_workspace_context: GetWorkspaceContextOutput;
   get_workspace_summary: GetWorkspaceSummaryOutput;
+  memory: MemoryOutput;
   search_workspace: SearchWorkspaceOutput;
 }

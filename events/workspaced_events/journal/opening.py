@@ -20,6 +20,7 @@ from ..log.recovery import open_scanned
 from ..log.scan import Scan, Sink, resume_scan, scan_log
 from ..log.segments import SegmentLog
 from ..projections.note_visibility import VisibilityFold
+from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, LogRecovered
@@ -46,6 +47,7 @@ class Folding:
         self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
         self.last_time = snapshot.last_time if snapshot else ""
         self.visibility = snapshot.visibility if snapshot else VisibilityFold()
+        self.pending = snapshot.pending if snapshot else PendingWrites()
         self._ids = snapshot.ids if snapshot else {}
         self.latest: deque[list[Event]] = deque()
         self._keep_events = keep_events
@@ -54,6 +56,7 @@ class Folding:
     def __call__(self, events: list[Event]) -> None:
         self.state = fold_all(events, self.state)
         self.visibility.feed(events)
+        self.pending.feed(events)
         self.last_time = events[-1].time
         if self._keep_events:
             self.latest.append(events)
@@ -96,6 +99,7 @@ def open_journal(
         folding.state,
         folding.id_window(),
         folding.visibility,
+        folding.pending,
         blobs,
         clock=clock,
         uptime=uptime,

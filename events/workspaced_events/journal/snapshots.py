@@ -19,6 +19,7 @@ from ..log.disk import Disk, write_whole
 from ..log.line_format import PREFIX_BYTES, frame_line
 from ..log.scan import LogOffset, Tail
 from ..projections.note_visibility import VisibilityFold
+from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import CATALOGUE_VERSION
@@ -48,6 +49,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     state: WorkspaceState
     ids: dict[EventId, Seen]
     visibility: VisibilityFold
+    pending: PendingWrites
 
 
 class _Envelope(msgspec.Struct, frozen=True):

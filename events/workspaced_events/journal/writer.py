@@ -35,6 +35,7 @@ from ..limits import (
 from ..log.data_directory import BLOBS
 from ..log.segments import NO_SPACE, Batch, SegmentLog
 from ..projections.note_visibility import VisibilityFold
+from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
@@ -105,6 +106,7 @@ class LogWriter:
     Attributes:
         state: the fold of all synced events; never modified in place, so any thread may keep a reference.
         visibility: the fold of notes' visibility; only the writer thread may use it.
+        pending: the writes to the memory folder without an end; only the writer thread may use it once it runs.
         slow_syncs: the number of appends longer than SLOW_SYNC_S.
     """
 
@@ -114,6 +116,7 @@ class LogWriter:
         state: WorkspaceState,
         window: IdWindow,
         visibility: VisibilityFold,
+        pending: PendingWrites,
         blobs: DurableBlobStore,
         *,
         clock: Clock,
@@ -133,6 +136,7 @@ class LogWriter:
         self.log = log
         self.slow_syncs = 0
         self.visibility = visibility
+        self.pending = pending
         self._window = window
         self._blobs = blobs
         self._clock = LogClock(clock, uptime, last_time)
@@ -295,6 +299,7 @@ class LogWriter:
         self._snapshot_seq = tail.seq
         log_id, positions, window = self.log.log_id, self.log.positions(), self._window.copy()
         visibility = self.visibility.copy()
+        pending = self.pending.copy()
         last_time, state = self._last_time, self.state
         return lambda: Snapshot(
             log=log_id,
@@ -304,6 +309,7 @@ class LogWriter:
             state=state,
             ids=window.latest(),
             visibility=visibility,
+            pending=pending,
         )
 
     def _start_due_snapshot(self) -> None:
@@ -490,6 +496,7 @@ class LogWriter:
             self.slow_syncs += 1
         self._window.add(draft.added)
         self.visibility.feed(draft.events)
+        self.pending.feed(draft.events)
         self._last_time, self._seq = draft.time, draft.seq
         self.state = draft.state
 

@@ -271,7 +271,9 @@ def _pattern(note: NoteId, trail: Trail) -> re.Pattern[str]:
     if not trail.mentioned:
         return re.compile(rf"\A{re.escape(_folded(note))}\Z")
     paths = trail.paths()
-    stems = {path.rpartition("/")[2][: -len(".md")] for path in paths}
+    stems = {
+        path.rpartition("/")[2].removesuffix(".md") for path in paths
+    }  # A file of the memory may end otherwise.
     words = sorted({_folded(each.strip()) for each in {*paths, *stems, *trail.titles()} if each.strip()})
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
 
@@ -347,6 +349,8 @@ class _Recordings:
                 self._keep_named_in(bytes(remaining.data))
             elif type(remaining.data) is c.SelectionChanged and remaining.data.text_sha256 is not None:
                 self.kept.add(remaining.data.text_sha256)
+            elif type(remaining.data) is c.MemoryWritten:
+                self.kept.update(filter(None, (remaining.data.former_sha256, remaining.data.text_sha256)))
             elif type(remaining.data) is c.ToolCalled:
                 remaining = self._call(remaining, has_changed)
             elif type(remaining.data) in CONVERSATION_EVENT_TYPES:

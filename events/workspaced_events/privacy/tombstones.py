@@ -49,11 +49,12 @@ class Trail:
         assert self._spans is None, "asked already"
         for event in events:
             data = event.data
-            if event.vault != self._vault or type(event) is UnknownEvent:
+            if type(event) is UnknownEvent or not _concerns(event, self._vault):
                 continue
             if type(data) is c.NoteRenamed:
-                self._renames.append((event.seq, data.from_, data.to))
-                self._follow(data.from_, data.to)
+                self._moved(event.seq, data.from_, data.to)
+            elif type(data) is c.MemoryWritten and data.from_ is not None:
+                self._moved(event.seq, data.from_, data.note)
             elif type(data) in _ONE_NOTE and data.note is not None:
                 if data.note == self._asked:
                     self.note = self._asked
@@ -66,6 +67,10 @@ class Trail:
         self.mentioned = self.mentioned or path == self._asked
         if title is not None:
             self._titles[path, title, len(self._renames)] = seq
+
+    def _moved(self, seq: int, old: NoteId, new: NoteId) -> None:
+        self._renames.append((seq, old, new))
+        self._follow(old, new)
 
     def _follow(self, old: NoteId, new: NoteId) -> None:
         self.mentioned = self.mentioned or self._asked in (old, new)
@@ -146,7 +151,7 @@ class NoteEraser:
         if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event
-        if event.vault != self._vault:
+        if not _concerns(event, self._vault):
             return event
         names = self._trail.at(event.seq)
         note = data.to if type(data) is c.NoteRenamed else data.note if type(data) in _ONE_NOTE else None
@@ -161,6 +166,12 @@ class NoteEraser:
         if not did_change and apply(self.rest, kept).of(self._vault) is not self.rest.of(self._vault):
             return _forgotten(event, did_change)  # without the note the event would now have an effect
         return kept
+
+
+def _concerns(event: Event, vault: VaultId) -> bool:
+    """Whether an event may be about a note of the vault, or about a file beside all vaults."""
+    data = event.data
+    return event.vault == vault or (type(data) is c.MemoryWritten and data.note.startswith(c.BESIDE_VAULTS))
 
 
 def _forgotten(event: Event, did_change: bool) -> Event:

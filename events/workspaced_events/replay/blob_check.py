@@ -79,6 +79,8 @@ def texts_named(event: Event) -> Iterator[str]:
     if type(data) is c.SelectionChanged:
         if data.text_sha256 is not None:
             yield data.text_sha256
+    elif type(data) is c.MemoryWritten:
+        yield from filter(None, (data.former_sha256, data.text_sha256))
     elif type(data) in CONVERSATION_EVENT_TYPES:
         yield from (name for name in blobs_named(data) if name != FORGOTTEN)
 

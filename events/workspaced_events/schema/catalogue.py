@@ -53,6 +53,11 @@ from .conversation_events import Thinking as Thinking
 from .conversation_events import ToolCall as ToolCall
 from .conversation_events import ToolResult as ToolResult
 from .conversation_events import UsageReported as UsageReported
+from .memory_events import BESIDE_VAULTS as BESIDE_VAULTS
+from .memory_events import MemoryCommand as MemoryCommand
+from .memory_events import MemoryOutcome as MemoryOutcome
+from .memory_events import MemoryWriteEnded as MemoryWriteEnded
+from .memory_events import MemoryWritten as MemoryWritten
 from .registry import (
     CATALOGUE as CATALOGUE,
 )

@@ -6,7 +6,7 @@ makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.j
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
 version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920,
-version 7 of 451c334.
+version 7 of 451c334, version 8 of 4ea7765.
 Run it anew only for a version that was never released.
 """
 
@@ -50,6 +50,8 @@ SAID = {
     "turn": '{"version": 1, "parts": [{"kind": "query", "id": "m1", "text": "What is in the plan?"}]}',
     "image": "\x89PNG",
     "template": '{"model": {{ model | json }}}',
+    "memory": "They like short answers.\n",
+    "remembered": "They like short answers in German.\n",
 }
 TEXTS = {name: sha256(text.encode()).hexdigest() for name, text in SAID.items()}
 LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), HASH)
@@ -182,8 +184,52 @@ TALK = [
         },
     ),
     ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "pipeline": "compression"}),
+    ("conversation_branched", {"conversation": "chat-2", "origin": "chat-1", "upTo": "m4"}),
+    ("conversation_branched", {"conversation": "chat-3", "origin": "chat-1", "upTo": "m1"}),
+    ("conversation_ended", {"conversation": "chat-3", "dropped": True}),
     ("conversation_ended", C),
 ]
+WRITES = [
+    (
+        "memory_written",
+        {"note": "Memory/style.md", "command": "create", "client": "agent", "textSha256": TEXTS["memory"]},
+    ),
+    ("memory_write_ended", {"write": "{last}", "outcome": "done"}),
+    (
+        "memory_written",
+        {
+            "note": "Memory/style.md",
+            "command": "str_replace",
+            "client": "agent",
+            "formerSha256": TEXTS["memory"],
+            "textSha256": TEXTS["remembered"],
+        },
+    ),
+    ("memory_write_ended", {"write": "{last}", "outcome": "failed"}),
+    (
+        "memory_written",
+        {
+            "note": "Memory/old/style.md",
+            "command": "rename",
+            "client": "agent",
+            "formerSha256": TEXTS["memory"],
+            "textSha256": TEXTS["memory"],
+            "from": "Memory/style.md",
+        },
+    ),
+    ("memory_write_ended", {"write": "{last}", "outcome": "done"}),
+    (
+        "memory_written",
+        {
+            "note": "Memory/old/style.md",
+            "command": "undo",
+            "client": "user",
+            "formerSha256": TEXTS["memory"],
+            "undoes": 1,
+        },
+    ),
+]
+"""The last write has no end: it was interrupted."""
 CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "durationUs": 300}
 ROWS = [
     ("daemon_started", {"version": "1.0", "pid": 42, "vaults": ["notes", "work"]}),
@@ -235,6 +281,7 @@ ROWS = [
     ("selection_changed", {"note": "old/plan.md", "startLine": 1, "endLine": 200, "text": LONG}),
     ("log_recovered", {"segment": "1.wlog", "offset": 9, "bytes": 3, "lastSeq": 7, "quarantined": "quarantine/1"}),
     *TALK,
+    *WRITES,
     ("daemon_stopped", {"reason": "SIGTERM"}),
 ]
 
@@ -278,6 +325,8 @@ def _append(journal, kind, wire) -> None:
     seq = journal.log.tail.seq
     if wire.get("tabIds", [""])[0].startswith("{"):
         wire["tabIds"] = [f"tab-{seq}", f"tab-{seq - 1}"]
+    if wire.get("write") == "{last}":
+        wire["write"] = seq
     blobs = [SAID[name].encode() for name, sha in TEXTS.items() if f'"{sha}"' in json.dumps(wire)]
     if len(wire.get("text", "")) > 4_096:
         blobs = [wire.pop("text").encode()]

@@ -89,6 +89,20 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "note_changed": (D, False, {"note": "a.md", "size": 12, "mtimeNs": "-1"}),
     "note_shown": (D, False, {"note": "a.md"}),
     "note_withheld": (D, False, {"note": "a.md"}),
+    "memory_written": (
+        D,
+        False,
+        {
+            "note": "Memory/b.md",
+            "command": "rename",
+            "client": "agent",
+            "formerSha256": SHA256,
+            "textSha256": SHA256,
+            "from": "Memory/a.md",
+            "undoes": 7,
+        },
+    ),
+    "memory_write_ended": (D, False, {"write": 8, "outcome": "failed"}),
     "note_renamed": (UD, True, {"from": "a.md", "to": "work/a.md"}),
     "note_deleted": (U, True, {"note": "a.md"}),
     "note_archived": (U, True, {"note": "a.md"}),
@@ -114,7 +128,8 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "promotion": "each_turn",
         },
     ),
-    "conversation_ended": (D, False, TALK),
+    "conversation_branched": (D, False, {**TALK, "origin": "chat-1", "upTo": "m1"}),
+    "conversation_ended": (D, False, {**TALK, "dropped": True}),
     "message_added": (D, False, MESSAGE),
     "message_replaced": (D, False, MESSAGE),
     "message_removed": (D, False, {**TALK, "message": "m1", "following": True, "summaryStays": True}),
@@ -244,8 +259,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_eight_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 8
+def test_version_nine_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 9
     assert set(ROWS) == set(CATALOGUE)
 
 

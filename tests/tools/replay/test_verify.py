@@ -27,7 +27,7 @@ from workspaced_tools.ports.questions import Read
 from workspaced_tools.replay import call_replay
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.tools import note_answers
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {"includeContent": True, "maxContentLength": 100}),
@@ -194,32 +194,32 @@ def test_another_truncation_is_noticed(data: Path, monkeypatch: Any) -> None:
 
 
 def test_a_tool_that_says_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
-    tool = TOOLS["search_workspace"]
+    tool = EVERY_TOOL["search_workspace"]
 
     def other(view: Any, arguments: Any) -> Any:
         answer = tool.function(view, arguments)
         answer.message += " "
         return answer
 
-    monkeypatch.setitem(TOOLS, tool.name, replace(tool, function=other))
+    monkeypatch.setitem(EVERY_TOOL, tool.name, replace(tool, function=other))
     assert [each.called.tool for each in verified(data) if each.outcome is Outcome.DIFFERENT] == [tool.name]
 
 
 def test_a_tool_that_reads_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
-    tool = TOOLS["search_workspace"]
+    tool = EVERY_TOOL["search_workspace"]
 
     def other(view: Any, arguments: Any) -> Any:
         view.vault.ask(Read([NoteId("c.md")]))
         return tool.function(view, arguments)
 
-    monkeypatch.setitem(TOOLS, tool.name, replace(tool, function=other))
+    monkeypatch.setitem(EVERY_TOOL, tool.name, replace(tool, function=other))
     [changed] = [each for each in verified(data) if each.outcome is Outcome.DIFFERENT]
     assert changed.called.tool == tool.name and b"NOT_RECORDED" in (changed.answered or b"")
 
 
 def test_a_tool_that_is_gone_makes_its_calls_not_recorded(data: Path, monkeypatch: Any) -> None:
-    rest = {name: tool for name, tool in TOOLS.items() if name != "search_workspace"}
-    monkeypatch.setattr(call_replay, "TOOLS", rest)
+    rest = {name: tool for name, tool in EVERY_TOOL.items() if name != "search_workspace"}
+    monkeypatch.setattr(call_replay, "EVERY_TOOL", rest)
     [changed] = [each for each in verified(data) if each.outcome is not Outcome.SAME]
     assert changed.outcome is Outcome.NOT_RECORDED and "search_workspace" in changed.why
 

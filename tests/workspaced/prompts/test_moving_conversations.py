@@ -182,7 +182,7 @@ def looked(*made: object, moving: int) -> object:
     served: Any = Served()
     unused: Any = None
     checks = PolicyChecks()
-    answers = Answers(unused, unused, checks, unused, lambda: "now")
+    answers = Answers(unused, unused, checks, unused, unused, lambda: "now")
     checks.policy_enforced(served, "rules")
     found = iter(made)
 

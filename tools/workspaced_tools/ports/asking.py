@@ -1,10 +1,11 @@
-"""The two ports that answer questions: `VaultPort`, which a View has, and `VaultSource` behind the gate."""
+"""The ports that answer questions: `VaultPort` of a View; `VaultSource` and `MemoryPort` behind the gate."""
 
 from typing import Protocol
 
 from workspaced_events.projections.workspace_state import VaultState
 
-from .questions import Question, R
+from .memory import MemoryAnswer
+from .questions import Question, R, UseMemory
 
 
 class VaultPort(Protocol):
@@ -35,6 +36,18 @@ class VaultSource(Protocol):
 
         Args:
             state: its archived notes and former paths decide what references and links mean.
+
+        Raises:
+            WorkspacedError: see the question's docstring.
+        """
+        ...
+
+
+class MemoryPort(Protocol):
+    """The memory folder of one call, for one client. Blocks."""
+
+    def use(self, command: UseMemory) -> MemoryAnswer:
+        """Carries out a command.
 
         Raises:
             WorkspacedError: see the question's docstring.

@@ -15,6 +15,7 @@ from workspaced_events.projections.visits import Visit
 from ..notes.note import Note, NoteFailure
 from .history import VersionAt
 from .images import NoteImages
+from .memory import MemoryAnswer, MemoryVerb
 from .prompts import ShownManifest
 from .vault import (
     Found,
@@ -199,3 +200,32 @@ class ManifestOf(Question[ShownManifest], frozen=True, array_like=True):
     """None: the conversation of the current vault with the latest event."""
     message: str | None
     """None: any."""
+
+
+# -- to the memory folder --
+
+
+class UseMemory(Question[MemoryAnswer], frozen=True, array_like=True):
+    """Carries out a command of the `memory` tool. The only question that changes something.
+
+    When it answers, the write is in the log, and the file is changed.
+
+    Raises:
+        ToolError: the memory's errors in errors.py; ArgumentInvalid for a path that cannot be one.
+        SharingOff: the client is not shown the texts of notes.
+        NotRecorded: it is asked about a past moment.
+        LogError: the write could not be recorded, so nothing changed.
+    """
+
+    name: ClassVar[str] = "memory"
+    command: MemoryVerb
+    path: str
+    """As agents name it."""
+    to: str = ""
+    """rename: the new path."""
+    text: str = ""
+    """create, insert: the text; str_replace: the new text."""
+    old: str = ""
+    """str_replace: the text to replace."""
+    line: int = 0
+    """insert: the line after which the text comes; 0: at the beginning."""

@@ -71,7 +71,7 @@ from ..recording.format import (
 from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
 from ..replay.verify import Moments, StateNotRetained
-from ..tools.registry import TOOLS
+from ..tools.registry import EVERY_TOOL
 from .rephrased_answers import Rephrased
 
 _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
@@ -135,7 +135,7 @@ class _Redaction:
         self._pseudonyms = pseudonyms
         self._text = pseudonyms.text
         self._store = store
-        names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}
+        names = {name for tool in EVERY_TOOL.values() for name in tool.input_schema["properties"]}
         self._redactor = Redactor(pseudonyms, names)
         self._notes = Notes(store.get)
         self._renamed: dict[str, str | None] = {}
@@ -339,15 +339,24 @@ def _outcome(result: bytes) -> tuple[bool, str | None]:
     return found.success, found.code
 
 
-def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, str]:
-    """The arguments that stay, because they are enumerated words or times."""
-    properties = TOOLS[tool].input_schema["properties"] if tool in TOOLS else {}
+def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that stay, because they are enumerated words, times or ranges of lines."""
+    properties = EVERY_TOOL[tool].input_schema["properties"] if tool in EVERY_TOOL else {}
     return {
         name: value
         for name, value in arguments.items()
-        if isinstance(value, str)
-        and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+        if _is_range(value, properties.get(name, {}))
+        or (
+            isinstance(value, str)
+            and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+        )
     }
+
+
+def _is_range(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether the value is a list of the numbers that the schema asks for."""
+    wants_numbers = schema.get("items") == {"type": "integer"}
+    return wants_numbers and isinstance(value, list) and all(type(each) is int for each in value)
 
 
 def _is_time(value: Any) -> bool:

@@ -26,6 +26,7 @@ from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
 from ..ports.images import ImageFailure, NoteImage, NoteImages
+from ..ports.memory import MemoryAnswer
 from ..ports.prompts import ShownManifest
 from ..ports.questions import (
     Images,
@@ -45,6 +46,7 @@ from ..ports.questions import (
     Search,
     SharingTags,
     Similar,
+    UseMemory,
     VersionOf,
     Visits,
 )
@@ -76,7 +78,7 @@ from ..recording.format import (
 )
 from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
-from ..tools.registry import TOOLS
+from ..tools.registry import EVERY_TOOL
 from ..tools.tool import payload_of, run
 
 VisitsOf = Callable[[VaultId], Sequence[Visit]]
@@ -164,7 +166,7 @@ def answer_from(
                 f"This version does not know {recording.refused.type}", hint="Use a newer workspaced."
             )
         return payload_of(refusal(error, called.as_of_seq))
-    tool = TOOLS.get(called.tool)
+    tool = EVERY_TOOL.get(called.tool)
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
     view = View(
@@ -264,6 +266,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     ManifestOf.name: ShownManifest,
     Visits.name: tuple[int, ...],
     VersionOf.name: RecordedVersion,
+    UseMemory.name: MemoryAnswer,
 }
 """The type of the recorded answers to each question."""
 

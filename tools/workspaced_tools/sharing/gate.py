@@ -22,9 +22,10 @@ from ..errors import NotRecorded, ReadFailed, SharingOff, ToolError
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
 from ..notes.note import Note
-from ..ports.asking import VaultSource
+from ..ports.asking import MemoryPort, VaultSource
 from ..ports.history import SWITCHED_ON, HistoryPort, PastPort, VersionAt
 from ..ports.images import NoteImages
+from ..ports.memory import MemoryAnswer
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
     Images,
@@ -44,6 +45,7 @@ from ..ports.questions import (
     Search,
     SharingTags,
     Similar,
+    UseMemory,
     VersionOf,
     Visits,
 )
@@ -121,6 +123,7 @@ def shared_view(
     withheld: IsWithheld,
     withdrew: IsWithheld | None = None,
     lists: KnownLists | None = None,
+    memory: MemoryPort | None = None,
 ) -> View:
     """The view of a client with the level `level`.
 
@@ -132,6 +135,7 @@ def shared_view(
         withheld: whether a note of the current vault is withheld.
         withdrew: as `Withheld.withdrew`; None: as `withheld`.
         lists: the cache of this vault, shared between calls.
+        memory: the memory folder. None: the call is about the past, where nothing is written.
 
     Raises:
         SharingOff: the level is `none`.
@@ -152,6 +156,7 @@ def shared_view(
             SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld)
             if prompts is not None
             else None,
+            memory,
         ),
         served=vault is not None,
         sharing=level,
@@ -259,6 +264,7 @@ class SharedVault:
         history: "SharedHistory | None",
         past: PastPort | None,
         prompts: SharedPrompts | None,
+        memory: MemoryPort | None = None,
     ) -> None:
         """
         Args:
@@ -266,6 +272,7 @@ class SharedVault:
             history: None: there are no visits.
             past: None: no version is recorded.
             prompts: None: no prompt was assembled.
+            memory: None: there is no memory folder at this moment.
         """
         self._vault = vault
         self._state = state
@@ -273,6 +280,7 @@ class SharedVault:
         self.history: Final = history
         self._past = past
         self._prompts = prompts
+        self._memory = memory
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -283,6 +291,8 @@ class SharedVault:
                 answer = self._version(question)
             case ManifestOf():
                 answer = self._manifest(question)
+            case UseMemory():
+                answer = self._use_memory(question)
             case _ if self._names_only:
                 answer = names_only(question, self._ask_vault)
             case _:
@@ -304,6 +314,16 @@ class SharedVault:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         return self._past.version(question.note, question.since, question.current)
+
+    def _use_memory(self, command: UseMemory) -> MemoryAnswer:
+        if self._names_only:
+            raise SharingOff(
+                "The user shares only names with this client",
+                hint="Ask the user to run `workspaced share CLIENT all`.",
+            )
+        if self._memory is None:
+            raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
+        return self._memory.use(command)
 
     def _manifest(self, question: ManifestOf) -> ShownManifest:
         if self._prompts is None:

@@ -11,6 +11,7 @@ from . import (
     get_related_notes,
     get_workspace_context,
     get_workspace_summary,
+    memory,
     search_workspace,
 )
 from .tool import Tool
@@ -32,3 +33,8 @@ TOOLS: Final[dict[str, Tool[Any]]] = {
         get_context_manifest.TOOL,
     )
 }
+"""The tools that every daemon has. They only read."""
+MEMORY: Final[Tool[Any]] = memory.TOOL
+"""Only a daemon with a memory folder has it."""
+EVERY_TOOL: Final[dict[str, Tool[Any]]] = {**TOOLS, MEMORY.name: MEMORY}
+"""The tools that any daemon may have, and a log may hold calls of."""

@@ -60,14 +60,19 @@ AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
 """Short, since every tool has it. The code that makes the View refuses a value that is no moment of the log."""
 
 
-class Arguments(Model):
-    """The arguments of every tool."""
+class PresentArguments(Model):
+    """The arguments of every tool, also of one that only knows the present."""
 
     model_config = ConfigDict(extra="forbid")
 
+    min_seq: int | None = Field(None, ge=0, alias="minSeq")
+
+
+class Arguments(PresentArguments):
+    """The arguments of every tool that answers questions, which may be about the past."""
+
     at: Annotated[int | str | None, WithJsonSchema(AT_SCHEMA)] = None
     """The moment to answer for, a sequence or a time. The View is made for this moment."""
-    min_seq: int | None = Field(None, ge=0)
 
 
 class Truncation(Model):
@@ -80,7 +85,7 @@ class Truncation(Model):
     """The `offset` of the next part; null at the end."""
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=PresentArguments)
 D = TypeVar("D")
 
 
@@ -135,6 +140,8 @@ class Tool(Generic[A]):
     """How many levels of lists in `data` the list of tools describes: agents pay for it."""
     paged: bool = False
     """Whether results have `truncation`, because the tool returns one text in parts."""
+    writes: bool = False
+    """Whether a call may change files. Such a tool runs once for each call, and never for a moment of the past."""
 
     @cached_property
     def input_schema(self) -> Json:
@@ -142,7 +149,8 @@ class Tool(Generic[A]):
         schema = _tidy(self.arguments.model_json_schema(by_alias=True))
         properties = schema["properties"]
         for name in ("at", "minSeq"):  # last, after the tool's own arguments
-            properties[name] = properties.pop(name)
+            if name in properties:
+                properties[name] = properties.pop(name)
         return schema
 
     @cached_property
@@ -163,7 +171,7 @@ class Tool(Generic[A]):
             "description": self.description,
             "inputSchema": _listed_input(self.input_schema),
             "outputSchema": _listed_output(self.output_schema, lists=self.listed_lists),
-            "annotations": {"readOnlyHint": True},
+            "annotations": {"readOnlyHint": not self.writes},
         }
 
     @cached_property

@@ -9,7 +9,7 @@ from workspaced_events.journal.actions import ActionJson
 from workspaced_events.projections.workspace_state import StateJson
 from workspaced_events.replay.json_lines import ExportHeader
 from workspaced_events.schema.catalogue import CATALOGUE, Publisher
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 from ..errors import CODES
 from ..prompts.assemble import Prompted
@@ -31,7 +31,7 @@ def all_schemas() -> dict[str, Schema]:
         made[f"events/{entry.name}"] = _of(entry.event)
         if Publisher.UI.value in entry.publisher.value:
             made[f"actions/{entry.name}"] = _action(entry.name, entry.data)
-    for tool in TOOLS.values():
+    for tool in EVERY_TOOL.values():
         made[f"tools/{tool.name}.input"] = {"$schema": DIALECT, **tool.input_schema}
         made[f"tools/{tool.name}.output"] = {"$schema": DIALECT, **tool.output_schema}
     for name, method in METHODS.items():

@@ -10,7 +10,7 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, sharing
+from . import calls, conversations, memory, sharing
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
@@ -42,6 +42,8 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/end": Method(p.Named, conversations.end),
     "workspaced/context/export": Method(p.Named, conversations.export),
     "workspaced/context/import": Method(p.Import, conversations.import_),
+    "workspaced/memory/list": Method(memory.Writes, memory.writes),
+    "workspaced/memory/undo": Method(memory.Undo, memory.undo),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
     "workspaced/share": Method(sharing.Share, sharing.share),

@@ -12,6 +12,8 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.ports.memory import MemoryAnswer
+from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
@@ -29,6 +31,7 @@ from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
+from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst, policy_version
 from ..vaults.served_vault import ServedVault
@@ -58,7 +61,7 @@ class Answers:
     """One for each daemon."""
 
     def __init__(
-        self, visits: VisitLog, texts: Texts, checks: PolicyChecks, past: PastCalls, clock: Clock
+        self, visits: VisitLog, texts: Texts, checks: PolicyChecks, past: PastCalls, memory: Memory, clock: Clock
     ) -> None:
         """
         Args:
@@ -69,6 +72,7 @@ class Answers:
         self._texts = texts
         self._checks = checks
         self._past = past
+        self._memory = memory
         self._clock = clock
         self._lists: dict[VaultId, KnownLists] = {}
 
@@ -89,6 +93,8 @@ class Answers:
         now = self._clock()
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
+        if tool.writes:
+            return self._write(tool, arguments, caller, present, nonblocking=nonblocking)
         error = WouldBlock if nonblocking else ReconcileFirst
         for _ in range(ATTEMPTS_MAX):
             if served is not None:
@@ -106,6 +112,18 @@ class Answers:
             if nonblocking:
                 raise WouldBlock
         return refused(policy_kept_changing(), state, seq, now)
+
+    def _write(
+        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
+    ) -> ToolAnswer:
+        """As `answer`, for a tool that writes: runs it once, since a second time would write again. The memory
+        folder itself compares each file with the policy."""
+        if nonblocking:
+            raise WouldBlock
+        withheld = _withheld(present, nonblocking=False)
+        view = self._view(present, self._clock(), caller, withheld, nonblocking=False)
+        recorder = ViewRecorder(view, present.state)
+        return answered(run_call(tool, recorder.view, arguments), recorder, present.seq)
 
     def with_view(self, make: Callable[[View, Withheld], R], caller: str, present: Present) -> R:
         """The result of `make`, called with the caller's view and the test for withheld notes. Blocks.
@@ -153,8 +171,9 @@ class Answers:
                 served.vault.names if served is not None else None,
             )
         )
+        memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
-            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld)
+            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld, memory=memory)
         return shared_view(
             state,
             now,
@@ -166,6 +185,7 @@ class Answers:
             withheld=withheld,
             withdrew=withheld.withdrew,
             lists=self._lists_of(served),
+            memory=memory,
         )
 
     def _lists_of(self, served: ServedVault) -> KnownLists:
@@ -185,6 +205,18 @@ class _PastOf:
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         return self._past.version(self._served, self._state, note, since, current)
+
+
+class _MemoryOf:
+    """Implements `MemoryPort` for one client."""
+
+    def __init__(self, memory: Memory, client: str, vault: VaultId | None) -> None:
+        self._memory = memory
+        self._client = client
+        self._vault = vault
+
+    def use(self, command: UseMemory) -> MemoryAnswer:
+        return self._memory.use(command, self._client, self._vault)
 
 
 def _withheld(present: Present, *, nonblocking: bool) -> Withheld:

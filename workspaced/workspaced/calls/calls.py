@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import VaultId
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import Withheld
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
@@ -29,15 +29,16 @@ from .threads import Threads
 R = TypeVar("R")
 
 
-def tool_named(name: str) -> Tool[Any]:
-    """The tool of that name.
+def tool_named(name: str, *, memory: bool) -> Tool[Any]:
+    """The tool of that name. `memory`: whether there is a memory folder.
 
     Raises:
         UnknownTool: there is none.
     """
-    tool = TOOLS.get(name)
+    tools = {**TOOLS, MEMORY.name: MEMORY} if memory else TOOLS
+    tool = tools.get(name)
     if tool is None:
-        raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+        raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.")
     return tool
 
 
@@ -152,7 +153,8 @@ class Calls:
                     served = self._served.get(await self._threads.run(self._past.vault_at, arguments["at"]))
                     made = await self._threads.run(self._past.answer, tool, arguments, caller, state, served)
                 else:
-                    made = await self._threads.run(self._answer_blocking, tool, arguments, caller, present)
+                    run = self._threads.run_writing if tool.writes else self._threads.run
+                    made = await run(self._answer_blocking, tool, arguments, caller, present)
                 return cast(ToolAnswer, made)
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)

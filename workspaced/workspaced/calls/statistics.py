@@ -22,7 +22,7 @@ class CallStatistics:
 
     def status(self) -> dict[str, Any]:
         """Calls and latencies of every tool, in the form of `workspaced/status`."""
-        return {name: self._status_of(name) for name in TOOLS}
+        return {name: self._status_of(name) for name in {**TOOLS, **self._counts}}
 
     def _status_of(self, name: str) -> dict[str, Any]:
         samples = sorted(self._latencies.get(name, ()))

@@ -1,4 +1,4 @@
-"""`Threads`: a pool for blocking functions, which long functions can ask whether the daemon is ending."""
+"""`Threads`: pools for blocking functions, which long functions can ask whether the daemon is ending."""
 
 import asyncio
 import threading
@@ -11,16 +11,22 @@ from ..limits import TOOL_THREADS
 
 
 class Threads:
-    """One pool for each daemon."""
+    """One for each daemon."""
 
     def __init__(self, loop: "asyncio.AbstractEventLoop") -> None:
         self._loop = loop
         self._pool = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="workspaced-memory")
         self._ending = threading.Event()
 
     async def run(self, function: Any, *args: Any) -> Any:
         """Runs a blocking function on one of the threads."""
         return await self._loop.run_in_executor(self._pool, function, *args)
+
+    async def run_writing(self, function: Any, *args: Any) -> Any:
+        """Runs a function that writes to the memory folder: one after the other, on a thread of their own, so that
+        a slow disk delays no tool that reads."""
+        return await self._loop.run_in_executor(self._writing, function, *args)
 
     def end(self) -> None:
         """Makes every later `check_running` raise Busy."""
@@ -38,3 +44,4 @@ class Threads:
     def close(self) -> None:
         """Ends the pool without waiting for functions that still run."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._writing.shutdown(wait=False, cancel_futures=True)

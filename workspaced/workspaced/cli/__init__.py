@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "context": ("prompts.context", "What prompts held, layer by layer, and what became of the provider's cache."),
     "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
     "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
+    "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
     "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
     "replay": ("log.replay", "Fold a log without a daemon."),
     "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),

@@ -453,6 +453,14 @@ class WorkspaceSummary(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     open_questions: OpenQuestions | None = None
 
 
+class MemoryData(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
+    """See docs/reference/tools.md."""
+
+    command: str | None = None
+    path: str | None = None
+    text: str | None = None
+
+
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     """See docs/reference/tools.md."""
 
@@ -542,6 +550,12 @@ class WorkspaceSummaryAnswer(Answer, frozen=True, kw_only=True):
     """The answer of `get_workspace_summary`."""
 
     data: WorkspaceSummary | None = None
+
+
+class MemoryAnswer(Answer, frozen=True, kw_only=True):
+    """The answer of `memory`."""
+
+    data: MemoryData | None = None
 
 
 class SearchWorkspaceAnswer(Answer, frozen=True, kw_only=True):
@@ -726,6 +740,37 @@ class ToolMethods:
             "minSeq": min_seq,
         }
         return _typed(self.tool("get_workspace_summary", _given(arguments)), WorkspaceSummaryAnswer)
+
+    def memory(
+        self,
+        *,
+        command: str,
+        path: str | None = None,
+        view_range: list[int] | None = None,
+        file_text: str | None = None,
+        old_str: str | None = None,
+        new_str: str | None = None,
+        insert_line: int | None = None,
+        insert_text: str | None = None,
+        old_path: str | None = None,
+        new_path: str | None = None,
+        min_seq: int | None = None,
+    ) -> MemoryAnswer:
+        """Calls `memory`; see docs/reference/tools.md for its arguments."""
+        arguments = {
+            "command": command,
+            "path": path,
+            "view_range": view_range,
+            "file_text": file_text,
+            "old_str": old_str,
+            "new_str": new_str,
+            "insert_line": insert_line,
+            "insert_text": insert_text,
+            "old_path": old_path,
+            "new_path": new_path,
+            "minSeq": min_seq,
+        }
+        return _typed(self.tool("memory", _given(arguments)), MemoryAnswer)
 
     def search_workspace(
         self,
@@ -923,6 +968,37 @@ class AsyncToolMethods:
             "minSeq": min_seq,
         }
         return _typed(await self.tool("get_workspace_summary", _given(arguments)), WorkspaceSummaryAnswer)
+
+    async def memory(
+        self,
+        *,
+        command: str,
+        path: str | None = None,
+        view_range: list[int] | None = None,
+        file_text: str | None = None,
+        old_str: str | None = None,
+        new_str: str | None = None,
+        insert_line: int | None = None,
+        insert_text: str | None = None,
+        old_path: str | None = None,
+        new_path: str | None = None,
+        min_seq: int | None = None,
+    ) -> MemoryAnswer:
+        """Calls `memory`; see docs/reference/tools.md for its arguments."""
+        arguments = {
+            "command": command,
+            "path": path,
+            "view_range": view_range,
+            "file_text": file_text,
+            "old_str": old_str,
+            "new_str": new_str,
+            "insert_line": insert_line,
+            "insert_text": insert_text,
+            "old_path": old_path,
+            "new_path": new_path,
+            "minSeq": min_seq,
+        }
+        return _typed(await self.tool("memory", _given(arguments)), MemoryAnswer)
 
     async def search_workspace(
         self,

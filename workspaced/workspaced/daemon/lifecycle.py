@@ -38,6 +38,7 @@ from ..discovery.own_directories import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..memory.places import checked_place
 from ..recording.sweeper import Sweeper
 from ..server.listener import Server
 from ..service.service import Service
@@ -81,11 +82,12 @@ async def _serve_until(
     data = settings.data_path.expanduser().absolute()
     cache = settings.cache_path.expanduser().absolute()
     check_apart(folders, data, settings.socket_path, cache)
+    memory = checked_place(settings.memory, folders, [data, cache]) if settings.memory is not None else None
     own_folder(data, "data")
     own_folder(cache, "cache")
     lock = LogLock(data)
     try:
-        service = await _open(settings, data)
+        service = await _open(settings, data, memory)
         try:
             inherited = inherited_socket()
             listening = inherited or bind_socket(settings.socket_path)
@@ -134,7 +136,7 @@ async def _run(
         tasks.cancel_scope.cancel()
 
 
-async def _open(settings: Settings, data: Path) -> Service:
+async def _open(settings: Settings, data: Path, memory: Path | None) -> Service:
     loop = asyncio.get_running_loop()
     holder: list[Service] = []
 
@@ -156,6 +158,7 @@ async def _open(settings: Settings, data: Path) -> Service:
         sweeper=sweeper,
         record=record,
         templates=settings.templates_path,
+        memory=memory,
     )
     holder.append(service)
     service.warnings[:0] = warnings
@@ -211,6 +214,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         if settings.watch:
             tasks.start_soon(vault.watch, state, record, service.stopping)
         tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, state, record)
+    await to_thread.run_sync(service.memory.end_interrupted, service.interrupted_writes)
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, expire_tabs, service)

@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     """Days after their last use when recordings go."""
     templates: Path | None = None
     """The folder of the user's request templates, `NAME.json.jinja`; None: `templates` beside config.toml."""
+    memory: Path | None = None
+    """The folder that agents may write to: a name in each vault, or an absolute path beside them; None: none."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
     """The interval of comparing the vault with the index, whether or not the watcher reported a change."""

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from workspaced_events.errors import DiskFull, InvalidArgument, WorkspacedError
+from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.view_diff import Snapshot, checked, differences
 from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
@@ -19,7 +20,7 @@ from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 
-from ..limits import MIN_SEQ_WAIT_S, ROOM_CHECK_S
+from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
 
 logger = logging.getLogger(__name__)
 
@@ -135,6 +136,39 @@ class Publishing:
         logger.warning("there is room again: what happens is recorded")
 
     # -- on any thread --
+
+    def record_and_wait(
+        self, actions: list[Action], check_running: Callable[[], None], *, size_bytes: int = 0
+    ) -> list[Receipt]:
+        """As `record`, but blocks. Not on the loop's thread. `check_running`: raises Busy if the daemon is ending.
+
+        Raises:
+            WorkspacedError: the actions were refused, or the log failed.
+            Busy: the log did not take them within RECORD_WAIT_S; it may still do so.
+        """
+        recorded = threading.Event()
+        outcomes: list[Outcome] = []
+
+        def done(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            recorded.set()
+
+        self.writer.submit(actions, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes)
+        until = time.monotonic() + RECORD_WAIT_S
+        while not recorded.wait(STEP_S):
+            check_running()
+            if time.monotonic() > until:
+                raise Busy("The log did not take the write in time.", hint="Look at what is there first.")
+        if isinstance(outcomes[0], WorkspacedError):
+            raise outcomes[0]
+        return outcomes[0]
+
+    def record_end(self, actions: list[Action]) -> None:
+        """Queues the ends of writes, without a sync of their own: a crash before it costs a look at the files."""
+        try:
+            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=True)
+        except WorkspacedError as error:
+            logger.warning("the end of %d writes is not recorded: %s", len(actions), error)
 
     def record_findings(self, actions: list[Action]) -> None:
         """Queues findings about the visibility of notes."""

@@ -8,7 +8,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_tools.ports.images import NoteImage
-from workspaced_tools.tools.registry import CORE, TOOLS, ToolSet
+from workspaced_tools.tools.registry import CORE, MEMORY, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
@@ -48,24 +48,42 @@ class CallTool(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = {}
 
 
-def _listed(tools: Iterable[Tool[Any]]) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode([{**tool.definition, "annotations": ANNOTATIONS} for tool in tools]))
-
-
-_TOOLS: Final[dict[ToolSet, msgspec.Raw]] = {
-    "all": _listed(TOOLS.values()),
-    "core": _listed(tool for tool in TOOLS.values() if tool.name in CORE),
+WRITES: Final = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": False,
 }
+"""The annotations of a tool that writes."""
+
+
+def _listed(tools: Iterable[Tool[Any]], *, memory: bool) -> msgspec.Raw:
+    every = [*tools, MEMORY] if memory else tools
+    return msgspec.Raw(
+        msgspec.json.encode(
+            [{**tool.definition, "annotations": WRITES if tool.writes else ANNOTATIONS} for tool in every]
+        )
+    )
+
+
+_SETS: Final[dict[ToolSet, list[Tool[Any]]]] = {
+    "all": list(TOOLS.values()),
+    "core": [tool for tool in TOOLS.values() if tool.name in CORE],
+}
+_TOOLS: Final[dict[tuple[ToolSet, bool], msgspec.Raw]] = {
+    (name, memory): _listed(tools, memory=memory) for name, tools in _SETS.items() for memory in (False, True)
+}
+"""The lists, by their set and by whether there is a memory folder."""
 
 
 def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"tools": _TOOLS[session.tools], "_meta": moment(session.service)}
+    return {"tools": _TOOLS[session.tools, session.service.memory.is_set], "_meta": moment(session.service)}
 
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
-    tool = tool_named(params.name)
+    tool = tool_named(params.name, memory=service.memory.is_set)
     try:
         return _result(service, service.calls.try_call(tool, params.arguments, session.client))
     except WouldBlock:

@@ -22,7 +22,7 @@ from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import NotRecorded
+from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
@@ -36,6 +36,7 @@ from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
 from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.gather import gather
+from workspaced_tools.prompts.sources.memory_index import is_memory_index, memory_index
 from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..calls.answers import WithheldDuringRead
@@ -114,15 +115,37 @@ async def start(service: Service, params: p.Start, caller: str) -> ConversationI
     """
     conversation = ConversationId(params.conversation or uuid7())
     before = service.tail.state.conversations.by_id.get(conversation)
-    environment_text = ""
+    environment_text = index = ""
     if params.environment:
         state = service.tail.state
         named = named_vault(state, params.vault, before) if params.vault is not None else None
         vault = named or vault_of(state, before)
         environment_text = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
-    plan = start_plan(params, conversation, environment_text)
+        if not params.memory:
+            index = await service.threads.run_writing(_memory_index, service, conversation, before, caller, vault)
+    plan = start_plan(params, conversation, environment_text, index)
     await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
     return conversation
+
+
+def _memory_index(
+    service: Service,
+    conversation: ConversationId,
+    before: Conversation | None,
+    caller: str,
+    vault: VaultId | None,
+) -> str:
+    """The index of the memory as it is, or as it was when the conversation began. Blocks."""
+    if before is not None:
+        former = [each.text_sha256 for each in before.settings.sections if each.name == "memory"]
+        with suppress(NotRecorded):  # It was forgotten.
+            return next((text for text in map(service.texts, former) if is_memory_index(text)), "")
+        return ""
+    if not service.memory.is_set or service.tail.state.sharing_of(caller) != "all":
+        return ""
+    with suppress(ToolError):  # The folder cannot be read, so nothing of it is named.
+        return memory_index(service.memory.files(vault), conversation)
+    return ""
 
 
 async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompted:

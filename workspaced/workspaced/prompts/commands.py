@@ -100,8 +100,12 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 # -- the conversation itself --
 
 
-def start_plan(params: p.Start, conversation: ConversationId, environment: str) -> Plan:
-    """Begins `conversation`, or changes its settings. `environment` is the text of that section.
+def start_plan(params: p.Start, conversation: ConversationId, environment: str, memory_index: str = "") -> Plan:
+    """Begins `conversation`, or changes its settings.
+
+    Args:
+        environment: the text of that section.
+        memory_index: stands in for the memory that the runtime gave, if it gave none.
 
     Raises:
         InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
@@ -111,7 +115,7 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str) 
     staging = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system,
-        "memory": params.memory,
+        "memory": params.memory or memory_index,
         "project": render_block("project_context", {}, params.project, fence=conversation)
         if params.project
         else "",

@@ -59,7 +59,7 @@ class Start(Params, frozen=True):
     memory: str = ""
     project: str = ""
     environment: bool = True
-    """Whether the first layer describes the vault."""
+    """Whether the first layer describes the vault, and names the files of the memory folder."""
     skills: Annotated[list[Skill], Meta(max_length=SKILLS_MAX)] = []
     tools: list[dict[str, Any]] | None = None
     """The definitions that the runtime sends beside the prompt: they count against the context window."""

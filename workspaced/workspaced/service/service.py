@@ -28,6 +28,8 @@ from ..calls.threads import Threads
 from ..journal.log_tail import NOTES_MOVED, LogTail
 from ..journal.publishing import Publishing
 from ..limits import CONTEXT_TEXTS_CHARS_MAX
+from ..memory.places import Places
+from ..memory.writing import Memory
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..vaults.policy_checks import PolicyChecks
@@ -51,11 +53,13 @@ class Service:
         sweeper: Sweeper,
         record: bool,
         templates: Path | None = None,
+        memory: Path | None = None,
     ) -> None:
         """
         Args:
             record: whether answers and what tools read for them are stored in the sweeper's blobs.
             templates: the folder of the user's own templates of request bodies.
+            memory: as `Places` takes it.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -82,6 +86,11 @@ class Service:
         self.uploads = Uploads()
         self.given_out = Clients()
         self.publishing = Publishing(writer, self.log)
+        self.memory = Memory(
+            Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running
+        )
+        self.interrupted_writes = dict(writer.pending.by_seq)
+        """The writes to the memory folder that had no end when the log was opened, by sequence."""
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.moments = LogMoments(
             self.log, writer.state, writer.now, lambda: writer.state.clock_steps, threads.check_running
@@ -90,7 +99,7 @@ class Service:
         self._checks = checks = PolicyChecks()
         recordings = Recordings(sweeper.blobs.get, threads.check_running)
         past = PastCalls(self.moments, recordings, visits, texts, checks, writer.now, self.wait_until_recorded)
-        answers = Answers(visits, texts, checks, past, writer.now)
+        answers = Answers(visits, texts, checks, past, self.memory, writer.now)
         self.calls = Calls(
             self.tail, self.served, answers, past, checks, threads, self.call_recorder, self._reconcile
         )

@@ -89,6 +89,11 @@ def _problems(service: Service, recording_problem: str | None, *, named: bool) -
             yield Problem(problem, _fix_of_vault(served))
         if (rules := served.vault.policy.problem) is not None:
             yield Problem(f"Vault {served.id}: {rules}", _fix_of_rules(served, rules))
+    if service.memory.interrupted:
+        yield Problem(
+            f"{service.memory.interrupted} interrupted writes to the memory folder have no end yet.",
+            "Serve the vault with the folder that `memory` named then; `workspaced memory list` shows them.",
+        )
     if recording_problem is not None:
         yield Problem(recording_problem, "Free space and check the permissions of `served` in the data directory.")
 

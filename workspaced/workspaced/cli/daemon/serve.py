@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 @click.option("--deny", multiple=True, metavar="GLOB", help="Notes no agent is shown, as in .gitignore.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where indexes lie.")
 @click.option("--templates", type=click.Path(path_type=Path), metavar="D", help="Own templates of bodies.")
+@click.option(
+    "--memory", type=click.Path(path_type=Path), metavar="D", help="The folder that agents may write to."
+)
 @click.option("--cache-bytes", type=int, metavar="N", help="Bound of the content cache.")
 @click.option("--reconcile-s", type=float, metavar="S", help="How often the vault is compared with the disk.")
 @click.option("--watch/--no-watch", default=None, help="Watch the vault for changes (default: yes).")

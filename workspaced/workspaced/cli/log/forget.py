@@ -14,6 +14,8 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.replay.open import open_source
+from workspaced_tools.memory.paths import parts_of
+from workspaced_tools.ports.memory import MEMORY_ROOT
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.vault.index.database import remove_index
 
@@ -44,7 +46,7 @@ def forget_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Make the log forget the note at PATH, a path in its vault. The daemon must be stopped.
+    """Make the log forget the note at PATH, in its vault or below /memories. The daemon must be stopped.
 
     Every event that tells of it, under all its names, becomes a tombstone; recorded calls of tools that tell of
     it, its selections and texts, snapshots and the vault's index are removed. The log becomes another one: clocks
@@ -53,8 +55,8 @@ def forget_command(
     This cannot reach: backups, exports and bundles made before; what other notes, and selections in them, say of
     the note; its file in the vault; what agents were already shown; what the disk keeps of deleted files.
     """
-    note = note_id(path)
     settings = load_settings(workspace=workspace, data_dir=data_dir, cache_dir=cache_dir)
+    note = _note(path, settings.memory)
     data = settings.data_path.expanduser().absolute()
     check_log(settings, data)
     announce_log(settings, data)
@@ -84,6 +86,19 @@ def forget_command(
             "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
             err=True,
         )
+
+
+def _note(path: str, memory: Path | None) -> NoteId:
+    """The note's path in the log. A path below `/memories` is one of the memory folder that `memory` sets.
+
+    Raises:
+        WorkspacedError: it can be neither.
+    """
+    if path.startswith(f"{MEMORY_ROOT}/"):
+        is_in_vault = memory is not None and not memory.expanduser().is_absolute()
+        folder = str(memory) if is_in_vault else MEMORY_ROOT
+        return NoteId("/".join((folder, *parts_of(path))))
+    return note_id(path)
 
 
 def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool) -> Prepared:

@@ -1,0 +1,148 @@
+"""What the log keeps of the memory: calls that verify, a redacted bundle, texts that are forgotten."""
+
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from support.daemon import refusal
+from support.memory import FLAGS, file, refused, said, undo, use, writes
+
+from workspaced_events.blobs.durable import unpacked
+
+CANARY = "Geheimwort"
+
+
+def play(agent: Any, other: str = CANARY) -> None:
+    """Every command, with and without success. `other`: names files that are not there."""
+    path = "/memories/work/geheimplan.md"
+    said(agent, "create", path, file_text=f"The word is {CANARY}.\nAnd more.\n")
+    said(agent, "view", path, view_range=[1, 2])
+    said(agent, "view", path, view_range=[2, -1])
+    said(agent, "view", "/memories")
+    said(agent, "str_replace", path, old_str="more", new_str=f"more {CANARY}")
+    said(agent, "insert", path, insert_line=1, insert_text=f"Between: {CANARY}")
+    refused(agent, "create", path, file_text="again")
+    refused(agent, "str_replace", path, old_str=CANARY, new_str="x")
+    refused(agent, "view", f"/memories/{other}.md")
+    refused(agent, "view", "/etc/passwd")
+    refused(agent, "view", path, view_range=[9, 12])
+    refused(agent, "insert", path, insert_line=9, insert_text="x")
+    refused(agent, "create", f"/memories/{other}-2.md")
+    said(agent, "rename", old_path="/memories/work", new_path="/memories/old")
+    said(agent, "delete", "/memories/old/geheimplan.md")
+
+
+def verified(running: Any, log: Path) -> list[dict[str, Any]]:
+    done = running.cli("replay", str(log), "--verify", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return lines
+
+
+def test_recorded_calls_verify_and_a_replay_writes_nothing(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    with running.connect("agent") as agent:
+        play(agent)
+        calls = agent.call("workspaced/calls", {"tool": "memory"})["calls"]
+        assert len(calls) == 15
+        before, seq = sorted(running.vault.rglob("*")), agent.call("workspaced/status")["seq"]
+        verified(running, running.data)
+        assert (sorted(running.vault.rglob("*")), agent.call("workspaced/status")["seq"]) == (before, seq)
+
+
+def test_a_redacted_bundle_verifies_and_tells_no_word_of_it(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    with running.connect("agent") as agent:
+        play(agent)
+        agent.call("workspaced/calls")
+    bundle = running.root / "bundle.zip"
+    done = running.cli("bundle", "--redact", "-o", str(bundle))
+    assert done.returncode == 0, done.stderr
+    assert "lost" not in done.stderr
+    with ZipFile(bundle) as made:
+        for name in made.namelist():
+            text = (name + made.read(name).decode(errors="replace")).lower()
+            assert CANARY.lower() not in text and "geheimplan" not in text, name
+    verified(running, bundle)
+
+
+def texts_kept(data: Path) -> str:
+    """The log and every text beside it."""
+    files = [path for path in data.rglob("*") if path.is_file()]
+    return "".join((path.read_bytes() + unpacked(path.read_bytes())).decode(errors="replace") for path in files)
+
+
+@pytest.mark.parametrize("named", ["Memory/old/geheimplan.md", "/memories/old/geheimplan.md"])
+def test_forgetting_a_note_of_the_memory_removes_its_texts_under_all_its_names(daemon: Any, named: str) -> None:
+    running = daemon(*FLAGS)
+    with running.connect("agent") as agent:
+        play(agent, "elsewhere")
+        said(agent, "create", "/memories/other.md", file_text="Another text.\n")
+        kept = writes(agent)[-1]["seq"]
+    running.stop()
+    assert CANARY in texts_kept(running.data)
+    done = running.cli(
+        "forget", named, "--yes", "--data-dir", str(running.data), env={"WORKSPACED_MEMORY": "Memory"}
+    )
+    assert done.returncode == 0, done.stderr
+    remaining = texts_kept(running.data)
+    assert CANARY not in remaining and "geheimplan" not in remaining
+    running.start()
+    with running.connect("agent") as agent:
+        assert [write["seq"] for write in writes(agent)] == [kept]
+        assert refusal(undo, agent, kept - 1).code == "INVALID_ARGUMENT"
+        undo(agent, kept)
+        assert not file(running, "other.md").exists()
+        assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
+
+
+def test_a_file_that_is_no_note_is_forgotten_too(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    with running.connect("agent") as agent:
+        said(agent, "create", "/memories/geheim.txt", file_text=CANARY)
+    running.stop()
+    arguments = ("forget", "/memories/geheim.txt", "--yes", "--data-dir", str(running.data))
+    assert running.cli(*arguments, env={"WORKSPACED_MEMORY": "Memory"}).returncode == 0
+    remaining = texts_kept(running.data)
+    assert CANARY not in remaining and "geheim" not in remaining
+
+
+def test_a_folder_beside_the_vaults_is_written_undone_and_forgotten(daemon: Any) -> None:
+    running = daemon(start=False)
+    beside = running.root / "beside"
+    running.flags = ("--memory", str(beside))
+    running.start()
+    with running.connect("agent") as agent:
+        said(agent, "create", "/memories/plan.md", file_text=CANARY)
+        assert (beside / "plan.md").read_text() == CANARY
+        [write] = writes(agent)
+        assert write["path"] == "/memories/plan.md"
+        undo(agent, undo(agent, write["seq"]))
+        assert (beside / "plan.md").read_text() == CANARY
+        assert not file(running, "").exists()
+    running.stop()
+    arguments = ("forget", "/memories/plan.md", "--yes", "--data-dir", str(running.data))
+    assert running.cli(*arguments).returncode == 0
+    assert CANARY not in texts_kept(running.data)
+
+
+def test_the_command_line_lists_and_undoes(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    assert running.cli("memory", "list").stderr == "no writes\n"
+    with running.connect("agent") as agent:
+        use(agent, "create", "/memories/plan.md", file_text="one\n")
+        use(agent, "rename", old_path="/memories/plan.md", new_path="/memories/old.md")
+    first, second = (json.loads(line) for line in running.cli("memory", "list", "--json").stdout.splitlines())
+    assert (first["command"], second["command"], second["from"]) == ("create", "rename", "Memory/plan.md")
+    listed = running.cli("memory", "list").stdout
+    assert "agent" in listed and "Memory/plan.md -> Memory/old.md" in listed
+    done = running.cli("memory", "undo", str(second["seq"]), str(first["seq"]))
+    assert done.returncode == 0 and done.stdout.count("is undone by") == 2
+    assert not file(running, "plan.md").exists() and not file(running, "old.md").exists()
+    refused_ = running.cli("memory", "undo", str(first["seq"]))
+    assert refused_.returncode == 1 and "MEMORY_CHANGED" in refused_.stderr
+    assert (
+        running.cli("memory", "list", "--limit", "1", "--before", str(second["seq"])).stdout.count("create") == 1
+    )

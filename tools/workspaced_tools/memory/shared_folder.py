@@ -1,0 +1,153 @@
+"""The memory folder as one client sees it: without what the share policy withholds.
+
+A withheld file does not exist here: it is neither listed nor read, moved or deleted. Only its name is taken, and
+the error for that is the one for a link or a device.
+"""
+
+from collections import OrderedDict
+from hashlib import sha256
+from typing import Final, Protocol
+
+from workspaced_events.ids import NoteId
+
+from ..errors import MemoryNotFound, MemoryPathUnusable
+from ..limits import MEMORY_FILES_MAX
+from ..notes.note import Note
+from ..notes.privacy_flag import HEAD_BYTES, head_says_private
+from ..ports.memory import MEMORY_ROOT
+from ..vault.vault import Vault
+from .folder import MemoryFolder
+from .paths import Parts, shown
+
+
+class Withholding(Protocol):
+    """What is withheld from every agent."""
+
+    def denies(self, note: NoteId) -> bool:
+        """Whether a rule withholds the path, whatever is there."""
+        ...
+
+    def withholds(self, note: NoteId, content: bytes) -> bool:
+        """Whether a file with this content is withheld."""
+        ...
+
+
+class BesideVaults:
+    """Implements `Withholding` for a folder beside the vaults, where only the front matter decides."""
+
+    def denies(self, _note: NoteId) -> bool:
+        return False
+
+    def withholds(self, _note: NoteId, content: bytes) -> bool:
+        return _says_private(content)
+
+
+class InVault:
+    """Implements `Withholding` for a folder in a vault: the vault's rules and findings decide.
+
+    A note that someone else has just written may not be whole, so it is withheld until it settles. What an agent
+    wrote itself is whole.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._written: OrderedDict[NoteId, bytes] = OrderedDict()
+        """Digests of the texts that agents wrote last."""
+
+    def denies(self, note: NoteId) -> bool:
+        self._vault.policy.refresh()
+        return self._vault.policy.denies(note)
+
+    def withholds(self, note: NoteId, content: bytes) -> bool:
+        if self.denies(note) or _says_private(content):
+            return True
+        if not note.lower().endswith(".md") or self._written.get(note) == sha256(content).digest():
+            return False
+        return not isinstance(self._vault.read([note])[0], Note)
+
+    def wrote(self, note: NoteId, content: bytes | None) -> None:
+        """Remembers what an agent wrote; None: it removed the file."""
+        self._written.pop(note, None)
+        if content is not None:
+            self._written[note] = sha256(content).digest()
+            if len(self._written) > MEMORY_FILES_MAX:
+                self._written.popitem(last=False)
+
+
+def _says_private(content: bytes) -> bool:
+    return head_says_private(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES)
+
+
+class SharedFolder:
+    """A memory folder without what is withheld."""
+
+    def __init__(self, folder: MemoryFolder, prefix: str, withholding: Withholding) -> None:
+        """`prefix`: comes before a file's path in the log: the folder's path in its vault, or BESIDE_VAULTS."""
+        self.folder: Final = folder
+        self._prefix = prefix
+        self._withholding = withholding
+
+    def note(self, path: Parts) -> NoteId:
+        """The file's path in the log."""
+        return NoteId(self._prefix + "/".join(path))
+
+    def parts(self, note: NoteId) -> Parts | None:
+        """The opposite of `note`; None if the path is not of this folder."""
+        return tuple(note.removeprefix(self._prefix).split("/")) if note.startswith(self._prefix) else None
+
+    def read(self, path: Parts) -> bytes | None:
+        """The file's content; None if there is none, or a withheld one.
+
+        Raises:
+            MemoryPathUnusable, MemoryFull: as `MemoryFolder.read`.
+        """
+        if self._withholding.denies(self.note(path)):
+            return None
+        content = self.folder.read(path)
+        return None if content is None or self._withholding.withholds(self.note(path), content) else content
+
+    def text(self, path: Parts) -> str:
+        """The file's text.
+
+        Raises:
+            MemoryNotFound: there is none.
+            MemoryPathUnusable: it is no UTF-8, or as `read`.
+        """
+        content = self.read(path)
+        if content is None:
+            raise missing(path)
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise MemoryPathUnusable(
+                f"The file {shown(path)} is no UTF-8 text.", hint="Choose another file."
+            ) from None
+
+    def check_free(self, path: Parts) -> None:
+        """Checks that a file may be made at the path.
+
+        Raises:
+            MemoryPathUnusable: a rule denies the path, or something that is not the agent's has it.
+        """
+        if self._withholding.denies(self.note(path)) or self.folder.read(path) is not None:
+            raise MemoryPathUnusable(f"The path {shown(path)} cannot be used.", hint="Choose another path.")
+
+    def files(self, path: Parts = ()) -> list[tuple[Parts, bytes]]:
+        """The files below a folder with their contents, sorted by path; without those that cannot be read."""
+        found = []
+        for each in self.folder.files(path):
+            try:
+                content = self.read(each.path)
+            except (MemoryPathUnusable, MemoryNotFound):
+                continue
+            if content is not None:
+                found.append((each.path, content))
+        return found
+
+
+def missing(path: Parts) -> MemoryNotFound:
+    """The error for a path where nothing is."""
+    return MemoryNotFound(
+        f"The path {shown(path)} does not exist. Please provide a valid path.",
+        hint=f"View {MEMORY_ROOT} to see what there is.",
+    )

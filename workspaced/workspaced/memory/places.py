@@ -1,0 +1,113 @@
+"""Where the memory folder is: in each vault, or beside them, as the setting says."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from workspaced_events.ids import VaultId
+from workspaced_events.schema.catalogue import BESIDE_VAULTS
+from workspaced_tools.errors import MemoryOff, NoActiveVault
+from workspaced_tools.memory.folder import MemoryFolder
+from workspaced_tools.memory.paths import is_memory_name
+from workspaced_tools.memory.shared_folder import BesideVaults, InVault, SharedFolder
+from workspaced_tools.ports.memory import MEMORY_ROOT
+from workspaced_tools.vault.files.safe_open import VaultRoot
+
+from ..errors import SettingsInvalid
+from ..vaults.served_vault import ServedVault
+
+_BESIDE_PREFIX: Final = f"{MEMORY_ROOT}/"
+assert _BESIDE_PREFIX.startswith(BESIDE_VAULTS), "so that no note of a vault has such a path"
+
+
+class Place(NamedTuple):
+    """One memory folder."""
+
+    folder: SharedFolder
+    withholding: InVault | BesideVaults
+
+
+def checked_place(setting: Path, vaults: list[Path], own: list[Path]) -> Path:
+    """The setting `memory`, checked: relative to each vault, or absolute.
+
+    Args:
+        vaults: the real paths of the vaults' folders.
+        own: the daemon's own directories.
+
+    Raises:
+        SettingsInvalid: it has no name that a folder in a vault may have, lies in a vault under an absolute path,
+            or overlaps with a directory of the daemon's own.
+    """
+    if not setting.expanduser().is_absolute():
+        if not setting.parts or not all(map(is_memory_name, setting.parts)):
+            raise SettingsInvalid(
+                f"Setting 'memory': {str(setting)!r} is no folder in a vault.",
+                hint='Give a name such as "Memory/", without dots, or an absolute path beside the vaults.',
+            )
+        return setting
+    path = setting.expanduser()
+    real = path.parent.resolve() / path.name
+    if any(real.is_relative_to(vault) or vault.is_relative_to(real) for vault in vaults):
+        raise SettingsInvalid(
+            f"Setting 'memory': {path} overlaps with a vault.", hint='Name it relative to the vault: "Memory/".'
+        )
+    if any(real.is_relative_to(each.resolve()) or each.resolve().is_relative_to(real) for each in own):
+        raise SettingsInvalid(
+            f"Setting 'memory': {path} overlaps with the daemon's own files.", hint="Give another folder."
+        )
+    return real
+
+
+class Places:
+    """The memory folders of one daemon. Safe from any thread."""
+
+    def __init__(self, setting: Path | None, served: Mapping[VaultId, ServedVault]) -> None:
+        """`setting`: as `checked_place` returns it; None: there is no memory folder."""
+        self._setting = setting
+        self._served = served
+        self._known: dict[VaultId | None, Place] = {}
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a memory folder."""
+        return self._setting is not None
+
+    def of(self, vault: VaultId | None) -> Place:
+        """The memory folder of a vault.
+
+        Raises:
+            MemoryOff: none is set.
+            NoActiveVault: it lies in the vaults, and this one is not served.
+        """
+        if self._setting is None:
+            raise MemoryOff("There is no memory folder.", hint="Set `memory` to a folder's name, and start again.")
+        if self._setting.is_absolute():
+            return self._once(None, lambda setting: _beside(setting))
+        served = self._served.get(vault) if vault is not None else None
+        if served is None:
+            raise NoActiveVault("No vault is open", hint="Ask the user to open a vault.")
+        return self._once(served.id, lambda setting: _in_vault(setting, served))
+
+    def every(self) -> list[Place]:
+        """The memory folders of all vaults, or the one beside them."""
+        if self._setting is None:
+            return []
+        return [self.of(None)] if self._setting.is_absolute() else [self.of(vault) for vault in self._served]
+
+    def _once(self, key: VaultId | None, make: Callable[[Path], Place]) -> Place:
+        assert self._setting is not None
+        if key not in self._known:
+            self._known[key] = make(self._setting)
+        return self._known[key]
+
+
+def _beside(path: Path) -> Place:
+    withholding = BesideVaults()
+    folder = MemoryFolder(VaultRoot(path.parent), (path.name,))
+    return Place(SharedFolder(folder, _BESIDE_PREFIX, withholding), withholding)
+
+
+def _in_vault(path: Path, served: ServedVault) -> Place:
+    withholding = InVault(served.vault)
+    folder = MemoryFolder(served.vault.root, path.parts)
+    return Place(SharedFolder(folder, "/".join(path.parts) + "/", withholding), withholding)

@@ -1,0 +1,258 @@
+"""`Memory`: carries out the commands of agents on the memory folder, and undoes them.
+
+A write has three steps: `memory_written` with both texts, synced; the change of the file; `memory_write_ended`.
+The log is the truth at each of them: after a crash it says which write has no end, and `end_interrupted` looks at
+the file to give it one.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.ids import VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.pending_writes import PendingWrite
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.errors import MemoryChanged, MemoryFull, NotRecorded, ToolError
+from workspaced_tools.memory.commands import listing, plan
+from workspaced_tools.memory.folder import Change, MemoryFolder
+from workspaced_tools.memory.paths import Parts
+from workspaced_tools.memory.shared_folder import InVault
+from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
+from workspaced_tools.ports.questions import UseMemory
+
+from ..journal.publishing import Publishing
+from .places import Place, Places
+
+logger = logging.getLogger(__name__)
+
+Blob = Callable[[str], bytes | None]
+
+
+class Memory:
+    """One for each daemon. All methods block, and may be called on any thread but the loop's."""
+
+    def __init__(
+        self, places: Places, publishing: Publishing, blob: Blob, check_running: Callable[[], None]
+    ) -> None:
+        """
+        Args:
+            blob: the log's texts by their hashes.
+            check_running: raises Busy if the daemon is ending.
+        """
+        self._places = places
+        self._publishing = publishing
+        self._blob = blob
+        self._check_running = check_running
+        self._lock = threading.Lock()
+        """Held from the first look at the folder until the file is changed: writes come one after the other."""
+        self.interrupted: int = 0
+        """The number of writes of an earlier run that could not be ended, because their folder is not there."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a memory folder, and so the tool."""
+        return self._places.is_set
+
+    def use(self, command: UseMemory, client: str, vault: VaultId | None) -> MemoryAnswer:
+        """Carries out an agent's command on the memory folder of a vault.
+
+        Raises:
+            WorkspacedError: as `UseMemory`.
+        """
+        place = self._places.of(vault)
+        with self._lock:
+            planned = plan(command, place.folder)
+            if command.command != "view":
+                self._write(planned.changes, command.command, client, vault, place)
+            return planned.answer
+
+    def files(self, vault: VaultId | None) -> tuple[MemoryFile, ...]:
+        """The files that agents may see, by name; none if there is no folder.
+
+        Raises:
+            ToolError: the folder cannot be read.
+        """
+        if not self.is_set:
+            return ()
+        place = self._places.of(vault)
+        with self._lock:
+            return listing(place.folder)
+
+    def undo(self, event: Event | None, seq: int, client: str) -> int:
+        """Undoes the write at `seq`, whose event is `event`; returns the sequence of the new write.
+
+        Raises:
+            InvalidArgument: the event is no write, or one to another folder.
+            MemoryChanged: the file is not as the write left it.
+            NotRecorded: the former text is not kept.
+            WorkspacedError: as `UseMemory`.
+        """
+        if event is None or type(event.data) is not c.MemoryWritten:
+            raise InvalidArgument(
+                f"Event {seq} is no write to the memory.", hint="`workspaced memory list` shows the writes."
+            )
+        place = self._places.of(event.vault)
+        with self._lock:
+            change = self._reverse(event.data, place, seq)
+            [written] = self._write((change,), "undo", client, event.vault, place, undoes=seq)
+            return written
+
+    def end_interrupted(self, pending: dict[int, PendingWrite]) -> None:
+        """Ends the writes of earlier runs that have no end: makes the change if the file is as it was before,
+        and says so in the log. To be called once, before the first command."""
+        with self._lock:
+            for place in self._places.every():  # First: a temporary name makes the file one with two names.
+                place.folder.folder.remove_temporaries()
+            for seq, write in pending.items():
+                try:
+                    place = self._places.of(write.vault)
+                    outcome = self._finish(write.data, place)
+                except (ToolError, LogDamaged, OSError) as error:
+                    self.interrupted += 1
+                    logger.warning("the write %d to the memory was interrupted, and stays so: %s", seq, error)
+                else:
+                    logger.warning("the write %d to the memory was interrupted; it is %s now", seq, outcome)
+                    self._end([seq], outcome)
+
+    # -- writing --
+
+    def _write(
+        self,
+        changes: Sequence[Change],
+        command: c.MemoryCommand,
+        client: str,
+        vault: VaultId | None,
+        place: Place,
+        undoes: int | None = None,
+    ) -> list[int]:
+        """Records the changes, makes them, and returns their sequences."""
+        actions = [
+            Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
+            for each in changes
+        ]
+        receipts = self._publishing.record_and_wait(
+            actions, self._check_running, size_bytes=sum(map(_size, changes))
+        )
+        seqs = [receipt.seq for receipt in receipts]
+        for at, change in enumerate(changes):
+            try:
+                place.folder.folder.apply(change)
+            except ToolError:
+                # The disk may have refused only the last sync, so the folder itself is asked.
+                if _is_made(place.folder.folder, change):
+                    self._end(seqs[: at + 1], "done")
+                    self._end(seqs[at + 1 :], "failed")
+                else:
+                    self._end(seqs[:at], "done")
+                    self._end(seqs[at:], "failed")
+                raise
+            _remember(place, change)
+        self._end(seqs, "done")
+        return seqs
+
+    def _end(self, seqs: Sequence[int], outcome: c.MemoryOutcome) -> None:
+        if seqs:
+            self._publishing.record_end([Action(c.MemoryWriteEnded(seq, outcome)) for seq in seqs])
+
+    # -- undoing --
+
+    def _reverse(self, data: c.MemoryWritten, place: Place, seq: int) -> Change:
+        change = self._change(data, place)
+        folder = place.folder.folder
+        if not _is_made(folder, change):
+            raise MemoryChanged(
+                f"{data.note} is not as write {seq} left it.",
+                hint="It was changed, moved or undone since. `workspaced memory list` shows the later writes.",
+            )
+        if change.source is not None:
+            return Change(change.source, change.text, change.text, change.path)
+        return Change(change.path, change.text, change.former)
+
+    def _change(self, data: c.MemoryWritten, place: Place) -> Change:
+        """The change that an event tells of.
+
+        Raises:
+            InvalidArgument: it is of another folder than the present one.
+            NotRecorded: a text is not kept.
+        """
+        path = place.folder.parts(data.note)
+        source = place.folder.parts(data.from_) if data.from_ is not None else None
+        if path is None or (data.from_ is not None and source is None):
+            raise InvalidArgument(
+                f"{data.note} is not in the memory folder.", hint="The setting `memory` named another folder then."
+            )
+        return Change(path, self._text(data.former_sha256), self._text(data.text_sha256), source)
+
+    def _text(self, name: str | None) -> bytes | None:
+        content = self._blob(name) if name is not None else None
+        if name is not None and content is None:
+            raise NotRecorded(
+                "A text of the write is not kept", hint="Restore it from a backup of the data directory."
+            )
+        return content
+
+    # -- after a crash --
+
+    def _finish(self, data: c.MemoryWritten, place: Place) -> c.MemoryOutcome:
+        change = self._change(data, place)
+        folder = place.folder.folder
+        if change.source is not None and folder.finish_move(change.source, change.path):
+            return "done"
+        if _is_made(folder, change):
+            return "done"
+        try:
+            folder.apply(change)
+        except (MemoryChanged, MemoryFull):
+            return "failed"
+        return "done"
+
+
+def _event(
+    change: Change, command: c.MemoryCommand, client: str, place: Place, undoes: int | None
+) -> c.MemoryWritten:
+    return c.MemoryWritten(
+        note=place.folder.note(change.path),
+        command=command,
+        client=client,
+        former_sha256=_digest(change.former),
+        text_sha256=_digest(change.text),
+        from_=place.folder.note(change.source) if change.source is not None else None,
+        undoes=undoes,
+    )
+
+
+def _texts(change: Change) -> tuple[bytes, ...]:
+    return tuple(text for text in (change.former, change.text) if text is not None)
+
+
+def _size(change: Change) -> int:
+    return sum(map(len, _texts(change)))
+
+
+def _digest(content: bytes | None) -> str | None:
+    return sha256(content).hexdigest() if content is not None else None
+
+
+def _is_made(folder: MemoryFolder, change: Change) -> bool:
+    """Whether the folder is as it is after the change."""
+    return _holds(folder, change.path, change.text) and (
+        change.source is None or _holds(folder, change.source, None)
+    )
+
+
+def _holds(folder: MemoryFolder, path: Parts, content: bytes | None) -> bool:
+    try:
+        return folder.read(path) == content
+    except ToolError:
+        return False
+
+
+def _remember(place: Place, change: Change) -> None:
+    if isinstance(place.withholding, InVault):
+        place.withholding.wrote(place.folder.note(change.path), change.text)
+        if change.source is not None:
+            place.withholding.wrote(place.folder.note(change.source), None)
