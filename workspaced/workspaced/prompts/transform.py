@@ -299,11 +299,16 @@ async def _record(service: "Service", params: p.Transform, request: _Request, ca
     record = partial(service.publishing.record, source=caller)
     if not goes_on:
         await record(_begun(service.tail.state, session, place._replace(conversation=before)), size_bytes=1)
-    await record(_settings(params, request.system, session), size_bytes=p.bytes_of(params))
+    settings: Plan | None = _settings(params, request.system, session)
     expected = ids if goes_on else ids[: place.held]
+    if not goes_on or not added:
+        await record(_settings(params, request.system, session), size_bytes=p.bytes_of(params))
+        settings = None
     for each in added:
-        await record(_unmoved(session, expected, each.plan), size_bytes=max(each.size_bytes, 1))
+        plan = _unmoved(session, expected, each.plan, settings)
+        await record(plan, size_bytes=max(each.size_bytes, 1))
         expected = [*ids[: place.held], *each.messages] if each is added[0] else [*expected, *each.messages]
+        settings = None
     return session
 
 
@@ -333,14 +338,14 @@ def _begun(state: WorkspaceState, session: ConversationId, place: Place) -> list
     return actions
 
 
-def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan) -> Plan:
-    """The plan, if the session still has the expected messages."""
+def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan, settings: Plan | None) -> Plan:
+    """The plan, if the session still has the expected messages; `settings` come first."""
 
     def checked(state: WorkspaceState, seq: int) -> Sequence[Action]:
         now = state.conversations.by_id.get(session)
         if now is None or list(now.messages) != list(expected):
             raise _Moved(f"The session {session!r} changed meanwhile.", hint="Ask again.")
-        return plan(state, seq)
+        return [*(settings(state, seq) if settings is not None else ()), *plan(state, seq)]
 
     return checked
 
