@@ -313,7 +313,7 @@ export interface ContextPinnedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly id: string;
-    readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+    readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
     readonly path?: string | null;
     readonly folder?: string | null;
     /** (pattern ^[0-9a-f]{64}$) */
@@ -1199,7 +1199,7 @@ export interface ContextPinParams {
   readonly conversation: string;
   /** (minLength 1, maxLength 128) */
   readonly id: string;
-  readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+  readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
   /** (minLength 1, maxLength 1024) */
   readonly path?: string | null;
   /** (maxLength 1024) */
@@ -1956,7 +1956,7 @@ export interface GetRelatedNotesOutput {
       readonly path: string;
       readonly score?: number;
       readonly reasons?: ReadonlyArray<{
-        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "similarText";
+        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "openedNext" | "similarText";
         readonly count?: number;
         readonly tags?: readonly string[];
         readonly words?: readonly string[];

@@ -37,6 +37,7 @@ PINS: tuple[dict[str, Any], ...] = (
     {"kind": "workspace"},
     {"kind": "recent-changes"},
     {"kind": "linked-files"},
+    {"kind": "next-notes"},
 )
 REBUILD = """\
 import json, sys

@@ -24,7 +24,9 @@ AttachmentKind = Literal[
     "skill",
     "tool_result",
 ]
-PinKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
+PinKind = Literal[
+    "text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes", "next-notes"
+]
 Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
