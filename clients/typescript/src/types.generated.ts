@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -1056,6 +1056,11 @@ export interface CallsParams {
   readonly caller?: string | null;
 }
 
+export interface ContextAgentsParams {
+  /** (minLength 1, maxLength 128) */
+  readonly vault?: string | null;
+}
+
 export interface ContextAssembleParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -1233,8 +1238,9 @@ export interface ContextStartParams {
   readonly conversation?: string | null;
   /** (minLength 1, maxLength 128) */
   readonly vault?: string | null;
-  /** (default "") */
-  readonly system?: string;
+  /** (minLength 1, maxLength 200) */
+  readonly agent?: string | null;
+  readonly system?: string | null;
   /** (default "") */
   readonly memory?: string;
   /** (default "") */
@@ -2261,6 +2267,7 @@ export interface MethodParams {
   "workspaced/blob/put": BlobPutParams;
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
+  "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/cite": ContextCiteParams;
   "workspaced/context/end": ContextEndParams;

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId, uuid7
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
@@ -34,7 +34,6 @@ from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
-from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.sharing.gate import policy_kept_changing
 
@@ -43,7 +42,7 @@ from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
 from . import params as p
-from .commands import action, checked_message, known, named_vault, start_plan, vault_of
+from .commands import action, checked_message, known
 from .request_body import Wanted, body_of, template_for
 from .visibility import WithheldNotes, with_conversation_view
 
@@ -103,26 +102,6 @@ class _Attempt(NamedTuple):
                 hint="Ask again once its messages are there.",
             )
         return self.actions
-
-
-async def start(service: Service, params: p.Start, caller: str) -> ConversationId:
-    """Begins a conversation, or changes its settings.
-
-    Raises:
-        WorkspacedError: the parameters are invalid; there is no such vault, or the conversation belongs to
-            another one; SharingOff if the caller may not be shown the environment.
-    """
-    conversation = ConversationId(params.conversation or uuid7())
-    before = service.tail.state.conversations.by_id.get(conversation)
-    environment_text = ""
-    if params.environment:
-        state = service.tail.state
-        named = named_vault(state, params.vault, before) if params.vault is not None else None
-        vault = named or vault_of(state, before)
-        environment_text = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
-    plan = start_plan(params, conversation, environment_text)
-    await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
-    return conversation
 
 
 async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompted:

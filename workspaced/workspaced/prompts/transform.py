@@ -35,10 +35,11 @@ from ..limits import (
     MESSAGES_PER_REQUEST_MAX,
 )
 from . import params as p
-from .assemble import assemble, start
+from .assemble import assemble
 from .commands import add_messages, known, vault_of
 from .forms import Told, told
 from .message_commands import nothing_uploaded, recorded
+from .start import start
 
 if TYPE_CHECKING:
     from ..service.service import Service

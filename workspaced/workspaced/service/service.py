@@ -30,6 +30,7 @@ from ..journal.publishing import Publishing
 from ..limits import CONTEXT_TEXTS_CHARS_MAX
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
+from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from .uploads import Uploads
@@ -50,11 +51,13 @@ class Service:
         sweeper: Sweeper,
         record: bool,
         templates: Path | None = None,
+        roles: Roles | None = None,
     ) -> None:
         """
         Args:
             record: whether answers and what tools read for them are stored in the sweeper's blobs.
             templates: the folder of the user's own templates of request bodies.
+            roles: those that conversations may begin with; None: there are none.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -62,6 +65,7 @@ class Service:
         self.warnings = list(journal.warnings)
         self.workspace = workspace
         self.templates = templates
+        self.roles = roles if roles is not None else Roles()
         self.instance = os.urandom(8).hex()
         self.started_at = time.monotonic()
         self.connections = 0

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import NoteId
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.schema.catalogue import ProviderKind
@@ -44,6 +44,48 @@ def provide(pin: Provider, reading: Reading) -> Provided:
     except (Unavailable, WorkspacedError) as error:
         return Provided(pin.id, pin.kind, failed=error.code)
     return Provided(pin.id, pin.kind, found.text_sha256, notes=tuple(dict.fromkeys(found.notes)))
+
+
+_NEEDED: Final[dict[ProviderKind, str]] = {"text": "text", "note": "path", "folder": "folder"}
+
+
+class Parameters(NamedTuple):
+    """Of a pin, checked."""
+
+    path: NoteId | None
+    folder: str | None
+    text: str | None
+
+
+def checked_parameters(
+    kind: ProviderKind, *, path: str | None, folder: str | None, text: str | None
+) -> Parameters:
+    """The parameters of a pin, if its kind takes these and needs no other.
+
+    Raises:
+        InvalidArgument: it does not.
+        ActionError: a path is invalid.
+    """
+    needed = _NEEDED.get(kind)
+    takes = {needed, "path"} if kind == "linked-files" else {needed}
+    for name, value in (("text", text), ("path", path), ("folder", folder)):
+        if value is not None and name not in takes:
+            raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.")
+        if value is None and name == needed:
+            raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.")
+    return Parameters(
+        note_id(path) if path is not None else None, folder_id(folder) if folder is not None else None, text
+    )
+
+
+def folder_id(folder: str) -> str:
+    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
+
+    Raises:
+        ActionError: as `note_id`.
+    """
+    inner = folder.removesuffix("/")
+    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
 
 
 class _Found(msgspec.Struct, frozen=True):
