@@ -29,6 +29,7 @@ from . import (
     tools,
     vault,
 )
+from . import next as next_notes
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -64,6 +65,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.long": prompt_cost.cost,
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
+    "next": next_notes.guesses,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""

@@ -45,7 +45,7 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 def use(running: Any) -> None:
     """Publishes, calls every tool, also as a client that is shown names alone, and assembles prompts."""
     with running.connect("editor") as client:
-        for note in ("a.md", "work/plan.md", "b.md"):
+        for note in ("a.md", "work/plan.md", "b.md") * 4:
             client.publish([{"type": "active_note_set", "data": {"note": note}}])
         client.publish(
             [
@@ -64,6 +64,7 @@ def use(running: Any) -> None:
         context.start(
             conversation="talk", provider="openai", model="some", context_window=100_000, output_reserve=1_000
         )
+        context.pin("talk", "next", "next-notes")
         for number, note in enumerate(("a.md", "日記/今日.md"), start=1):
             attached = [{"kind": "note", "id": note}]
             said = {"id": f"m{number}", "role": "user", "text": f"What of {note}? ſ", "attachments": attached}

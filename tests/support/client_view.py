@@ -1,5 +1,6 @@
 """A conversation in a vault on disk, read as a client reads it, with blobs in memory."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import ConversationId, MessageId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message, Prompt, Provider, Settings
 from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration
+from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
@@ -26,6 +28,16 @@ NO_HASHES = LayerHashes("", "", "", "", "")
 SETTINGS = Settings("openai", "gpt", 100_000, 1_000, (), None, True, 1)
 
 
+class Visited:
+    """Implements `HistoryPort`."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
+
+
 class World:
     """What one client has before it."""
 
@@ -35,6 +47,7 @@ class World:
         self.level = level
         self.current: VaultId | None = V
         self.now = NOW
+        self.visits: Sequence[Visit] = ()
         self.blobs: dict[str, bytes] = {}
         self.times_kept = 0
         self.conversation = Conversation(ConversationId("c"), V, 1, SETTINGS)
@@ -58,7 +71,7 @@ class World:
         vaults = {V: RegisteredVault(V, "Brain", "/home/someone/brain", True)}
         state = WorkspaceState(7, self.current, vaults if self.current == V else {}, {V: self.state})
         withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
-        return shared_view(state, self.now, self.vault, level=self.level, withheld=withheld)
+        return shared_view(state, self.now, self.vault, Visited(self.visits), level=self.level, withheld=withheld)
 
     def reading(self, *, pinned_tokens: int = 0) -> Reading:
         return Reading(self.view(), self.texts, self.keep, V, fence="chat", pinned_tokens=pinned_tokens)

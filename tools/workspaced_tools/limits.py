@@ -125,7 +125,7 @@ RESULTS_LISTED_MAX: Final = 50
 RESULTS_CHARS_MAX: Final = 48_000
 """The notes of such an answer, or the suggestions for a reference, as JSON."""
 RELATED_LOOKED_AT_MAX: Final = 50
-"""Notes compared for each signal: shared tags, similar text, visits close together."""
+"""Notes compared for each signal: shared tags, similar text, visits close together, visits soon after."""
 RELATED_INCOMING_MAX: Final = 500
 """Links to a note that are counted."""
 REASON_WORDS_MAX: Final = 5
@@ -134,6 +134,8 @@ VISITED_TOGETHER_VISITS: Final = 3
 """The number of visits before and after a visit that can be close to it."""
 VISITED_TOGETHER_S: Final = 1_800
 """The longest time between the end of a visit and the beginning of a close one."""
+NEXT_VISITS_MIN: Final = 3
+"""A note is opened next by habit if it followed this many visits."""
 
 # The inputs of one prompt.
 ATTACHED_CHARS_MAX: Final = 400_000
@@ -150,6 +152,8 @@ PINNED_CONTENT_SHARE: Final = 0.15
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10
+PROVIDED_NEXT_MAX: Final = 5
+"""Notes that a pin of kind `next-notes` names."""
 SURROUNDINGS_CHARS_MAX: Final = 12_000
 """The text before a selection or cursor that is shown, and the same for the text after it."""
 SUMMARY_TOKENS_MAX: Final = 300

@@ -15,6 +15,8 @@ WorkspacedError            (workspaced_events.errors)
   UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
   UnknownMessage           UNKNOWN_MESSAGE: no message of the conversation has that id
   UnknownBlob              UNKNOWN_BLOB: no text of that sha256 was uploaded, or none any more
+  UnknownAgent             UNKNOWN_AGENT: no role has that name, as far as the client may see
+  AgentInvalid             AGENT_INVALID: the note of a role cannot be used as one
   McpError                 an error of MCP with its own JSON-RPC number
 """
 
@@ -41,6 +43,8 @@ CODES: Final[dict[str, Wire]] = {
     "UNKNOWN_MESSAGE": Wire(-32602, 2),
     "UNKNOWN_BLOB": Wire(-32602, 2),
     "UNKNOWN_SHAPE": Wire(-32602, 2),
+    "UNKNOWN_AGENT": Wire(-32602, 2),
+    "AGENT_INVALID": Wire(-32602, 1),
     "SHARING_OFF": Wire(-32602, 1),
     "CONFLICT": Wire(4001, 1),
     "BUSY": Wire(4002, 5),
@@ -126,6 +130,14 @@ class UnknownConversation(WorkspacedError):
 
 class UnknownMessage(WorkspacedError):
     code = "UNKNOWN_MESSAGE"
+
+
+class UnknownAgent(WorkspacedError):
+    code = "UNKNOWN_AGENT"
+
+
+class AgentInvalid(WorkspacedError):
+    code = "AGENT_INVALID"
 
 
 class UnknownBlob(ActionError):

@@ -112,7 +112,14 @@ PINS_PER_CONVERSATION_MAX: Final = 100
 SKILLS_MAX: Final = 500
 DOCUMENTS_PER_SEARCH_MAX: Final = 100
 CONTEXT_NAME_CHARS_MAX: Final = 200
-"""Names of providers, models, tools and skills."""
+"""Names of providers, models, tools, skills and roles."""
+ROLE_SYSTEM_CHARS_MAX: Final = 100_000
+ROLE_TOOLS_MAX: Final = 100
+ROLES_IN_SETTINGS_MAX: Final = 200
+ROLE_NOTES_LISTED_MAX: Final = 200
+"""Notes that are read for a list of roles. A note beyond them is a role too."""
+ROLES_NAMED_MAX: Final = 20
+"""Roles that an error names."""
 CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000

@@ -2,6 +2,7 @@
 
 import type { WorkspacedError } from "./errors.js";
 import type {
+  ContextAssembleParams,
   MethodParams,
   Prompt,
   ShareParams,
@@ -162,10 +163,28 @@ export interface Transformed extends Recorded {
   readonly seq: number | null;
 }
 
+/** A purpose of a prompt. */
+export type Pipeline = NonNullable<ContextAssembleParams["pipeline"]>;
+
+/** A role that a conversation may begin with; what it does not have is absent. */
+export interface AgentRole {
+  readonly name: string;
+  readonly source: "settings" | "note";
+  /** Of a role that is a note. */
+  readonly path?: string;
+  readonly tools?: readonly string[];
+  /** Their kinds. */
+  readonly pins?: readonly string[];
+  readonly pipeline?: Pipeline;
+  /** Why it cannot be used. */
+  readonly problem?: string;
+}
+
 /** What the methods answer, by their names. */
 export interface MethodResults {
   /** With `sha256` once the text is complete. */
   "workspaced/blob/put": { readonly bytes: number; readonly sha256?: string };
+  "workspaced/context/agents": Recorded & { readonly agents: readonly AgentRole[]; readonly total: number };
   "workspaced/context/assemble": Prompt;
   "workspaced/context/cite": Cited;
   "workspaced/context/end": Recorded;
@@ -178,7 +197,11 @@ export interface MethodResults {
   "workspaced/context/plan": Plan | Planned;
   /** How many entries of the library are others now. */
   "workspaced/context/rebase": Recorded & { readonly refreshed: number };
-  "workspaced/context/start": Recorded & { readonly conversation: string };
+  /** With `agent` what its role gave: null where it gave nothing, or the parameters did. */
+  "workspaced/context/start": Recorded & {
+    readonly conversation: string;
+    readonly agent?: { readonly tools: readonly string[] | null; readonly pipeline: Pipeline | null };
+  };
   "workspaced/context/summary": Recorded;
   "workspaced/context/transform": Transformed;
   "workspaced/context/unpin": Recorded;

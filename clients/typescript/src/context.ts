@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded, Transformed } from "./api.js";
+import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded, Transformed } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -38,6 +38,11 @@ export class Context {
   /** Begins a conversation and settles with its id; of one that was begun, the settings are these from now on. */
   async start(params: ContextStartParams): Promise<string> {
     return (await this.#ask("workspaced/context/start", params)).conversation;
+  }
+
+  /** The roles that `start` may name as its `agent`, with the tools and the pipeline of each. */
+  async agents(vault?: string): Promise<readonly AgentRole[]> {
+    return (await this.#ask("workspaced/context/agents", vault === undefined ? {} : { vault })).agents;
   }
 
   /** Sends a text too long for one request; settles with the sha256 by which a message names it (`textSha256`). */

@@ -17,6 +17,7 @@ export {
 export { newId } from "./ids.js";
 export { type Subscription } from "./subscription.js";
 export type {
+  AgentRole,
   ChatWarning,
   Cited,
   Clock,
@@ -28,6 +29,7 @@ export type {
   MethodName,
   MethodResults,
   Notice,
+  Pipeline,
   Plan,
   Planned,
   PlannedCall,

@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
   readonly message: string;
   readonly data: {
-    readonly code: "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -313,7 +313,7 @@ export interface ContextPinnedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly id: string;
-    readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+    readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
     readonly path?: string | null;
     readonly folder?: string | null;
     /** (pattern ^[0-9a-f]{64}$) */
@@ -1105,6 +1105,11 @@ export interface CallsParams {
   readonly caller?: string | null;
 }
 
+export interface ContextAgentsParams {
+  /** (minLength 1, maxLength 128) */
+  readonly vault?: string | null;
+}
+
 export interface ContextAssembleParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -1248,7 +1253,7 @@ export interface ContextPinParams {
   readonly conversation: string;
   /** (minLength 1, maxLength 128) */
   readonly id: string;
-  readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+  readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
   /** (minLength 1, maxLength 1024) */
   readonly path?: string | null;
   /** (maxLength 1024) */
@@ -1282,8 +1287,9 @@ export interface ContextStartParams {
   readonly conversation?: string | null;
   /** (minLength 1, maxLength 128) */
   readonly vault?: string | null;
-  /** (default "") */
-  readonly system?: string;
+  /** (minLength 1, maxLength 200) */
+  readonly agent?: string | null;
+  readonly system?: string | null;
   /** (default "") */
   readonly memory?: string;
   /** (default "") */
@@ -2017,7 +2023,7 @@ export interface GetRelatedNotesOutput {
       readonly path: string;
       readonly score?: number;
       readonly reasons?: ReadonlyArray<{
-        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "similarText";
+        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "openedNext" | "similarText";
         readonly count?: number;
         readonly tags?: readonly string[];
         readonly words?: readonly string[];
@@ -2361,6 +2367,7 @@ export interface MethodParams {
   "workspaced/blob/put": BlobPutParams;
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
+  "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/cite": ContextCiteParams;
   "workspaced/context/end": ContextEndParams;

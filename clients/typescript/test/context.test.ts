@@ -123,3 +123,18 @@ test("messages of a request come back with context in place", async () => {
   assert.equal(two.session, one.session);
   assert.equal(two.messages.length, 3);
 });
+
+test("a role gives what the caller does not, and an unknown one is refused with those that there are", async () => {
+  const agents = { reviewer: { system: "You review.", tools: ["search_workspace"], pipeline: "refactor" } };
+  const own = await Daemon.start({ env: { WORKSPACED_AGENTS: JSON.stringify(agents) } });
+  const client = await own.client();
+  const started = await client.request("workspaced/context/start", { ...SETTINGS, agent: "reviewer" });
+  assert.deepEqual(started.agent, { tools: ["search_workspace"], pipeline: "refactor" });
+  await client.context.message(started.conversation, { role: "user", text: "And?" });
+  assert.match(sent(await client.context.assemble(started.conversation)), /You review\./);
+  assert.deepEqual(await client.context.agents(), [
+    { name: "reviewer", source: "settings", tools: ["search_workspace"], pipeline: "refactor" },
+  ]);
+  const error = await failure(client.context.start({ ...SETTINGS, agent: "nobody" }));
+  assert.ok(error instanceof RemoteError && error.code === "UNKNOWN_AGENT" && error.hint === "Roles: reviewer.");
+});

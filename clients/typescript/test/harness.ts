@@ -30,6 +30,8 @@ export function directory(): string {
 export interface DaemonOptions {
   readonly home?: string;
   readonly workspace?: string;
+  /** Settings of the daemon. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A daemon and where it lives. */
@@ -63,7 +65,7 @@ export class Daemon {
   async start(): Promise<void> {
     const [program, ...rest] = COMMAND as [string, ...string[]];
     const data = join(this.root, "data");
-    const { home = join(this.root, "home"), workspace = "default" } = this.#options;
+    const { home = join(this.root, "home"), workspace = "default", env = {} } = this.#options;
     const started = spawn(
       program,
       [
@@ -78,7 +80,7 @@ export class Daemon {
         "--workspace",
         workspace,
       ],
-      { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, HOME: home, TMPDIR: this.root } },
+      { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env, HOME: home, TMPDIR: this.root } },
     );
     this.#process = started;
     const said: string[] = [];

@@ -235,6 +235,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("context_pinned", {**TALK, "id": "p1", "kind": "text", "textSha256": SHA256}),
     ("context_pinned", {**TALK, "id": "p1", "kind": "folder", "folder": "work"}),
     ("context_pinned", {**TALK, "id": "p1", "kind": "recent-changes"}),
+    ("context_pinned", {**TALK, "id": "p1", "kind": "next-notes"}),
     *(
         ("temporary_tab_opened", {"note": "a.md", "source": source})
         for source in ("search", "navigation", "history")

@@ -13,6 +13,7 @@ from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
+from workspaced_events.projections.visits import Visit
 from workspaced_tools.limits import ATTACHED_CHARS_MAX, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from workspaced_tools.prompts.model.token_estimator import seed_tokens
 from workspaced_tools.prompts.model.types import Provided
@@ -136,9 +137,60 @@ def test_recent_changes_are_the_last_files_by_date(world: Any, given_by: Given) 
     )
 
 
+def visited(*notes: str) -> list[Visit]:
+    """Visits of a minute each, one after the other."""
+    times = [f"2026-03-01T{8 + at // 60:02}:{at % 60:02}:00.000000Z" for at in range(len(notes) + 1)]
+    return [Visit(NoteId(note), at + 1, times[at], times[at + 1]) for at, note in enumerate(notes)]
+
+
+NEXT_NOTES = Provider("p", "next-notes")
+
+
+def test_next_notes_are_what_followed_the_active_note_three_times_in_one_line(world: Any, given_by: Given) -> None:
+    world.visits = visited(*("plan.md", "work/deep/c.md", "work/b.md") * 3, "plan.md", "one/Twin.md", "plan.md")
+    assert given_by(NEXT_NOTES) == "Usually opened next: work/b.md, work/deep/c.md (Sea)"
+    assert provide(NEXT_NOTES, world.reading()).notes == ("work/b.md", "work/deep/c.md")
+    world.visits = visited(*("plan.md", "work/deep/c.md", "work/b.md") * 2, "plan.md")
+    assert given_by(NEXT_NOTES) is None
+
+
+def test_next_notes_keep_their_bytes_when_only_their_counts_change(world: Any, given_by: Given) -> None:
+    often = ("plan.md", "work/b.md", "work/deep/c.md") * 3
+    world.visits = visited(*often, "plan.md")
+    before = given_by(NEXT_NOTES)
+    world.visits = visited(*often, *("plan.md", "work/deep/c.md") * 3, "plan.md")
+    assert given_by(NEXT_NOTES) == before is not None
+
+
+def test_next_notes_are_the_likeliest_five_that_exist(make_world: Any) -> None:
+    world = make_world({f"{name}.md": "" for name in ("on", *"abcdef")}, active="on.md")
+    world.visits = visited(
+        *("on.md", "gone.md") * 9, *(f"{each}.md" for name in "fedcba" for each in ("on", name) * 4)
+    )
+    assert world.texts(provide(NEXT_NOTES, world.reading()).text_sha256) == (
+        "Usually opened next: a.md, b.md, c.md, d.md, e.md"
+    )
+
+
+def test_next_notes_never_name_a_withheld_note(make_world: Any) -> None:
+    files = {"on.md": "", "open.md": "", "keep/secret.md": ""}
+    world = make_world(files, deny=["keep/"], active="on.md")
+    world.visits = visited(*("on.md", "keep/secret.md", "open.md") * 3, "on.md")
+    assert world.texts(provide(NEXT_NOTES, world.reading()).text_sha256) == "Usually opened next: open.md"
+    hidden = make_world(files, deny=["keep/"], active="keep/secret.md")
+    hidden.visits = visited(*("keep/secret.md", "open.md") * 4, "keep/secret.md")
+    assert provide(NEXT_NOTES, hidden.reading()) == Provided("p", "next-notes")
+
+
+def test_who_may_see_names_only_gets_next_notes(world: Any, given_by: Given) -> None:
+    world.level = "names"
+    world.visits = visited(*("plan.md", "work/b.md") * 3, "plan.md")
+    assert given_by(NEXT_NOTES) == "Usually opened next: work/b.md"
+
+
 def test_an_empty_workspace_gives_nothing(make_world: Any) -> None:
     world = make_world({})
-    for kind in ("workspace", "open-files", "linked-files", "recent-changes"):
+    for kind in ("workspace", "open-files", "linked-files", "recent-changes", "next-notes"):
         assert provide(Provider("p", kind), world.reading()) == Provided("p", kind)
 
 
@@ -166,7 +218,10 @@ EVERY = [
     Provider("t", "text", text_sha256="0" * 64),
     Provider("n", "note", NoteId("plan.md")),
     Provider("f", "folder", folder="work"),
-    *(Provider(kind, kind) for kind in ("workspace", "linked-files", "open-files", "recent-changes")),
+    *(
+        Provider(kind, kind)
+        for kind in ("workspace", "linked-files", "open-files", "recent-changes", "next-notes")
+    ),
 ]
 
 
@@ -189,6 +244,7 @@ def test_each_pin_gives_the_same_whatever_the_others_in_registration_order(
 
 
 def test_what_was_looked_at_is_told(world: Any) -> None:
+    world.visits = visited(*("plan.md", "work/b.md") * 3, "plan.md")
     found = {pin.id: provide(pin, world.reading()).notes for pin in EVERY}
     assert found == {
         "t": (),
@@ -198,6 +254,7 @@ def test_what_was_looked_at_is_told(world: Any) -> None:
         "linked-files": ("plan.md", "work/b.md", "work/deep/c.md"),
         "open-files": ("plan.md", "work/b.md", "work/deep/c.md"),
         "recent-changes": ("one/Twin.md", "plan.md", "two/Twin.md", "work/b.md", "work/deep/c.md"),
+        "next-notes": ("work/b.md",),
     }
 
 

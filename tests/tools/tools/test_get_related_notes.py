@@ -26,7 +26,7 @@ from workspaced_tools.ports.vault import (
 )
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.get_related_notes import visited_together
+from workspaced_tools.tools.visit_answers import opened_next, visited_together
 
 TOOL = "get_related_notes"
 Call = Callable[..., dict[str, Any]]
@@ -187,12 +187,25 @@ def test_every_kind_of_tie_is_found_with_its_reason(ask: Call) -> None:
 
 def test_scores_are_those_of_the_table_in_the_module(ask: Call) -> None:
     found = scores(ask(EVERY_SIGNAL, VISITS))
-    assert found["b.md"] == round(0.5 / 4.25, 3)
-    assert found["c.md"] == round(2 / 3 / 4.25, 3)
-    assert found["d.md"] == found["e.md"] == round(0.375 / 4.25, 3)
-    assert found["x.md"] == round(0.375 / 4.25, 3)
-    assert found["a.md"] == round((2 / 3 + 0.5 + 0.375 + 0.375 + 0.75 / 8) / 4.25, 3)
+    assert found["b.md"] == round(0.5 / 4.75, 3)
+    assert found["c.md"] == round(2 / 3 / 4.75, 3)
+    assert found["d.md"] == found["e.md"] == round(0.375 / 4.75, 3)
+    assert found["x.md"] == round(0.375 / 4.75, 3)
+    assert found["a.md"] == round((2 / 3 + 0.5 + 0.375 + 0.375 + 0.75 / 8) / 4.75, 3)
     assert list(found) == sorted(found, key=lambda path: (-found[path], path))
+
+
+def test_what_was_opened_next_three_times_counts_for_more_than_what_was_opened_before(ask: Call) -> None:
+    result = ask(FakeVault(), row(*("before", "note", "after") * 3))
+    assert {each["path"]: each["reasons"] for each in result["data"]["related"]} == {
+        "after.md": [{"kind": "visitedTogether", "count": 3}, {"kind": "openedNext", "count": 3}],
+        "before.md": [{"kind": "visitedTogether", "count": 3}],
+    }
+    assert scores(result) == {"after.md": round((0.45 + 0.25) / 4.75, 3), "before.md": round(0.45 / 4.75, 3)}
+    assert paths(ask(FakeVault("[[link]]", incoming=["link.md"]), row(*("note", "after") * 3))) == [
+        "link.md",
+        "after.md",
+    ]
 
 
 def test_the_strongest_reason_comes_first(ask: Call) -> None:
@@ -235,7 +248,7 @@ def test_no_signal_drowns_the_others(ask: Call) -> None:
     )
     result = ask(vault, row("note", "visits") * 1000)
     assert paths(result)[0] == "both.md"
-    assert all(score < 0.25 for path, score in scores(result).items() if path != "both.md")
+    assert all(score < 0.27 for path, score in scores(result).items() if path != "both.md")
 
 
 def test_the_scale_of_likeness_does_not_matter(ask: Call) -> None:
@@ -306,6 +319,40 @@ def test_a_visit_that_goes_on_is_close_to_those_before_it() -> None:
     assert visited_together(visits, NoteId("a.md")) == {"note.md": 1}
     assert visited_together(visits, NoteId("other.md")) == {}
     assert visited_together([], NoteId("a.md")) == {}
+
+
+def test_a_note_is_opened_next_if_it_followed_three_visits() -> None:
+    assert opened_next(row(*("note", "a") * 2), NoteId("note.md")) == {}
+    assert opened_next(row(*("note", "a") * 3), NoteId("note.md")) == {"a.md": 3}
+    assert opened_next(row(*("note", "a", "b", "c", "d") * 3), NoteId("note.md")) == dict.fromkeys(
+        ("a.md", "b.md", "c.md"), 3
+    )
+    assert opened_next(row(*("note", "a", "b") * 4), NoteId("a.md")) == {"b.md": 4, "note.md": 3}
+
+
+def test_what_follows_the_note_after_it_was_opened_again_follows_that_visit_only() -> None:
+    assert opened_next(row(*("note", "a", "note", "b") * 3), NoteId("note.md")) == {"a.md": 3, "b.md": 3}
+
+
+def test_a_note_opened_twice_after_one_visit_followed_it_once() -> None:
+    assert opened_next(row(*("note", "a", "b", "a") * 3), NoteId("note.md")) == {"a.md": 3, "b.md": 3}
+
+
+def test_a_note_opened_much_later_did_not_follow() -> None:
+    days = [visit(note, day * 120 + begin, day * 120 + begin + 1) for day in range(4) for note, begin in DAY]
+    assert opened_next(days, NoteId("note.md")) == {"soon.md": 4}
+
+
+DAY = (("note.md", 0), ("soon.md", 30), ("late.md", 40))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))
+def test_what_is_opened_next_was_also_visited_together_as_often(
+    drawn: list[tuple[str, int, int | None]],
+) -> None:
+    visits = [visit(note, begin, end) for note, begin, end in drawn]
+    together = visited_together(visits, NoteId("a"))
+    assert all(3 <= count <= together[note] for note, count in opened_next(visits, NoteId("a")).items())
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))

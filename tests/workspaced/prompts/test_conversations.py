@@ -237,6 +237,39 @@ def test_pins_are_given_anew_with_every_prompt(chat: Chat, shared: Any) -> None:
     assert len(chat.events()) == count
 
 
+def test_what_is_usually_opened_next_is_one_line_that_follows_renames_and_deletions(daemon: Any) -> None:
+    notes = ("plan.md", "budget.md", "log.md")
+    running = daemon(notes=dict.fromkeys((*notes, "costs.md"), "Words.\n"))
+    chat = Chat(running.connect("agent"))
+
+    def look_at(*paths: str) -> None:
+        chat.client.publish([{"type": "active_note_set", "data": {"note": path}} for path in paths])
+
+    def asked() -> tuple[dict[str, Any], str]:
+        chat.user("And now?")
+        prompt = chat.prompt()
+        chat.assistant("This.")
+        return prompt, str(layer(prompt, "L3_TURN")["text"])
+
+    chat.client.context.pin(chat.id, "next", "next-notes")
+    look_at(*notes * 2, "plan.md")
+    assert "opened next" not in asked()[1]
+    look_at("budget.md", "log.md", "plan.md")
+    before, said = asked()
+    assert said.count("Usually opened next: budget.md, log.md") == 1 and "Words." not in said
+    same, said = asked()
+    assert "budget.md" not in said and "changed since" not in said, "it stands above"
+    (running.vault / "budget.md").rename(running.vault / "work.md")
+    (running.vault / "log.md").unlink()
+    renamed = {"type": "note_renamed", "data": {"from": "budget.md", "to": "work.md"}}
+    chat.client.publish([renamed, {"type": "note_deleted", "data": {"note": "log.md"}}])
+    after, said = asked()
+    assert "Usually opened next: work.md\n" in f"{said}\n".replace("+", "")
+    for earlier, later in pairwise((before, same, after)):
+        assert later["messages"][: len(earlier["messages"])] == earlier["messages"]
+    assert running.stop() == 0 and rebuilt(running.data) == 4
+
+
 def test_the_active_note_and_the_selection_are_those_of_the_workspace(chat: Chat) -> None:
     chat.client.publish(
         [

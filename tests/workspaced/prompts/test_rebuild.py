@@ -19,8 +19,9 @@ from support import session_machine as sessions
 
 from workspaced.prompts import commands
 from workspaced.prompts import params as p
-from workspaced.prompts.assemble import assemble, start
+from workspaced.prompts.assemble import assemble
 from workspaced.prompts.message_commands import nothing_uploaded
+from workspaced.prompts.start import start
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.model.types import Envelope
 
@@ -37,6 +38,7 @@ PINS: tuple[dict[str, Any], ...] = (
     {"kind": "workspace"},
     {"kind": "recent-changes"},
     {"kind": "linked-files"},
+    {"kind": "next-notes"},
 )
 REBUILD = """\
 import json, sys

@@ -1,6 +1,6 @@
 """`get_related_notes`: the notes related to a note, with reasons.
 
-There is no model. Each of five signals gives the strength of the relation to another note, as a number from 0 to
+There is no model. Each of six signals gives the strength of the relation to another note, as a number from 0 to
 below 1 that grows ever more slowly (`_saturating`), so that a hundred links do not outweigh everything else:
 
     signal            strength                                                      half at      weight
@@ -8,11 +8,14 @@ below 1 that grows ever more slowly (`_saturating`), so that a hundred links do 
     linkedFrom        links from it to this note                                    1 link       1.0
     sharedTags        sum of ln(notes / notes with the tag)                         3.0          0.75
     visitedTogether   visits of this note with a visit of it close by               2 visits     0.75
+    openedNext        visits of this note that a visit of it followed, 3 or more    3 visits     0.5
     similarText       common distinctive words, times its BM25 over the best one's  3 words      0.75
 
-Links weigh most, because the user made them; the other signals are inferred. BM25 counts only in proportion to
-the best one, since its scale differs from vault to vault. The score is the weighted mean, from 0 to 1; equal
-scores are sorted by path. A tag that every note has does not count. Archived notes come last.
+Links weigh most, because the user made them; the other signals are inferred. What is opened next was also visited
+together, so it weighs less: the order of visits decides between notes that were visited together as often. BM25
+counts only in proportion to the best one, since its scale differs from vault to vault. The score is the weighted
+mean, from 0 to 1; equal scores are sorted by path. A tag that every note has does not count. Archived notes come
+last.
 """
 
 from collections import Counter
@@ -23,9 +26,7 @@ from typing import Any, Final, Literal
 import msgspec
 from pydantic import Field
 
-from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NoActiveNote, NoteNotFound
@@ -36,8 +37,6 @@ from ..limits import (
     RELATED_LOOKED_AT_MAX,
     RESULTS_CHARS_MAX,
     RESULTS_LISTED_MAX,
-    VISITED_TOGETHER_S,
-    VISITED_TOGETHER_VISITS,
 )
 from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
@@ -48,19 +47,21 @@ from ..ports.view import View
 from .note_answers import NO_SHARED_NOTE, NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool
-from .visit_answers import Room
+from .visit_answers import Room, opened_next, visited_together
 
-Kind = Literal["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "similarText"]
+Kind = Literal["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "openedNext", "similarText"]
 _WEIGHTS: Final[dict[Kind, float]] = {
     "linksTo": 1.0,
     "linkedFrom": 1.0,
     "sharedTags": 0.75,
     "visitedTogether": 0.75,
+    "openedNext": 0.5,
     "similarText": 0.75,
 }
 _LINKS_HALF: Final = 1.0
 _TAGS_HALF: Final = 3.0
 _VISITS_HALF: Final = 2.0
+_NEXT_HALF: Final = 3.0
 _WORDS_HALF: Final = 3.0
 _SCORE_DIGITS: Final = 3
 
@@ -75,7 +76,7 @@ class GetRelatedNotes(Arguments):
 class Reason(Model):
     kind: Kind
     count: int | None = None
-    """The number of links, or of visits of the note with a visit of the other note close by."""
+    """The number of links, or of visits of the note with a visit of the other note close by, or soon after."""
     tags: list[str] | None = None
     """The rarest first."""
     words: list[str] | None = None
@@ -174,12 +175,15 @@ def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
     if incoming.total > len(incoming.links):
         warnings.append(f"Of {incoming.total} links to the note {len(incoming.links)} were counted.")
     linking = Counter(link.source for link in incoming.links)
-    together = visited_together(vault.ask(Visits()), note.id)
+    visits = vault.ask(Visits())
+    together = _named(vault, visited_together(visits, note.id))
+    following = opened_next(visits, note.id)
     return [
         *_counted("linksTo", outgoing, _LINKS_HALF),
         *_counted("linkedFrom", linking, _LINKS_HALF),
         *_tagged(vault.ask(SharingTags(note.id, RELATED_LOOKED_AT_MAX))),
-        *_counted("visitedTogether", _named(vault, together), _VISITS_HALF),
+        *_counted("visitedTogether", together, _VISITS_HALF),
+        *_counted("openedNext", Counter({ref: following[ref.id] for ref in together}), _NEXT_HALF),
         *_similar(vault.ask(Similar(note.id, RELATED_LOOKED_AT_MAX))),
     ]
 
@@ -199,7 +203,7 @@ def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
 
 
 def _counted(kind: Kind, counts: Counter[NoteRef], half: float) -> Iterable[Tie]:
-    return (Tie(ref, kind, _saturating(count, half), {"count": count}) for ref, count in counts.items())
+    return (Tie(ref, kind, _saturating(count, half), {"count": count}) for ref, count in counts.items() if count)
 
 
 def _tagged(notes: Sequence[TaggedNote]) -> Iterable[Tie]:
@@ -220,37 +224,6 @@ def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
 def _saturating(amount: float, half: float) -> float:
     """Maps an amount to a strength from 0 to below 1; `half` is mapped to 0.5."""
     return amount / (amount + half)
-
-
-def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
-    """Maps each other note to the number of visits of `note` that are close to one of its visits.
-
-    Two visits are close if at most VISITED_TOGETHER_VISITS visits and VISITED_TOGETHER_S seconds lie between them.
-
-    Args:
-        visits: the visits of one vault, oldest first.
-    """
-    counts: Counter[NoteId] = Counter()
-    for at, visit in enumerate(visits):
-        if visit.note != note:
-            continue
-        earlier = visits[max(0, at - VISITED_TOGETHER_VISITS) : at]
-        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
-        close = {each.note for each in earlier if _gap_s(each, visit) <= VISITED_TOGETHER_S}
-        close |= {each.note for each in later if _gap_s(visit, each) <= VISITED_TOGETHER_S}
-        counts.update(close - {note})
-    return counts
-
-
-def _gap_s(earlier: Visit, later: Visit) -> float:
-    """The time from the end of `earlier` to the beginning of `later`.
-
-    Below 0 if the clock was set back and no event records it.
-    """
-    if earlier.until is None:
-        return 0.0
-    set_us = earlier.set_since_until_us - later.set_since_at_us
-    return (microseconds(later.at) - microseconds(earlier.until) - set_us) / 1_000_000
 
 
 # -- ranking --
@@ -287,7 +260,7 @@ def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> Json:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_related_notes",
-    description=("Notes related to one, and why: links, rare tags shared, visited together, similar text."),
+    description="Notes related to one, and why: links, rare tags, visited together or next, similar text.",
     arguments=GetRelatedNotes,
     data=RelatedNotes | Suggestions,
     function=get_related_notes,

@@ -1,6 +1,8 @@
-"""Computes with visits: dwell times, sums per note, and entries that fit into an answer."""
+"""Computes with visits: dwell times, sums per note, notes that go together, entries that fit into an answer."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -8,6 +10,7 @@ from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
+from ..limits import NEXT_VISITS_MIN, VISITED_TOGETHER_S, VISITED_TOGETHER_VISITS
 from ..notes.name_keys import stem
 from ..ports.asking import VaultPort
 from ..ports.questions import Names
@@ -46,6 +49,56 @@ def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
         tally.visits += 1
         tally.dwell_s += dwell_s(visit, now)
     return sorted(by_note.values(), key=lambda each: (-each.visits, -each.dwell_s, each.note))
+
+
+def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
+    """Maps each other note to the number of visits of `note` that are close to one of its visits.
+
+    Two visits are close if at most VISITED_TOGETHER_VISITS visits and VISITED_TOGETHER_S seconds lie between them.
+
+    Args:
+        visits: the visits of one vault, oldest first.
+    """
+    counts: Counter[NoteId] = Counter()
+    for at, visit in enumerate(visits):
+        if visit.note != note:
+            continue
+        earlier = visits[max(0, at - VISITED_TOGETHER_VISITS) : at]
+        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
+        close = {each.note for each in earlier if _gap_s(each, visit) <= VISITED_TOGETHER_S}
+        close |= {each.note for each in later if _gap_s(visit, each) <= VISITED_TOGETHER_S}
+        counts.update(close - {note})
+    return counts
+
+
+def opened_next(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
+    """Maps the notes that usually follow `note` to the number of its visits that they followed.
+
+    A note follows a visit if it is visited soon after it (close, as in `visited_together`) and before `note` is
+    visited again. Fewer than NEXT_VISITS_MIN visits are chance, not habit, and are left out.
+
+    Args:
+        visits: the visits of one vault, oldest first.
+    """
+    counts: Counter[NoteId] = Counter()
+    for at, visit in enumerate(visits):
+        if visit.note != note:
+            continue
+        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
+        until_again = takewhile(lambda each: each.note != note, later)
+        counts.update({each.note for each in until_again if _gap_s(visit, each) <= VISITED_TOGETHER_S})
+    return Counter({each: count for each, count in counts.items() if count >= NEXT_VISITS_MIN})
+
+
+def _gap_s(earlier: Visit, later: Visit) -> float:
+    """The time from the end of `earlier` to the beginning of `later`.
+
+    Below 0 if the clock was set back and no event records it.
+    """
+    if earlier.until is None:
+        return 0.0
+    set_us = earlier.set_since_until_us - later.set_since_at_us
+    return (microseconds(later.at) - microseconds(earlier.until) - set_us) / 1_000_000
 
 
 class NoteTitles:

@@ -13,6 +13,7 @@ from ..prompts import cite as citing
 from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import plan as planning
+from ..prompts import start as starting
 from ..prompts import transform as transforming
 from ..service.session import Session
 
@@ -25,8 +26,17 @@ async def _recorded(session: Session, params: p.Params, plan: Plan) -> dict[str,
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
     service = session.service
-    conversation = await assembling.start(service, params, session.client)
-    return {"conversation": conversation, "clock": service.tail.clock()}
+    started = await starting.start(service, params, session.client)
+    answer: dict[str, Any] = {"conversation": started.conversation, "clock": service.tail.clock()}
+    if started.role is not None:
+        answer["agent"] = {"tools": started.tools, "pipeline": started.role.pipeline}
+    return answer
+
+
+async def agents(session: Session, _id: RequestId | None, params: p.Agents) -> Any:
+    service = session.service
+    listed = await starting.agents(service, params, session.client)
+    return {"agents": listed.agents, "total": listed.total, "clock": service.tail.clock()}
 
 
 async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:

@@ -29,6 +29,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/call": Method(calls.Call, calls.call),
     "workspaced/blob/put": Method(PutBlob, put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
+    "workspaced/context/agents": Method(p.Agents, conversations.agents),
     "workspaced/context/message": Method(p.Messages, conversations.message),
     "workspaced/context/pin": Method(p.Pin, conversations.pin),
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),

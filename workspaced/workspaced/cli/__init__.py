@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "watch": ("workspace.state", "Follow events as they are recorded."),
     "tools": ("workspace.tools", "List the tools agents may call."),
     "call": ("workspace.tools", "Call a tool as an agent would."),
+    "agents": ("workspace.agents", "List the roles that conversations may begin with."),
     "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
     "context": ("prompts.context", "What prompts held, layer by layer, and what became of the provider's cache."),
     "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),

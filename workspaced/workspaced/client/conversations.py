@@ -24,7 +24,9 @@ AttachmentKind = Literal[
     "skill",
     "tool_result",
 ]
-PinKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
+PinKind = Literal[
+    "text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes", "next-notes"
+]
 Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
@@ -145,6 +147,7 @@ class ContextMethods(Generic[Result]):
         output_reserve: int,
         conversation: str | None = None,
         vault: str | None = None,
+        agent: str | None = None,
         system: str | None = None,
         memory: str | None = None,
         project: str | None = None,
@@ -157,10 +160,12 @@ class ContextMethods(Generic[Result]):
         history_turns: int | None = None,
         promotion: Literal["at_fold", "each_turn"] | None = None,
     ) -> Result:
-        """Begins a conversation, or changes one's settings: `{conversation, clock}`.
+        """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
+        `agent: {tools, pipeline}`.
 
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
+            agent: the role that gives `system` and `tools` where they are not given here, and pins.
             composer: text after the user's words of each turn; `adapter` follows it.
             history_turns: the minimum of last turns that stay verbatim.
             promotion: when the context library takes over what turns brought; default: `at_fold`.
@@ -173,6 +178,7 @@ class ContextMethods(Generic[Result]):
             outputReserve=output_reserve,
             conversation=conversation,
             vault=vault,
+            agent=agent,
             system=system,
             memory=memory,
             project=project,
@@ -185,6 +191,13 @@ class ContextMethods(Generic[Result]):
             historyTurns=history_turns,
             promotion=promotion,
         )
+
+    def agents(self, *, vault: str | None = None) -> Result:
+        """The roles that `start` may name: `{agents, total, clock}`.
+
+        A role is `{name, source, path, tools, pins, pipeline, problem}`; what it does not have is absent.
+        """
+        return self._ask("agents", vault=vault)
 
     def message(
         self,

@@ -40,6 +40,7 @@ from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
 from ..memory.places import checked_place
 from ..recording.sweeper import Sweeper
+from ..roles.roles import Roles
 from ..server.listener import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
@@ -143,6 +144,7 @@ async def _open(settings: Settings, data: Path, memory: Path | None) -> Service:
     def deliver(committed: Committed) -> None:
         holder[0].tail.deliver(committed)
 
+    roles = Roles(settings.agents, settings.agents_folder)
     warnings: list[str] = []
     if _finish_forgetting(data, warnings):
         logger.warning("a note was being forgotten, which was interrupted; it is finished now")
@@ -159,6 +161,7 @@ async def _open(settings: Settings, data: Path, memory: Path | None) -> Service:
         record=record,
         templates=settings.templates_path,
         memory=memory,
+        roles=roles,
     )
     holder.append(service)
     service.warnings[:0] = warnings

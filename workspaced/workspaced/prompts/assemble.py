@@ -16,13 +16,13 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId, uuid7
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import NotRecorded, ToolError
+from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
@@ -34,9 +34,7 @@ from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
-from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.gather import gather
-from workspaced_tools.prompts.sources.memory_index import is_memory_index, memory_index
 from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..calls.answers import WithheldDuringRead
@@ -44,7 +42,7 @@ from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
 from . import params as p
-from .commands import action, checked_message, known, named_vault, start_plan, vault_of
+from .commands import action, checked_message, known
 from .request_body import Wanted, body_of, template_for
 from .visibility import WithheldNotes, with_conversation_view
 
@@ -104,48 +102,6 @@ class _Attempt(NamedTuple):
                 hint="Ask again once its messages are there.",
             )
         return self.actions
-
-
-async def start(service: Service, params: p.Start, caller: str) -> ConversationId:
-    """Begins a conversation, or changes its settings.
-
-    Raises:
-        WorkspacedError: the parameters are invalid; there is no such vault, or the conversation belongs to
-            another one; SharingOff if the caller may not be shown the environment.
-    """
-    conversation = ConversationId(params.conversation or uuid7())
-    before = service.tail.state.conversations.by_id.get(conversation)
-    environment_text = index = ""
-    if params.environment:
-        state = service.tail.state
-        named = named_vault(state, params.vault, before) if params.vault is not None else None
-        vault = named or vault_of(state, before)
-        environment_text = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
-        if not params.memory:
-            index = await service.threads.run_writing(_memory_index, service, conversation, before, caller, vault)
-    plan = start_plan(params, conversation, environment_text, index)
-    await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
-    return conversation
-
-
-def _memory_index(
-    service: Service,
-    conversation: ConversationId,
-    before: Conversation | None,
-    caller: str,
-    vault: VaultId | None,
-) -> str:
-    """The index of the memory as it is, or as it was when the conversation began. Blocks."""
-    if before is not None:
-        former = [each.text_sha256 for each in before.settings.sections if each.name == "memory"]
-        with suppress(NotRecorded):  # It was forgotten.
-            return next((text for text in map(service.texts, former) if is_memory_index(text)), "")
-        return ""
-    if not service.memory.is_set or service.tail.state.sharing_of(caller) != "all":
-        return ""
-    with suppress(ToolError):  # The folder cannot be read, so nothing of it is named.
-        return memory_index(service.memory.files(vault), conversation)
-    return ""
 
 
 async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompted:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, VaultId, note_id
+from workspaced_events.ids import ConversationId, MessageId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.writer import Plan
 from workspaced_events.limits import ID_CHARS_MAX
@@ -23,9 +23,12 @@ from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
 from workspaced_tools.prompts.requests.tool_definitions import sendable
 from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
+from ..roles.pins import pin_actions
+from ..roles.role import Role
 from . import params as p
 from .message_commands import Uploaded, as_given, recorded, resolved
 from .reported_usage import check_usage, tokens_of
@@ -100,21 +103,28 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 # -- the conversation itself --
 
 
-def start_plan(params: p.Start, conversation: ConversationId, environment: str, memory_index: str = "") -> Plan:
+def start_plan(
+    params: p.Start,
+    conversation: ConversationId,
+    environment: str,
+    memory_index: str = "",
+    role: Role | None = None,
+) -> Plan:
     """Begins `conversation`, or changes its settings.
 
     Args:
         environment: the text of that section.
         memory_index: stands in for the memory that the runtime gave, if it gave none.
+        role: the one that `params` were completed from; gives the conversation its pins. None: pins stay.
 
     Raises:
-        InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
+        InvalidArgument: the output reserve takes the whole context window; as `named_vault`, as `pin_actions`.
     """
     if params.output_reserve >= params.context_window:
         raise _no_room(params.output_reserve, params.context_window)
     staging = BlobStaging()
     texts: dict[Any, str] = {
-        "system": params.system,
+        "system": params.system or "",
         "memory": params.memory or memory_index,
         "project": render_block("project_context", {}, params.project, fence=conversation)
         if params.project
@@ -143,10 +153,11 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
         before = state.conversations.by_id.get(conversation)
         vault = named_vault(state, params.vault, before) if params.vault is not None else None
-        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
-            return []
-        begun = action(data, before, staging.blobs.values())
-        return [replace(begun, vault=vault) if vault is not None else begun]
+        actions = []
+        if before is None or before.ended or not same(before.settings, data, _SETTINGS):
+            actions.append(action(data, before, staging.blobs.values()))
+        actions += pin_actions(role, conversation, before) if role is not None else []
+        return [replace(each, vault=vault) if vault is not None else each for each in actions]
 
     return plan
 
@@ -346,14 +357,6 @@ def pin(params: p.Pin) -> Plan:
     Raises:
         ActionError: the kind needs another parameter or takes no such one, or a path is invalid.
     """
-    needed = {"text": "text", "note": "path", "folder": "folder"}.get(params.kind)
-    takes = {needed, "path"} if params.kind == "linked-files" else {needed}
-    for name in ("text", "path", "folder"):
-        has_value = getattr(params, name) is not None
-        if has_value and name not in takes:
-            raise InvalidArgument(f"A pin of kind {params.kind!r} takes no `{name}`.")
-        if not has_value and name == needed:
-            raise InvalidArgument(f"A pin of kind {params.kind!r} needs `{name}`.")
     staging = BlobStaging()
 
     def plan(state: WorkspaceState, _seq: int) -> list[Action]:
@@ -367,25 +370,16 @@ def pin(params: p.Pin) -> Plan:
             return []
         return [action(data, conversation, staging.blobs.values())]
 
+    path, folder, text = checked_parameters(params.kind, path=params.path, folder=params.folder, text=params.text)
     data = c.ContextPinned(
         conversation=ConversationId(params.conversation),
         id=params.id,
         kind=params.kind,
-        path=note_id(params.path) if params.path is not None else None,
-        folder=folder_id(params.folder) if params.folder is not None else None,
-        text_sha256=staging.text(params.text) if params.text is not None else None,
+        path=path,
+        folder=folder,
+        text_sha256=staging.text(text) if text is not None else None,
     )
     return plan
-
-
-def folder_id(folder: str) -> str:
-    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
-
-    Raises:
-        ActionError: as `note_id`.
-    """
-    inner = folder.removesuffix("/")
-    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
 
 
 def unpin(params: p.Unpin) -> Plan:

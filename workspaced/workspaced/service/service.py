@@ -32,6 +32,7 @@ from ..memory.places import Places
 from ..memory.writing import Memory
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
+from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from .given_out import Clients
@@ -54,12 +55,14 @@ class Service:
         record: bool,
         templates: Path | None = None,
         memory: Path | None = None,
+        roles: Roles | None = None,
     ) -> None:
         """
         Args:
             record: whether answers and what tools read for them are stored in the sweeper's blobs.
             templates: the folder of the user's own templates of request bodies.
             memory: as `Places` takes it.
+            roles: those that conversations may begin with; None: there are none.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -67,6 +70,7 @@ class Service:
         self.warnings = list(journal.warnings)
         self.workspace = workspace
         self.templates = templates
+        self.roles = roles if roles is not None else Roles()
         self.instance = os.urandom(8).hex()
         self.started_at = time.monotonic()
         self.connections = 0

@@ -10,18 +10,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import NoteId
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.schema.catalogue import ProviderKind
 
 from ...errors import ArgumentInvalid
-from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
+from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NEXT_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
-from ...ports.questions import LinkTargets, Members, Names, Overview, Read
+from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visits
 from ...ports.vault import LinkName, NoteRef
+from ...tools.visit_answers import opened_next
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimator import seed_tokens
 from ..model.types import Artifact, Provided
@@ -29,6 +30,7 @@ from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
 
 OTHERS: Final = "Not shown for want of room:"
+NEXT: Final = "Usually opened next:"
 
 
 def provide(pin: Provider, reading: Reading) -> Provided:
@@ -42,6 +44,48 @@ def provide(pin: Provider, reading: Reading) -> Provided:
     except (Unavailable, WorkspacedError) as error:
         return Provided(pin.id, pin.kind, failed=error.code)
     return Provided(pin.id, pin.kind, found.text_sha256, notes=tuple(dict.fromkeys(found.notes)))
+
+
+_NEEDED: Final[dict[ProviderKind, str]] = {"text": "text", "note": "path", "folder": "folder"}
+
+
+class Parameters(NamedTuple):
+    """Of a pin, checked."""
+
+    path: NoteId | None
+    folder: str | None
+    text: str | None
+
+
+def checked_parameters(
+    kind: ProviderKind, *, path: str | None, folder: str | None, text: str | None
+) -> Parameters:
+    """The parameters of a pin, if its kind takes these and needs no other.
+
+    Raises:
+        InvalidArgument: it does not.
+        ActionError: a path is invalid.
+    """
+    needed = _NEEDED.get(kind)
+    takes = {needed, "path"} if kind == "linked-files" else {needed}
+    for name, value in (("text", text), ("path", path), ("folder", folder)):
+        if value is not None and name not in takes:
+            raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.")
+        if value is None and name == needed:
+            raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.")
+    return Parameters(
+        note_id(path) if path is not None else None, folder_id(folder) if folder is not None else None, text
+    )
+
+
+def folder_id(folder: str) -> str:
+    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
+
+    Raises:
+        ActionError: as `note_id`.
+    """
+    inner = folder.removesuffix("/")
+    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -100,6 +144,19 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     return _Found(found.text_sha256, [note.id, *found.notes])
 
 
+def _next_notes(_pin: Provider, reading: Reading) -> _Found:
+    """One line, in the order of paths: it changes only when it names other notes."""
+    vault, state = reading.names()
+    if state.active is None:
+        return _Found(None)
+    counts = opened_next(vault.ask(Visits()), state.active.id)
+    likeliest = sorted(counts, key=lambda note: (-counts[note], note))[:PROVIDED_NOTES_MAX]
+    existing = list(_known(vault, likeliest).values()) if likeliest else []
+    shown = sorted(existing[:PROVIDED_NEXT_MAX], key=lambda ref: ref.path)
+    lines = [f"{NEXT} {', '.join(map(file_line, shown))}"] if shown else []
+    return _stored(reading, lines, [ref.id for ref in shown])
+
+
 def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
@@ -115,6 +172,7 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
     "linked-files": _linked_files,
     "open-files": _open_files,
     "recent-changes": _recent_changes,
+    "next-notes": _next_notes,
 }
 
 

@@ -1,0 +1,360 @@
+"""Roles: conversations that begin with a name, and get what belongs to it from the settings or from a note."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.daemon import refusal
+
+from workspaced.limits import (
+    PINS_PER_CONVERSATION_MAX,
+    ROLE_NOTES_LISTED_MAX,
+    ROLE_SYSTEM_CHARS_MAX,
+    ROLES_IN_SETTINGS_MAX,
+)
+from workspaced_tools.tools.registry import TOOLS
+
+SETTINGS: dict[str, Any] = {
+    "provider": "openai",
+    "model": "any",
+    "context_window": 100_000,
+    "output_reserve": 1_000,
+}
+REVIEWER = {
+    "system": "You review notes.",
+    "tools": ["search_workspace", "get_current_note"],
+    "pins": ["workspace", {"kind": "note", "path": "style.md"}, {"kind": "text", "text": "Be kind."}],
+    "pipeline": "chat",
+}
+NOTE = """\
+---
+title: A critic
+tools: [search_workspace]
+pins:
+  - workspace
+  - kind: note
+    path: style.md
+pipeline: refactor
+colour: red
+---
+You find faults.
+"""
+NOTES = {
+    "a.md": "# Alpha\n",
+    "style.md": "Short sentences.\n",
+    "Agents/critic.md": NOTE,
+    "Agents/team/lead.md": "You lead.\n",
+    "Agents/reviewer.md": "You are hidden by the settings.\n",
+}
+
+
+def env(agents: Mapping[str, Any] | None = None, folder: str | None = None) -> dict[str, str]:
+    found = {} if agents is None else {"WORKSPACED_AGENTS": json.dumps(agents)}
+    return found if folder is None else {**found, "WORKSPACED_AGENTS_FOLDER": folder}
+
+
+@pytest.fixture(scope="module")
+def shared(module_daemon: Any) -> Any:
+    return module_daemon(notes=NOTES, env=env({"reviewer": REVIEWER}, "Agents"))
+
+
+@pytest.fixture
+def client(shared: Any) -> Any:
+    with shared.connect("runtime") as client:
+        yield client
+
+
+def asked(client: Any, conversation: str) -> dict[str, Any]:
+    client.context.message(conversation, {"role": "user", "text": "And now?"})
+    prompt: dict[str, Any] = client.context.assemble(conversation)
+    return prompt
+
+
+def text_of(prompt: dict[str, Any], layer: str) -> str:
+    return str(next(each["text"] for each in prompt["layers"] if each["id"] == layer))
+
+
+def events_of(client: Any, conversation: str) -> list[dict[str, Any]]:
+    events = client.call("workspaced/log", {"limit": 10_000})["events"]
+    return [each for each in events if each["data"].get("conversation") == conversation]
+
+
+def pins_of(client: Any, conversation: str) -> dict[str, str]:
+    """The kinds of the conversation's pins, by their ids."""
+    pins: dict[str, str] = {}
+    for each in events_of(client, conversation):
+        if each["type"] == "context_pinned":
+            pins[each["data"]["id"]] = each["data"]["kind"]
+        elif each["type"] == "context_unpinned":
+            del pins[each["data"]["id"]]
+    return pins
+
+
+# -- what a role gives --
+
+
+def test_a_role_of_the_settings_gives_system_tools_and_pins(client: Any) -> None:
+    started = client.context.start(**SETTINGS, agent="reviewer")
+    assert started["agent"] == {"tools": REVIEWER["tools"], "pipeline": "chat"}
+    prompt = asked(client, started["conversation"])
+    assert "You review notes." in text_of(prompt, "L1_SYSTEM")
+    turn = text_of(prompt, "L3_TURN")
+    assert "Short sentences." in turn and "Be kind." in turn
+    without = client.context.start(**SETTINGS, agent="reviewer", tools=[])["conversation"]
+    assert prompt["estimate"] > asked(client, without)["estimate"] + 100, "definitions count against the window"
+
+
+def test_a_note_of_the_folder_is_a_role(client: Any) -> None:
+    started = client.context.start(**SETTINGS, agent="critic")
+    assert started["agent"] == {"tools": ["search_workspace"], "pipeline": "refactor"}
+    prompt = asked(client, started["conversation"])
+    system = text_of(prompt, "L1_SYSTEM")
+    assert "You find faults." in system and "colour" not in system and "---" not in system
+    assert pins_of(client, started["conversation"]) == {"agent/1": "workspace", "agent/2": "note"}
+    nested = client.context.start(**SETTINGS, agent="team/lead")
+    assert nested["agent"] == {"tools": None, "pipeline": None}
+    assert "You lead." in text_of(asked(client, nested["conversation"]), "L1_SYSTEM")
+
+
+def test_the_role_of_the_settings_hides_the_note_of_its_name(client: Any) -> None:
+    started = client.context.start(**SETTINGS, agent="reviewer")
+    assert "hidden" not in text_of(asked(client, started["conversation"]), "L1_SYSTEM")
+
+
+def test_what_the_caller_gives_wins_also_when_it_is_empty(client: Any) -> None:
+    own = [{"name": "mine", "description": "Own.", "parameters": {"type": "object", "properties": {}}}]
+    started = client.context.start(**SETTINGS, agent="reviewer", system="I say.", tools=own)
+    assert started["agent"]["tools"] is None
+    prompt = asked(client, started["conversation"])
+    assert "I say." in text_of(prompt, "L1_SYSTEM") and "You review" not in text_of(prompt, "L1_SYSTEM")
+    empty = client.context.start(**SETTINGS, agent="reviewer", system="", tools=[], environment=False)
+    assert text_of(asked(client, empty["conversation"]), "L1_SYSTEM") == ""
+
+
+def test_without_a_role_nothing_is_answered_of_one(client: Any) -> None:
+    started = client.context.start(**SETTINGS)
+    assert set(started) == {"conversation", "clock"}
+
+
+def test_started_again_with_another_role_its_pins_replace_those_before_and_others_stay(client: Any) -> None:
+    talk = client.context.start(**SETTINGS, agent="reviewer")["conversation"]
+    client.context.pin(talk, "mine", "text", text="Mine.")
+    count = len(events_of(client, talk))
+    client.context.start(**SETTINGS, conversation=talk, agent="reviewer")
+    assert len(events_of(client, talk)) == count, "nothing changed, so nothing is recorded"
+    client.context.start(**SETTINGS, conversation=talk, agent="team/lead")
+    assert pins_of(client, talk) == {"mine": "text"}
+    client.context.start(**SETTINGS, conversation=talk, agent="critic")
+    client.context.start(**SETTINGS, conversation=talk)
+    assert pins_of(client, talk) == {"mine": "text", "agent/1": "workspace", "agent/2": "note"}
+
+
+def test_a_role_never_brings_more_pins_than_a_conversation_holds(client: Any) -> None:
+    talk = client.context.start(**SETTINGS)["conversation"]
+    for number in range(PINS_PER_CONVERSATION_MAX - 1):
+        client.context.pin(talk, f"p{number}", "workspace")
+    count = len(events_of(client, talk))
+    error = refusal(client.context.start, **SETTINGS, conversation=talk, agent="critic")
+    assert error.code == "INVALID_ARGUMENT" and "Unpin" in error.hint
+    assert len(events_of(client, talk)) == count
+
+
+# -- which roles there are --
+
+
+def test_an_unknown_role_is_refused_with_those_that_there_are(client: Any) -> None:
+    for name in ("nobody", "../a", "/etc/passwd", "critic.md", "Agents/critic", "x" * 200, "\u202e", "a\nb"):
+        error = refusal(client.context.start, **SETTINGS, agent=name)
+        assert error.code == "UNKNOWN_AGENT", name
+        assert error.hint == "Roles: reviewer, critic, team/lead."
+    assert refusal(client.context.start, **SETTINGS, agent="").code == "INVALID_ARGUMENT"
+
+
+def test_roles_are_listed_without_their_texts(client: Any, shared: Any) -> None:
+    listed = client.context.agents()
+    assert listed["total"] == 3
+    assert listed["agents"] == [
+        {
+            "name": "reviewer",
+            "source": "settings",
+            "tools": ["search_workspace", "get_current_note"],
+            "pins": ["workspace", "note", "text"],
+            "pipeline": "chat",
+        },
+        {
+            "name": "critic",
+            "source": "note",
+            "path": "Agents/critic.md",
+            "tools": ["search_workspace"],
+            "pins": ["workspace", "note"],
+            "pipeline": "refactor",
+        },
+        {"name": "team/lead", "source": "note", "path": "Agents/team/lead.md"},
+    ]
+    done = shared.cli("agents", "--json")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == listed["agents"]
+    table = shared.cli("agents").stdout
+    assert "critic" in table and "search_workspace, get_current_note" in table and "refactor" in table
+
+
+def test_without_settings_there_is_no_role(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    with running.connect("runtime") as client:
+        assert client.context.agents()["agents"] == []
+        assert refusal(client.context.start, **SETTINGS, agent="critic").hint == "Roles: none."
+    assert running.cli("agents").stdout == ""
+
+
+def test_a_withheld_role_does_not_exist(daemon: Any) -> None:
+    withheld = {"Agents/secret.md": "---\nworkspaced: private\n---\nYou hide.\n", "Agents/denied/x.md": "You.\n"}
+    worlds = (
+        daemon("--deny", "Agents/denied/", notes={**NOTES, **withheld}, env=env(None, "Agents")),
+        daemon(notes=NOTES, env=env(None, "Agents")),
+    )
+    answers = []
+    for running in worlds:
+        with running.connect("runtime") as client:
+            errors = [refusal(client.context.start, **SETTINGS, agent=name) for name in ("secret", "denied/x")]
+            told = [(error.code, error.message, error.hint) for error in errors]
+            answers.append((told, client.context.agents()["agents"], client.context.agents()["total"]))
+    assert answers[0] == answers[1]
+    assert {code for code, *_ in answers[0][0]} == {"UNKNOWN_AGENT"}
+
+
+def test_a_role_that_turns_private_is_gone_for_the_next_conversation(daemon: Any) -> None:
+    running = daemon(notes=NOTES, env=env(None, "Agents"))
+    with running.connect("runtime") as client:
+        client.context.start(**SETTINGS, agent="critic")
+        (running.vault / "Agents" / "critic.md").write_text("---\nworkspaced: private\n---\nYou find faults.\n")
+        assert refusal(client.context.start, **SETTINGS, agent="critic").code == "UNKNOWN_AGENT"
+
+
+def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any) -> None:
+    running = daemon(notes=NOTES, env=env({"plain": {"system": "You."}}, "Agents"))
+    with running.connect("editor") as editor:
+        editor.call("workspaced/share", {"client": "runtime", "level": "names"})
+    with running.connect("runtime") as client:
+        assert [each["name"] for each in client.context.agents()["agents"]] == ["plain"]
+        assert refusal(client.context.start, **SETTINGS, agent="critic").code == "UNKNOWN_AGENT"
+        assert client.context.start(**SETTINGS, agent="plain")["agent"] == {"tools": None, "pipeline": None}
+
+
+# -- replay --
+
+
+def test_prompts_are_made_again_when_settings_and_notes_are_gone(daemon: Any) -> None:
+    running = daemon(notes=NOTES, env=env({"reviewer": REVIEWER}, "Agents"))
+    with running.connect("runtime") as client:
+        for name in ("reviewer", "critic"):
+            asked(client, client.context.start(**SETTINGS, agent=name)["conversation"])
+    assert running.stop() == 0
+    shutil.rmtree(running.vault)
+    plain = {"WORKSPACED_AGENTS": "{}", "WORKSPACED_AGENTS_FOLDER": "Elsewhere"}
+    done = running.cli("replay", str(running.data), "--verify", "--json", env=plain)
+    prompts = [line for line in map(json.loads, done.stdout.splitlines()) if "conversation" in line]
+    assert done.returncode == 0 and [each["outcome"] for each in prompts] == ["same", "same"]
+
+
+# -- bad input --
+
+
+def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: Any) -> None:
+    bad = {
+        "empty": ("", "no text"),
+        "blank": ("---\ntools: [search_workspace]\n---\n \n\n", "no text"),
+        "open": ("---\ntools: [\n---\nYou.\n", "line"),
+        "tool": ("---\ntools: [search_workspace, fly]\n---\nYou.\n", "`tools.1`: there is no tool 'fly'"),
+        "tools": ("---\ntools: search_workspace\n---\nYou.\n", "`tools`"),
+        "number": ("---\ntools: [3]\n---\nYou.\n", "`tools.0`"),
+        "kind": ("---\npins: [weather]\n---\nYou.\n", "`pins.0.kind`"),
+        "path": ("---\npins: [note]\n---\nYou.\n", "`pins.0`: A pin of kind 'note' needs `path`"),
+        "extra": ("---\npins: [{kind: workspace, colour: red}]\n---\nYou.\n", "`pins.0.colour`"),
+        "wide": (f"---\npins: [{{kind: workspace, {'k' * 1_000}: 1}}]\n---\nYou.\n", "`pins.0.kkk"),
+        "outside": ("---\npins: [{kind: note, path: ../x.md}]\n---\nYou.\n", "`pins.0`"),
+        "pipeline": ("---\npipeline: oil\n---\nYou.\n", "`pipeline`"),
+        "cycle": ("---\nx: &a\n  b: *a\ntools: []\n---\nYou.\n", "recursion limit"),
+        "many": (f"---\npins: [{', '.join(['workspace'] * 101)}]\n---\nYou.\n", "`pins`"),
+        "long": ("x" * (ROLE_SYSTEM_CHARS_MAX + 1), f"{ROLE_SYSTEM_CHARS_MAX + 1} characters"),
+        "huge": ("x" * 10_000_000, "10000000 characters"),
+    }
+    shared.add({f"Agents/bad/{name}.md": text for name, (text, _) in bad.items()})
+    try:
+        for name, (_, part) in bad.items():
+            error = refusal(client.context.start, **SETTINGS, agent=f"bad/{name}")
+            assert error.code == "AGENT_INVALID" and part in error.message and len(error.message) < 900, name
+            assert f"'bad/{name}'" in error.message and error.hint
+        problems = {each["name"]: each.get("problem", "") for each in client.context.agents()["agents"]}
+        assert all(part in problems[f"bad/{name}"] for name, (_, part) in bad.items())
+        assert problems["critic"] == ""
+    finally:
+        shutil.rmtree(shared.vault / "Agents" / "bad")
+
+
+def test_roles_that_pin_each_other_and_themselves_are_notes_like_others(shared: Any, client: Any) -> None:
+    pins = (
+        "---\npins: [{{kind: note, path: Agents/loop/{}.md}}, {{kind: note, path: Agents/loop/{}.md}}]\n---\n{}\n"
+    )
+    shared.add({f"Agents/loop/{one}.md": pins.format(one, two, f"I am {one}.") for one, two in ("ab", "ba")})
+    try:
+        prompt = asked(client, client.context.start(**SETTINGS, agent="loop/a")["conversation"])
+        assert text_of(prompt, "L1_SYSTEM").count("I am a.") == 1
+        assert text_of(prompt, "L3_TURN").count("I am b.") == 1
+    finally:
+        shutil.rmtree(shared.vault / "Agents" / "loop")
+
+
+def test_a_thousand_role_notes_are_all_roles_and_a_list_says_how_many_it_leaves_out(daemon: Any) -> None:
+    notes = {f"Agents/{number:04}.md": f"You are {number}.\n" for number in range(1_000)}
+    running = daemon(notes=notes, env=env(None, "Agents"))
+    with running.connect("runtime") as client:
+        client.call("workspaced/reconcile")
+        listed = client.context.agents()
+        assert (len(listed["agents"]), listed["total"]) == (ROLE_NOTES_LISTED_MAX, 1_000)
+        started = client.context.start(**SETTINGS, agent="0999")
+        assert "You are 999." in text_of(asked(client, started["conversation"]), "L1_SYSTEM")
+        assert refusal(client.context.start, **SETTINGS, agent="none").hint.endswith(" and 980 more.")
+
+
+@pytest.mark.parametrize(
+    ("agents", "named"),
+    [
+        ({"x": {}}, "'agents.x.system': Field required"),
+        ({"x": {"system": " \n"}}, "'agents.x.system'"),
+        ({"x": {"system": "You.", "colour": "red"}}, "'agents.x.colour'"),
+        ({"x": {"system": "You.", "tools": ["fly"]}}, "'agents.x': `tools.0`: there is no tool 'fly'"),
+        ({"x": {"system": "You.", "pins": ["weather"]}}, "'agents.x.pins.0.kind'"),
+        ({"x": {"system": "You.", "pins": ["folder"]}}, "needs `folder`"),
+        ({"x": {"system": "You.", "pins": [{"kind": "workspace", "path": "a.md"}]}}, "takes no `path`"),
+        ({"x": {"system": "You.", "pipeline": "oil"}}, "'agents.x.pipeline'"),
+        ({"x": {"system": "x" * (ROLE_SYSTEM_CHARS_MAX + 1)}}, "'agents.x.system'"),
+        ({"": {"system": "You."}}, "agents"),
+        ([], "'agents'"),
+        ({f"r{n}": {"system": "You."} for n in range(1_000)}, f"1000 roles; at most {ROLES_IN_SETTINGS_MAX}"),
+    ],
+)
+def test_a_wrong_role_of_the_settings_is_named_when_the_daemon_starts(
+    daemon: Any, agents: Any, named: str
+) -> None:
+    running = daemon(start=False)
+    done = running.cli("serve", "--vault", str(running.vault), "--data-dir", str(running.data), env=env(agents))
+    assert done.returncode == 2 and named in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("folder", ["", "/", "../x", "/etc"])
+def test_a_folder_of_roles_is_one_inside_the_vault(daemon: Any, folder: str) -> None:
+    running = daemon(start=False)
+    done = running.cli(
+        "serve", "--vault", str(running.vault), "--data-dir", str(running.data), env=env(None, folder)
+    )
+    assert done.returncode == 2 and "'agents_folder'" in done.stderr, done.stderr
+
+
+def test_every_tool_may_be_one_of_a_role(daemon: Any) -> None:
+    running = daemon(env=env({"all": {"system": "You.", "tools": list(TOOLS)}}))
+    with running.connect("runtime") as client:
+        talk = client.context.start(**SETTINGS, agent="all")["conversation"]
+        client.context.message(talk, {"role": "user", "text": "Hello."})
+        body = client.context.assemble(talk, shape="openai")["body"]
+        assert [each["function"]["name"] for each in body["tools"]] == list(TOOLS)
