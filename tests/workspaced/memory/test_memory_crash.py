@@ -91,3 +91,13 @@ def test_a_write_waits_for_its_folder_over_starts_without_it(daemon: Any) -> Non
     with running.connect("agent") as agent:
         assert writes(agent)[-1]["outcome"] == "done"
     assert files(running) == {"plan.md": NEW}
+
+
+def test_a_write_to_another_folder_than_the_present_one_waits(daemon: Any) -> None:
+    running = killed(daemon, "before", "str_replace")
+    running.flags = ("--memory", "Elsewhere")
+    running.start()
+    with running.connect("agent") as agent:
+        assert writes(agent)[-1]["outcome"] is None
+        assert any("memory folder" in each for each in agent.call("workspaced/status")["degraded"])
+    assert files(running) == {"plan.md": OLD}

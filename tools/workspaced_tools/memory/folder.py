@@ -70,6 +70,13 @@ class MemoryFolder:
         Raises:
             MemoryFull: it is larger than MEMORY_FILE_BYTES_MAX.
         """
+        content = self.head(path)
+        if content is not None:
+            check_size(path, content)
+        return content
+
+    def head(self, path: Parts) -> bytes | None:
+        """As `read`; of a larger file its first MEMORY_FILE_BYTES_MAX + 1 bytes."""
         with self._folder_of(path) as folder:
             found = _read(folder, path) if folder is not None else None
         return found.content if found is not None else None
@@ -264,12 +271,7 @@ def _read(folder: int, path: Parts) -> _Found | None:
             content += more
     finally:
         os.close(descriptor)
-    if len(content) > MEMORY_FILE_BYTES_MAX:
-        raise MemoryFull(
-            f"The file {shown(path)} is larger than {MEMORY_FILE_BYTES_MAX} bytes.",
-            hint="Ask the user to shorten it, or use another file.",
-        )
-    return _Found(content, status)
+    return _Found(content[: MEMORY_FILE_BYTES_MAX + 1], status)
 
 
 def _expect(folder: int, path: Parts, content: bytes | None) -> _Found | None:
@@ -363,6 +365,19 @@ def _remove_temporaries(folder: int, depth: int) -> None:
                 _remove_temporaries(inner, depth - 1)
             finally:
                 os.close(inner)
+
+
+def check_size(path: Parts, content: bytes) -> None:
+    """Checks that `head` gave the whole file.
+
+    Raises:
+        MemoryFull: it is larger.
+    """
+    if len(content) > MEMORY_FILE_BYTES_MAX:
+        raise MemoryFull(
+            f"The file {shown(path)} is larger than {MEMORY_FILE_BYTES_MAX} bytes.",
+            hint="Ask the user to shorten it, or use another file.",
+        )
 
 
 def unusable(path: Parts) -> MemoryPathUnusable:

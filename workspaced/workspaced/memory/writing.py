@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
-from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.pending_writes import PendingWrite
@@ -111,7 +111,7 @@ class Memory:
                 try:
                     place = self._places.of(write.vault)
                     outcome = self._finish(write.data, place)
-                except (ToolError, LogDamaged, OSError) as error:
+                except (WorkspacedError, OSError) as error:
                     self.interrupted += 1
                     logger.warning("the write %d to the memory was interrupted, and stays so: %s", seq, error)
                 else:
