@@ -465,7 +465,7 @@ export interface MemoryWriteEndedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly write: number;
-    readonly outcome: "done" | "failed";
+    readonly outcome: "done" | "failed" | "unknown";
   };
 }
 

@@ -90,7 +90,7 @@ class MemoryFolder:
                 return False
             try:
                 status = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
+            except OSError:  # None, or one that is closed to us.
                 return False
             return stat.S_ISDIR(status.st_mode)
 
@@ -181,8 +181,13 @@ class MemoryFolder:
                 raise _changed(source)
             _link(source[-1], before, path, after)
             os.fsync(after)
-            with suppress(FileNotFoundError):  # A file system without hard links has moved it.
+            try:
                 os.unlink(source[-1], dir_fd=before)
+            except FileNotFoundError:  # A file system without hard links has moved it.
+                pass
+            except OSError:
+                os.unlink(path[-1], dir_fd=after)
+                raise
             os.fsync(before)
         self._remove_empty_folders(source)
 
@@ -322,7 +327,7 @@ def _walk(folder: int, path: Parts, room: list[int]) -> Iterator[Listed]:
             continue
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:
+        except OSError:  # Gone since it was listed, or closed to us.
             continue
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             yield Listed((*path, name), status.st_size)
