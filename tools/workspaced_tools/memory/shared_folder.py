@@ -16,8 +16,9 @@ from ..notes.note import Note
 from ..notes.privacy_flag import HEAD_BYTES, head_says_private
 from ..ports.memory import MEMORY_ROOT
 from ..vault.vault import Vault
-from .folder import Listed, MemoryFolder, check_size, unusable
+from .folder import MemoryFolder
 from .paths import Parts, shown
+from .steps import Listed, check_size, unusable
 
 
 class Withholding(Protocol):
