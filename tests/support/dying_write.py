@@ -20,11 +20,11 @@ def _die(*_: Any, **__: Any) -> None:
 
 if __name__ == "__main__":
     step, rest = sys.argv[1], sys.argv[sys.argv.index("--") + 1 :]
-    apply, link = folder.MemoryFolder.apply, folder._link
+    apply, link = folder.MemoryFolder.apply, folder.link
     if step == "before":
         folder.MemoryFolder.apply = _die  # type: ignore[method-assign]
     elif step == "half":
-        folder._link = lambda *given: _die(link(*given))
+        folder.link = lambda *given: _die(link(*given))
     else:
         assert step == "after", step
         folder.MemoryFolder.apply = lambda *given: _die(apply(*given))  # type: ignore[method-assign]

@@ -481,7 +481,7 @@ export interface MemoryWriteEndedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly write: number;
-    readonly outcome: "done" | "failed";
+    readonly outcome: "done" | "failed" | "unknown";
   };
 }
 
@@ -2223,21 +2223,23 @@ export interface GetWorkspaceSummaryOutputOpenQuestion {
 
 export interface MemoryInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
-  /** Below /memories. */
+  /** All but rename: below /memories. */
   readonly path?: string;
   /** view: first and last line; -1: to the end. */
   readonly view_range?: readonly number[];
-  /** (maxLength 65536) */
+  /** create. (maxLength 65536) */
   readonly file_text?: string;
-  /** Unique in the file. (maxLength 65536) */
+  /** str_replace: it must be unique. (maxLength 65536) */
   readonly old_str?: string;
-  /** (maxLength 65536) */
+  /** str_replace. (maxLength 65536) */
   readonly new_str?: string;
-  /** After this line. (minimum 0, maximum 2147483648) */
+  /** insert: after this line; 0: first. (minimum 0, maximum 2147483648) */
   readonly insert_line?: number;
-  /** (maxLength 65536) */
+  /** insert. (maxLength 65536) */
   readonly insert_text?: string;
+  /** rename. */
   readonly old_path?: string;
+  /** rename. */
   readonly new_path?: string;
   /** (minimum 0) */
   readonly minSeq?: number;

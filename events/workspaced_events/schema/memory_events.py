@@ -13,7 +13,7 @@ from ..ids import NoteId
 from .registry import Data, Number, Publisher, Redact, Sha256, entry
 
 MemoryCommand = Literal["create", "str_replace", "insert", "delete", "rename", "undo"]
-MemoryOutcome = Literal["done", "failed"]
+MemoryOutcome = Literal["done", "failed", "unknown"]
 BESIDE_VAULTS = "/"
 """Begins the `note` of a file in a memory folder beside the vaults. No note's path in a vault begins with it."""
 
@@ -44,4 +44,5 @@ class MemoryWriteEnded(Data, frozen=True, gc=False):
     write: Number
     """The sequence of its `memory_written`."""
     outcome: Annotated[MemoryOutcome, Redact.PUBLIC]
-    """`done`: the file is as the write says. `failed`: the write did not touch the file."""
+    """`done`: the file is as the write says. `failed`: the write did not touch the file. `unknown`: the daemon
+    died within the write, and at the next start the file was neither as before nor as after it."""

@@ -50,6 +50,7 @@ from workspaced_tools.ports.questions import (
     Search,
     SharingTags,
     Similar,
+    UseMemory,
     VersionOf,
     Visits,
 )
@@ -122,6 +123,8 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
 }
 """Of each kind of question to a vault: some."""
 OF_THE_LOG = {Visits, VersionOf, ManifestOf}
+TO_THE_MEMORY = {UseMemory}
+"""Recorded and replayed in tests/workspaced/memory/test_memory_log.py."""
 
 
 class Kept:
@@ -178,7 +181,7 @@ def test_images_are_counted_as_texts_are_and_kept_under_their_hash(folder: Folde
 
 def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answer() -> None:
     every = set(Question.__subclasses__())
-    assert every == set(QUESTIONS) | OF_THE_LOG
+    assert every == set(QUESTIONS) | OF_THE_LOG | TO_THE_MEMORY
     assert {each.name for each in every} == set(ANSWER_TYPES)
 
 

@@ -42,6 +42,8 @@ def test_all_files_together_have_a_bound_in_bytes(daemon: Any) -> None:
         assert refused(agent, "create", PLAN, file_text="more than ten") == "MEMORY_FULL"
         said(agent, "create", PLAN, file_text="less")
         assert refused(agent, "view", "/memories/large.bin") == "MEMORY_FULL"
+        assert refused(agent, "delete", "/memories/large.bin") == "MEMORY_FULL"
+        assert "8192.0K\t/memories/large.bin" in said(agent, "view", "/memories")
 
 
 def test_a_note_that_is_no_text_is_not_shown(daemon: Any) -> None:

@@ -24,8 +24,9 @@ DONE = {
     "delete": {},
     "rename": {"old/plan.md": OLD},
 }
+IN_EVERY_RUN = {("before", "str_replace"), ("half", "create"), ("half", "rename")}
 KILLS = [
-    (step, command)
+    pytest.param(step, command, marks=() if (step, command) in IN_EVERY_RUN else pytest.mark.thorough)
     for step in ("before", "half", "after")
     for command in WRITES
     if step != "half" or command in ("create", "rename")
@@ -68,16 +69,20 @@ def test_a_write_that_a_kill_interrupted_is_completed_at_the_next_start(
         assert files(running) == {"plan.md": OLD}
 
 
-def test_a_file_that_changed_before_the_next_start_stays_and_the_write_failed(daemon: Any) -> None:
-    running = killed(daemon, "before", "str_replace")
+@pytest.mark.parametrize("step", ["before", "after"])
+def test_a_file_that_changed_before_the_next_start_stays_and_the_outcome_is_unknown(
+    daemon: Any, step: str
+) -> None:
+    running = killed(daemon, step, "str_replace")
     file(running, "plan.md").write_text("the user's own\n")
     running.start()
     assert files(running) == {"plan.md": "the user's own\n"}
     with running.connect("agent") as agent:
-        assert writes(agent)[-1]["outcome"] == "failed"
+        assert writes(agent)[-1]["outcome"] == "unknown"
         assert "the user's own" in said(agent, "view", "/memories/plan.md")
 
 
+@pytest.mark.thorough
 def test_a_write_waits_for_its_folder_over_starts_without_it(daemon: Any) -> None:
     running = killed(daemon, "before", "str_replace")
     flags, running.flags = running.flags, ()
@@ -91,3 +96,13 @@ def test_a_write_waits_for_its_folder_over_starts_without_it(daemon: Any) -> Non
     with running.connect("agent") as agent:
         assert writes(agent)[-1]["outcome"] == "done"
     assert files(running) == {"plan.md": NEW}
+
+
+def test_a_write_to_another_folder_than_the_present_one_waits(daemon: Any) -> None:
+    running = killed(daemon, "before", "str_replace")
+    running.flags = ("--memory", "Elsewhere")
+    running.start()
+    with running.connect("agent") as agent:
+        assert writes(agent)[-1]["outcome"] is None
+        assert any("memory folder" in each for each in agent.call("workspaced/status")["degraded"])
+    assert files(running) == {"plan.md": OLD}

@@ -12,6 +12,7 @@ KEPT = {
     "Memory/plan.md": "one\n",
     "Memory/secret/key.md": "xyzzy\n",
     "Memory/a.txt": PRIVATE,
+    "Memory/long.md": PRIVATE + "long " * 40_000,
 }
 
 
@@ -35,8 +36,8 @@ def test_what_is_withheld_is_neither_listed_nor_read(withholding: Any) -> None:
     with withholding.connect("agent") as agent:
         listed = said(agent, "view", "/memories")
         assert "plan.md" in listed
-        assert not any(name in listed for name in ("diary", "secret", "key", "a.txt"))
-        for path in ("diary.md", "secret/key.md", "secret", "a.txt"):
+        assert not any(name in listed for name in ("diary", "secret", "key", "a.txt", "long"))
+        for path in ("diary.md", "secret/key.md", "secret", "a.txt", "long.md"):
             result = use(agent, "view", f"/memories/{path}")
             assert result["code"] == "MEMORY_NOT_FOUND" and "xyzzy" not in json.dumps(result)
 
@@ -49,7 +50,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["diary.md", "secret/key.md", "a.txt"])
+@pytest.mark.parametrize("name", ["diary.md", "secret/key.md", "a.txt", "long.md"])
 @pytest.mark.parametrize(("command", "arguments"), CHANGES)
 def test_what_is_withheld_is_not_overwritten(
     withholding: Any, name: str, command: str, arguments: dict[str, Any]

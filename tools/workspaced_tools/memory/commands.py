@@ -45,7 +45,7 @@ def plan(command: UseMemory, folder: SharedFolder) -> Planned:
 
 def listing(folder: SharedFolder, path: Parts = ()) -> tuple[MemoryFile, ...]:
     """The files below a folder, as agents name them."""
-    return tuple(MemoryFile(shown(each), len(content)) for each, content in folder.files(path))
+    return tuple(MemoryFile(shown(each.path), each.size) for each in folder.files(path))
 
 
 def _view(path: Parts, folder: SharedFolder) -> Planned:
@@ -59,11 +59,7 @@ def _view(path: Parts, folder: SharedFolder) -> Planned:
 
 def _create(path: Parts, text: str, folder: SharedFolder) -> Planned:
     content = _content(_a_file(path), text)
-    if folder.folder.is_folder(path) and folder.files(path):
-        raise _exists(path)
-    if not folder.folder.is_folder(path) and folder.read(path) is not None:
-        raise _exists(path)
-    folder.check_free(path)
+    _check_free(path, folder)
     _check_room(folder, path, content)
     return Planned(MemoryAnswer(shown(path)), (Change(path, None, content),))
 
@@ -86,8 +82,7 @@ def _rename(path: Parts, to: Parts, folder: SharedFolder) -> Planned:
         raise ArgumentInvalid(
             f"The path {shown(path)} cannot be moved into itself.", hint="Give another new_path."
         )
-    if folder.folder.is_folder(to) or folder.read(to) is not None:
-        raise _exists(to)
+    _check_free(to, folder)
     changes = []
     for each, content in found:
         target = parts_of(shown((*to, *each[len(path) :])))  # It may become too long, or lie too deep.
@@ -102,14 +97,28 @@ def _files_at(path: Parts, folder: SharedFolder) -> list[tuple[Parts, bytes]]:
     Raises:
         MemoryNotFound: there is none.
     """
-    if folder.folder.is_folder(path):
-        found = folder.files(path)
-    else:
-        content = folder.read(path)
-        found = [] if content is None else [(path, content)]
+    is_folder = folder.folder.is_folder(path)
+    paths = [each.path for each in folder.files(path)] if is_folder else [path]
+    found = [(each, content) for each in paths if (content := folder.read(each)) is not None]
     if not found:
         raise missing(path)
     return found
+
+
+def _check_free(path: Parts, folder: SharedFolder) -> None:
+    """Checks that nothing is at the path.
+
+    Raises:
+        MemoryExists: a file is, or a folder with files.
+        MemoryPathUnusable: something is that is not the agent's.
+    """
+    is_folder = folder.folder.is_folder(path)
+    if folder.files(path) if is_folder else folder.read(path) is not None:
+        raise MemoryExists(
+            f"The path {shown(path)} already exists.",
+            hint="Edit it with str_replace or insert, or choose another path.",
+        )
+    folder.check_free(path)
 
 
 def _a_file(path: Parts) -> Parts:
@@ -122,13 +131,6 @@ def _not_the_root(path: Parts) -> Parts:
     if not path:
         raise ArgumentInvalid(f"{MEMORY_ROOT} itself stays.", hint="Name a file or a folder in it.")
     return path
-
-
-def _exists(path: Parts) -> MemoryExists:
-    return MemoryExists(
-        f"The path {shown(path)} already exists.",
-        hint="Edit it with str_replace or insert, or choose another path.",
-    )
 
 
 def _content(path: Parts, text: str) -> bytes:

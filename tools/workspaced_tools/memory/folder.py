@@ -8,27 +8,31 @@ lie outside.
 A file is replaced by a rename of a whole, synced one, so that no reader ever sees a part of it.
 """
 
-import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ..errors import MemoryChanged, MemoryFull, MemoryPathUnusable, MemoryWriteFailed, ToolError
-from ..limits import MEMORY_DEPTH_MAX, MEMORY_ENTRIES_SEEN_MAX, MEMORY_FILE_BYTES_MAX
-from ..vault.files.safe_open import VaultRoot, is_utf8
-from .paths import Parts, is_memory_name, shown
-
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: a FIFO must not block the reader until a writer opens it.
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_TEMPORARY: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY_PREFIX: Final = ".workspaced-"
-_TEMPORARY_SUFFIX: Final = ".tmp"
-_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
-"""What a file system without hard links answers."""
+from ..errors import MemoryWriteFailed, ToolError
+from ..limits import MEMORY_DEPTH_MAX, MEMORY_ENTRIES_SEEN_MAX
+from ..vault.files.safe_open import VaultRoot
+from .paths import Parts, shown
+from .steps import (
+    TEMPORARY_PREFIX,
+    TEMPORARY_SUFFIX,
+    Listed,
+    changed,
+    check_size,
+    enter,
+    expect,
+    link,
+    read,
+    remove_temporaries,
+    walk,
+    write_new,
+)
 
 
 class Change(NamedTuple):
@@ -41,13 +45,6 @@ class Change(NamedTuple):
     """The content after; None: the file goes."""
     source: Parts | None = None
     """The file's former path, if the change moves it; then `former` and `text` are its content."""
-
-
-class Listed(NamedTuple):
-    """A file that a walk found."""
-
-    path: Parts
-    size: int
 
 
 class MemoryFolder:
@@ -70,8 +67,15 @@ class MemoryFolder:
         Raises:
             MemoryFull: it is larger than MEMORY_FILE_BYTES_MAX.
         """
+        content = self.head(path)
+        if content is not None:
+            check_size(path, content)
+        return content
+
+    def head(self, path: Parts) -> bytes | None:
+        """As `read`; of a larger file its first MEMORY_FILE_BYTES_MAX + 1 bytes."""
         with self._folder_of(path) as folder:
-            found = _read(folder, path) if folder is not None else None
+            found = read(folder, path) if folder is not None else None
         return found.content if found is not None else None
 
     def is_folder(self, path: Parts) -> bool:
@@ -83,7 +87,7 @@ class MemoryFolder:
                 return False
             try:
                 status = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
+            except OSError:  # None, or one that is closed to us.
                 return False
             return stat.S_ISDIR(status.st_mode)
 
@@ -94,7 +98,7 @@ class MemoryFolder:
             MemoryFull: others made more than MEMORY_ENTRIES_SEEN_MAX entries.
         """
         with self._opened(path) as folder:
-            found = [] if folder is None else list(_walk(folder, path, [MEMORY_ENTRIES_SEEN_MAX]))
+            found = [] if folder is None else list(walk(folder, path, [MEMORY_ENTRIES_SEEN_MAX]))
         return sorted(found)
 
     # -- changing --
@@ -123,7 +127,7 @@ class MemoryFolder:
         """Removes what a crash left of half a write. A folder that cannot be read stays as it is."""
         with suppress(OSError, ToolError), self._opened(()) as folder:
             if folder is not None:
-                _remove_temporaries(folder, MEMORY_DEPTH_MAX + 1)
+                remove_temporaries(folder, MEMORY_DEPTH_MAX + 1)
 
     def finish_move(self, source: Parts, path: Parts) -> bool:
         """Removes the old name if a crash left a file under both names; whether it did."""
@@ -144,15 +148,15 @@ class MemoryFolder:
     def _put(self, path: Parts, former: bytes | None, text: bytes) -> None:
         with self._folder_of(path, make=True) as folder:
             if folder is None:  # Someone removed it just after it was made.
-                raise _changed(path)
-            found = _expect(folder, path, former)
-            temporary = f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
-            _write(temporary, text, folder, stat.S_IMODE(found.status.st_mode) if found is not None else None)
+                raise changed(path)
+            found = expect(folder, path, former)
+            temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+            write_new(temporary, text, folder, stat.S_IMODE(found.status.st_mode) if found is not None else None)
             try:
                 if found is None:
-                    _link(temporary, folder, path, folder)
+                    link(temporary, folder, path, folder)
                 elif not found.is_unchanged(folder, path):
-                    raise _changed(path)
+                    raise changed(path)
                 else:
                     os.replace(temporary, path[-1], src_dir_fd=folder, dst_dir_fd=folder)
             finally:
@@ -162,20 +166,25 @@ class MemoryFolder:
 
     def _remove(self, path: Parts, former: bytes | None) -> None:
         with self._folder_of(path) as folder:
-            if folder is None or _expect(folder, path, former) is None:
-                raise _changed(path)
+            if folder is None or expect(folder, path, former) is None:
+                raise changed(path)
             os.unlink(path[-1], dir_fd=folder)
             os.fsync(folder)
         self._remove_empty_folders(path)
 
     def _move(self, source: Parts, path: Parts, content: bytes | None) -> None:
         with self._folder_of(source) as before, self._folder_of(path, make=True) as after:
-            if before is None or after is None or _expect(before, source, content) is None:
-                raise _changed(source)
-            _link(source[-1], before, path, after)
+            if before is None or after is None or expect(before, source, content) is None:
+                raise changed(source)
+            link(source[-1], before, path, after)
             os.fsync(after)
-            with suppress(FileNotFoundError):  # A file system without hard links has moved it.
+            try:
                 os.unlink(source[-1], dir_fd=before)
+            except FileNotFoundError:  # A file system without hard links has moved it.
+                pass
+            except OSError:
+                os.unlink(path[-1], dir_fd=after)
+                raise
             os.fsync(before)
         self._remove_empty_folders(source)
 
@@ -204,7 +213,7 @@ class MemoryFolder:
         folder = root.fd
         try:
             for name in (*self._parts, *path):
-                inner = _enter(folder, name, path, make=make)
+                inner = enter(folder, name, path, make=make)
                 if folder != root.fd:
                     os.close(folder)
                 folder = root.fd if inner is None else inner
@@ -215,162 +224,3 @@ class MemoryFolder:
         finally:
             if folder != root.fd:
                 os.close(folder)
-
-
-class _Found(NamedTuple):
-    content: bytes
-    status: os.stat_result
-
-    def is_unchanged(self, folder: int, path: Parts) -> bool:
-        """Whether the name still leads to the file, and the file has not been written since."""
-        try:
-            now = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return _version(now) == _version(self.status)
-
-
-def _version(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _enter(folder: int, name: str, path: Parts, *, make: bool) -> int | None:
-    """A descriptor of the folder `name`; None if there is none."""
-    if make:
-        with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=folder)
-            os.fsync(folder)
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise unusable(path) from error
-
-
-def _read(folder: int, path: Parts) -> _Found | None:
-    try:
-        descriptor = os.open(path[-1], _FILE, dir_fd=folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise unusable(path) from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise unusable(path)
-        content = b""
-        while len(content) <= MEMORY_FILE_BYTES_MAX and (more := os.read(descriptor, MEMORY_FILE_BYTES_MAX + 1)):
-            content += more
-    finally:
-        os.close(descriptor)
-    if len(content) > MEMORY_FILE_BYTES_MAX:
-        raise MemoryFull(
-            f"The file {shown(path)} is larger than {MEMORY_FILE_BYTES_MAX} bytes.",
-            hint="Ask the user to shorten it, or use another file.",
-        )
-    return _Found(content, status)
-
-
-def _expect(folder: int, path: Parts, content: bytes | None) -> _Found | None:
-    """The file, if its content is this one; None: neither is there."""
-    found = _read(folder, path)
-    if (found.content if found is not None else None) != content:
-        raise _changed(path)
-    return found
-
-
-def _write(name: str, content: bytes, folder: int, mode: int | None) -> None:
-    """Writes and syncs a new file. `mode`: of the file it will replace; None: as the process makes files."""
-    descriptor = os.open(name, _TEMPORARY, 0o666, dir_fd=folder)
-    try:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(descriptor, left) :]
-        if mode is not None:
-            os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
-    except BaseException:
-        os.unlink(name, dir_fd=folder)
-        raise
-    finally:
-        os.close(descriptor)
-
-
-def _link(name: str, folder: int, path: Parts, target: int) -> None:
-    """Gives a file a second name that nobody has: unlike a rename, a link never replaces another file."""
-    try:
-        os.link(name, path[-1], src_dir_fd=folder, dst_dir_fd=target, follow_symlinks=False)
-    except FileExistsError:
-        raise _changed(path) from None
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if _read(target, path) is not None:
-            raise _changed(path) from None
-        os.rename(name, path[-1], src_dir_fd=folder, dst_dir_fd=target)
-
-
-def _walk(folder: int, path: Parts, room: list[int]) -> Iterator[Listed]:
-    """The files below an open folder. `room`: the entries that may still be looked at, in all folders together."""
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in _at_most(entries, room)]
-    for name in names:
-        if not is_utf8(name) or not is_memory_name(name):
-            continue
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:
-            continue
-        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
-            yield Listed((*path, name), status.st_size)
-        elif stat.S_ISDIR(status.st_mode) and len(path) < MEMORY_DEPTH_MAX:
-            inner = _enter_walked(folder, name)
-            if inner is not None:
-                try:
-                    yield from _walk(inner, (*path, name), room)
-                finally:
-                    os.close(inner)
-
-
-def _at_most(entries: "Iterator[os.DirEntry[str]]", room: list[int]) -> "Iterator[os.DirEntry[str]]":
-    for entry in entries:
-        room[0] -= 1
-        if room[0] < 0:
-            raise MemoryFull(
-                f"The memory folder holds more than {MEMORY_ENTRIES_SEEN_MAX} entries.",
-                hint="Ask the user to set a folder of its own for the memory.",
-            )
-        yield entry
-
-
-def _enter_walked(folder: int, name: str) -> int | None:
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except OSError:  # Gone or swapped since it was listed, or closed to us.
-        return None
-
-
-def _remove_temporaries(folder: int, depth: int) -> None:
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries]
-    for name in names:
-        if name.startswith(_TEMPORARY_PREFIX) and name.endswith(_TEMPORARY_SUFFIX):
-            with suppress(OSError):
-                os.unlink(name, dir_fd=folder)
-        elif depth > 0 and not name.startswith(".") and (inner := _enter_walked(folder, name)) is not None:
-            try:
-                _remove_temporaries(inner, depth - 1)
-            finally:
-                os.close(inner)
-
-
-def unusable(path: Parts) -> MemoryPathUnusable:
-    """The error for a path that may be taken by something that is not the agent's. Says no more than that."""
-    return MemoryPathUnusable(f"The path {shown(path)} cannot be used.", hint="Choose another path.")
-
-
-def _changed(path: Parts) -> MemoryChanged:
-    return MemoryChanged(
-        f"The file {shown(path)} was changed by someone else meanwhile.", hint="View it again, then decide."
-    )

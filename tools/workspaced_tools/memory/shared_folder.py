@@ -18,6 +18,7 @@ from ..ports.memory import MEMORY_ROOT
 from ..vault.vault import Vault
 from .folder import MemoryFolder
 from .paths import Parts, shown
+from .steps import Listed, check_size, unusable
 
 
 class Withholding(Protocol):
@@ -101,10 +102,10 @@ class SharedFolder:
         Raises:
             MemoryPathUnusable, MemoryFull: as `MemoryFolder.read`.
         """
-        if self._withholding.denies(self.note(path)):
-            return None
-        content = self.folder.read(path)
-        return None if content is None or self._withholding.withholds(self.note(path), content) else content
+        content = self._head(path)
+        if content is not None:
+            check_size(path, content)
+        return content
 
     def text(self, path: Parts) -> str:
         """The file's text.
@@ -129,20 +130,25 @@ class SharedFolder:
         Raises:
             MemoryPathUnusable: a rule denies the path, or something that is not the agent's has it.
         """
-        if self._withholding.denies(self.note(path)) or self.folder.read(path) is not None:
-            raise MemoryPathUnusable(f"The path {shown(path)} cannot be used.", hint="Choose another path.")
+        if self._withholding.denies(self.note(path)) or self.folder.head(path) is not None:
+            raise unusable(path)
 
-    def files(self, path: Parts = ()) -> list[tuple[Parts, bytes]]:
-        """The files below a folder with their contents, sorted by path; without those that cannot be read."""
-        found = []
-        for each in self.folder.files(path):
-            try:
-                content = self.read(each.path)
-            except (MemoryPathUnusable, MemoryNotFound):
-                continue
-            if content is not None:
-                found.append((each.path, content))
-        return found
+    def files(self, path: Parts = ()) -> list[Listed]:
+        """The files below a folder, sorted by path; without those that cannot be opened."""
+        return [each for each in self.folder.files(path) if self._is_shown(each.path)]
+
+    def _is_shown(self, path: Parts) -> bool:
+        try:
+            return self._head(path) is not None
+        except MemoryPathUnusable:  # Swapped since it was listed, or closed to us.
+            return False
+
+    def _head(self, path: Parts) -> bytes | None:
+        """As `MemoryFolder.head`, without what is withheld."""
+        if self._withholding.denies(self.note(path)):
+            return None
+        content = self.folder.head(path)
+        return None if content is None or self._withholding.withholds(self.note(path), content) else content
 
 
 def missing(path: Parts) -> MemoryNotFound:

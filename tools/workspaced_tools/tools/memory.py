@@ -30,17 +30,19 @@ class MemoryArguments(PresentArguments):
     model_config = ConfigDict(alias_generator=None)
 
     command: MemoryVerb
-    path: str | None = Field(None, description="Below /memories.")
+    path: str | None = Field(None, description="All but rename: below /memories.")
     view_range: Annotated[list[int] | None, WithJsonSchema({"type": "array", "items": {"type": "integer"}})] = (
         Field(None, description="view: first and last line; -1: to the end.")
     )
-    file_text: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX)
-    old_str: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX, description="Unique in the file.")
-    new_str: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX)
-    insert_line: int | None = Field(None, ge=0, le=2**31, description="After this line.")
-    insert_text: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX)
-    old_path: str | None = None
-    new_path: str | None = None
+    file_text: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX, description="create.")
+    old_str: str | None = Field(
+        None, max_length=MEMORY_FILE_BYTES_MAX, description="str_replace: it must be unique."
+    )
+    new_str: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX, description="str_replace.")
+    insert_line: int | None = Field(None, ge=0, le=2**31, description="insert: after this line; 0: first.")
+    insert_text: str | None = Field(None, max_length=MEMORY_FILE_BYTES_MAX, description="insert.")
+    old_path: str | None = Field(None, description="rename.")
+    new_path: str | None = Field(None, description="rename.")
 
 
 class MemoryData(Model):
@@ -88,11 +90,12 @@ def _check(arguments: MemoryArguments) -> None:
 
 
 def _question(arguments: MemoryArguments) -> UseMemory:
+    texts = {"create": arguments.file_text, "str_replace": arguments.new_str, "insert": arguments.insert_text}
     return UseMemory(
         arguments.command,
-        arguments.path or arguments.old_path or "",
+        (arguments.old_path if arguments.command == "rename" else arguments.path) or "",
         to=arguments.new_path or "",
-        text=arguments.file_text or arguments.new_str or arguments.insert_text or "",
+        text=texts.get(arguments.command) or "",
         old=arguments.old_str or "",
         line=arguments.insert_line or 0,
     )

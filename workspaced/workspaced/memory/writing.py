@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
-from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.pending_writes import PendingWrite
@@ -23,6 +23,7 @@ from workspaced_tools.memory.paths import Parts
 from workspaced_tools.memory.shared_folder import InVault
 from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
+from workspaced_tools.sharing.gate import sharing_off
 
 from ..journal.publishing import Publishing
 from .places import Place, Places
@@ -36,7 +37,11 @@ class Memory:
     """One for each daemon. All methods block, and may be called on any thread but the loop's."""
 
     def __init__(
-        self, places: Places, publishing: Publishing, blob: Blob, check_running: Callable[[], None]
+        self,
+        places: Places,
+        publishing: Publishing,
+        blob: Blob,
+        check_running: Callable[[], None],
     ) -> None:
         """
         Args:
@@ -65,6 +70,9 @@ class Memory:
         """
         place = self._places.of(vault)
         with self._lock:
+            # Again, because the call has waited for others: the user may have withdrawn the permission meanwhile.
+            if self._publishing.writer.state.sharing_of(client) != "all":
+                raise sharing_off(client)
             planned = plan(command, place.folder)
             if command.command != "view":
                 self._write(planned.changes, command.command, client, vault, place)
@@ -111,7 +119,7 @@ class Memory:
                 try:
                     place = self._places.of(write.vault)
                     outcome = self._finish(write.data, place)
-                except (ToolError, LogDamaged, OSError) as error:
+                except (WorkspacedError, OSError) as error:
                     self.interrupted += 1
                     logger.warning("the write %d to the memory was interrupted, and stays so: %s", seq, error)
                 else:
@@ -207,7 +215,7 @@ class Memory:
         try:
             folder.apply(change)
         except (MemoryChanged, MemoryFull):
-            return "failed"
+            return "unknown"
         return "done"
 
 

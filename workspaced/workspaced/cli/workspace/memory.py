@@ -34,10 +34,13 @@ def list_command(
         print_table([("SEQ", "TIME", "CLIENT", "COMMAND", "PATH"), *map(_row, writes)], right={0}, wrap=4)
 
 
+_OUTCOMES = {"failed": "failed", "unknown": "outcome unknown", None: "no end yet"}
+
+
 def _row(write: dict[str, Any]) -> tuple[str, ...]:
     source = f"{write['from']} -> " if write["from"] is not None else ""
     undoes = f" (undoes {write['undoes']})" if write["undoes"] is not None else ""
-    state = {"done": "", "failed": " (failed)"}.get(write["outcome"], " (no end yet)")
+    state = "" if write["outcome"] == "done" else f" ({_OUTCOMES[write['outcome']]})"
     path = escape_control(f"{source}{write['path']}")
     client = escape_control(write["client"])
     return str(write["seq"]), write["time"][:19] + "Z", client, write["command"], f"{path}{undoes}{state}"
