@@ -111,7 +111,7 @@ def _is_of(made: Json, told: Json | None) -> bool:
     if told is None or made["role"] != told["role"]:
         return False
     if made["role"] == "tool":
-        return str(made["tool_call_id"]) == told["tool_call_id"]
+        return bool(made["tool_call_id"] == told["tool_call_id"])
     if made["role"] == "user":
         return text_of(made["content"]).endswith(text_of(told["content"]).strip(_TRIMMED))
     return bool(_says(made) == _says(told))

@@ -87,7 +87,7 @@ class Placing:
             self._paused_until = time.monotonic() + self._pause_s
             self._log(error.code, f"{error} It is asked again after {self._pause_s:g} s.")
         except WorkspacedError as error:
-            self._log(error.code, f"{error} {error.hint}")
+            self._log(error.code, str(error))
         except Exception as error:  # whatever a framework's messages hold: its agent goes on
             self._log("INTERNAL", f"{type(error).__name__}: {error}")
         else:
