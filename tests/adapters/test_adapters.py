@@ -137,7 +137,6 @@ async def test_an_image_reaches_the_model_with_the_context(chat: Make, server: M
     assert sent(server)[: len(sent(server, 0))] == sent(server, 0)
 
 
-@pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")  # aiohttp's, of LiteLLM
 async def test_a_long_history_is_told_in_parts(chat: Make, server: ModelServer) -> None:
     made = chat(context_window=2_000_000)
     for _ in range(3):
@@ -184,3 +183,36 @@ async def test_a_daemon_that_hangs_is_left_alone_for_a_while(
     patient = chat()
     await patient.ask("What is the first note?")
     assert NOTE in sent(server)[-1]
+
+
+async def test_results_whose_calls_the_server_holds_pass_unchanged(running: Daemon) -> None:
+    agents = pytest.importorskip("agents", reason="workspaced[openai-agents] is not installed")
+    from agents.run import CallModelData, ModelInputData
+
+    from workspaced.adapters.openai_agents import WorkspacedFilter
+
+    data = ModelInputData([{"type": "function_call_output", "call_id": "c1", "output": "found"}], "Help.")
+    filtered = await WorkspacedFilter(socket=running.socket)(CallModelData(data, agents.Agent("helper"), None))
+    assert filtered is data
+
+
+async def test_reasoning_and_calls_of_hosted_tools_reach_the_model_as_they_are(running: Daemon) -> None:
+    agents = pytest.importorskip("agents", reason="workspaced[openai-agents] is not installed")
+    from agents.run import CallModelData, ModelInputData
+
+    from workspaced.adapters.openai_agents import WorkspacedFilter
+
+    answer = [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is."}]},
+    ]
+    items = [
+        {"role": "user", "content": "Is it?"},
+        *answer,
+        {"role": "user", "content": "What is the first note?"},
+    ]
+    given = CallModelData(ModelInputData(items, "Help."), agents.Agent("helper"), None)
+    filtered = await WorkspacedFilter(socket=running.socket)(given)
+    assert [each is own for each, own in zip(filtered.input[1:4], answer, strict=True)] == [True] * 3
+    assert NOTE in filtered.input[-1]["content"]

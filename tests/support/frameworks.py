@@ -228,32 +228,27 @@ class OpenAIAgents:
 
 
 class LiteLLM:
-    """The hook as the proxy calls it, then LiteLLM's own call."""
+    """The hook as the proxy calls it; what it gives is sent with OpenAI's client.
+
+    LiteLLM's own call leaves clients and tasks behind that outlive the loop of a test.
+    """
 
     extras = ("litellm",)
 
     def __init__(self, url: str, **options: Any) -> None:
+        from openai import AsyncOpenAI
+
         from workspaced.adapters.litellm import WorkspacedHandler
 
+        self.client = AsyncOpenAI(base_url=f"{url}/v1", api_key="none")
         self.handler = WorkspacedHandler(**options)
-        self.url = url
         self.messages: list[Any] = [{"role": "system", "content": SYSTEM}]
 
     async def _call(self, content: Any, **more: Any) -> Any:
-        import litellm
-
         self.messages = [*self.messages, {"role": "user", "content": content}]
-        data = {"model": "openai/any", "messages": self.messages, **more}
+        data = {"model": "any", "messages": self.messages, **more}
         data = await self.handler.async_pre_call_hook(None, None, data, "acompletion")
-        return await litellm.acompletion(**data, api_base=f"{self.url}/v1", api_key="none")
-
-    @staticmethod
-    async def _settle() -> None:
-        """Ends what LiteLLM does on its own after an answer: its loop ends with the test."""
-        from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
-
-        await GLOBAL_LOGGING_WORKER.clear_queue()
-        await GLOBAL_LOGGING_WORKER.stop()
+        return await self.client.chat.completions.create(**data)
 
     async def ask(self, words: str, *, image: bool = False) -> str:
         blocks = [
@@ -261,14 +256,12 @@ class LiteLLM:
             {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
         ]
         done = await self._call(blocks if image else words)
-        await self._settle()
         self.messages.append({"role": "assistant", "content": done.choices[0].message.content})
         return str(done.choices[0].message.content)
 
     async def stream(self, words: str) -> str:
         pieces = [each.choices[0].delta.content or "" async for each in await self._call(words, stream=True)]
         assert len(pieces) > 1
-        await self._settle()
         self.messages.append({"role": "assistant", "content": "".join(pieces)})
         return "".join(pieces)
 

@@ -1,7 +1,11 @@
-"""LiteLLM's proxy: a hook before each call.
+"""LiteLLM's proxy: a hook before each call. A module `hook.py` beside the proxy's configuration:
+
+    from workspaced.adapters.litellm import handler
+
+and in the configuration:
 
     litellm_settings:
-      callbacks: workspaced.adapters.litellm.handler
+      callbacks: hook.handler
 
 Calls of chat completions, of Anthropic's messages and of OpenAI's responses get context; others pass as they are.
 """
