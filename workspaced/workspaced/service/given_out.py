@@ -1,7 +1,7 @@
 """What clients were given by `workspaced/context/transform`, so that it is recognised when they send it again."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final
 
@@ -65,18 +65,25 @@ class GivenOut:
         return text
 
     def _begin(self, text: str, end: int) -> int | None:
-        """Where the context begins that ends there; None if none was given out that does."""
-        heads = [text[:_HEAD_CHARS]] if text[:_HEAD_CHARS] in self._by_head else []
-        for head in (*heads, *self._by_head):
-            begin = text.find(head, 0, end)
-            while begin >= 0:
-                if any(
-                    length == end - begin and digest == _hash(text[begin:end])
-                    for length, digest in self._by_head[head]
-                ):
-                    return begin
-                begin = text.find(head, begin + 1, end)
-        return None
+        """Where the context begins that ends there; None if none was given out that does.
+
+        Of several the longest counts: a label may have stood alone once.
+        """
+        if self._has(text[:end]):  # as it mostly is
+            return 0
+        begins = (begin for head in self._by_head for begin in _places(head, text, end))
+        return min((begin for begin in begins if self._has(text[begin:end])), default=None)
+
+    def _has(self, context: str) -> bool:
+        held = self._by_head.get(context[:_HEAD_CHARS], ())
+        return any(length == len(context) for length, _digest in held) and (len(context), _hash(context)) in held
+
+
+def _places(head: str, text: str, end: int) -> Iterator[int]:
+    at = text.find(head, 0, end)
+    while at >= 0:
+        yield at
+        at = text.find(head, at + 1, end)
 
 
 class Clients:

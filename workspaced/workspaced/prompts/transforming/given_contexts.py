@@ -5,10 +5,12 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
+from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.blocks import BLANK_LINE, QUERY_FRAME, trimmed
-from workspaced_tools.prompts.model.standing import content_of, read_turn
+from workspaced_tools.prompts.model.sent_turn import SentPart
+from workspaced_tools.prompts.model.standing import content_of, lost_turns, read_turn, sent_before, standing_before
 from workspaced_tools.prompts.model.types import Texts
 
 
@@ -18,17 +20,23 @@ def sent_text(turn_sha256: str, texts: Texts) -> str:
     Raises:
         NotRecorded, LogDamaged: as `read_turn`.
     """
-    blocks = content_of(read_turn(turn_sha256, texts).parts)
-    return BLANK_LINE.join(block.text for block in blocks if block.text is not None)
+    return _text_of(read_turn(turn_sha256, texts).parts)
+
+
+def _text_of(parts: Iterable[SentPart]) -> str:
+    return BLANK_LINE.join(block.text for block in content_of(parts) if block.text is not None)
 
 
 def contexts_of(conversation: Conversation, texts: Texts) -> Iterator[str]:
-    """The contexts of the turns that stand."""
-    for name, sent in conversation.turns.items():
+    """The contexts of the turns that stand: as they were sent, and as prompts repeat them since parts left."""
+    end = MessageId("")
+    sent = sent_before(conversation, end, texts, lost_turns(conversation, end, texts))
+    standing = standing_before(conversation, end, sent)
+    for name, turn in sent.items():
         with suppress(NotRecorded):
-            yield from contexts_in(
-                sent_text(sent.turn_sha256, texts), _words([conversation.messages[name]], texts)
-            )
+            words = _words([conversation.messages[name]], texts)
+            for parts in (turn.parts, standing.turns[name]):
+                yield from contexts_in(_text_of(parts), words)
 
 
 def contexts_given(
