@@ -1,9 +1,11 @@
 """`workspaced proxy` in a process of its own, and a bare client of HTTP that hides nothing."""
 
 import json
+import socket
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from types import TracebackType
 from typing import Any
@@ -72,6 +74,23 @@ class Proxy:
         """One request behind the token; `body` as bytes, or as JSON."""
         with self.begin(method, f"/t/{self.token}{path}", body, headers) as begun:
             return begun.whole()
+
+    @contextmanager
+    def connection(self) -> Iterator[HTTPConnection]:
+        """A bare connection."""
+        made = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    def raw(self, method: str, path: str, body: bytes) -> bytes:
+        """All bytes that answer a request, up to the end of the connection."""
+        head = f"{method} /t/{self.token}{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+        with socket.create_connection(("127.0.0.1", self.port), ANSWER_S) as made:
+            made.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            with made.makefile("rb") as file:
+                return file.read()
 
     def begin(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> "Begun":
         """A request of that very path whose answer is still to be read."""

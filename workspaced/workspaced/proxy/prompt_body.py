@@ -8,6 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from workspaced_events.schema.nesting import is_deeper
+
+from ..limits import JSON_DEPTH_MAX
+
 Fields = dict[str, msgspec.Raw]
 _FIELDS: Final = msgspec.json.Decoder(Fields)
 _NULL: Final = b"null"
@@ -86,6 +90,8 @@ class Prompt:
             self._fields = _FIELDS.decode(body)
         except (UnicodeDecodeError, msgspec.MsgspecError):
             raise NoPrompt("NOT_JSON", "the body is no JSON object") from None
+        if is_deeper(body, JSON_DEPTH_MAX - 1):  # it stands one deeper in the request to the daemon
+            raise NoPrompt("TOO_DEEP", f"the body is nested deeper than {JSON_DEPTH_MAX - 1}")
         for name in form.continues:
             if self._given(name) is not None:
                 raise NoPrompt("KEPT_BY_PROVIDER", f"{name} names a history that the provider keeps")
