@@ -133,6 +133,8 @@ PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 PROXY_REASON_CHARS_MAX: Final = 300
+PROXY_IDLE_S: Final = 120
+"""How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
 PROXY_DRAIN_S: Final = 2
 """How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
 UPSTREAM_TIMEOUT_S: Final = 600.0

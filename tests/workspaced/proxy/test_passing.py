@@ -294,3 +294,46 @@ def test_a_provider_that_is_silent_is_a_timeout(looking: Any) -> None:
     with RawUpstream(serve) as url, Proxy(looking, url, "--timeout", "0.2") as proxy:
         answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
     assert (answer.status, answer.code) == (504, "UPSTREAM_TIMEOUT")
+
+
+# -- prompts of all kinds --
+
+
+BRIEF = "Be brief."
+MARKED = {"type": "text", "text": BRIEF, "cache_control": {"type": "ephemeral"}}
+CUSTOM = {"type": "custom", "custom": {"name": "x"}}
+SERVER = {"type": "mcp", "server_label": "s"}
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+PART = {"parts": [{"text": BRIEF}]}
+STREAMED = "/v1beta/models/g:streamGenerateContent?alt=sse"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, {"messages": [{"role": "developer", "content": BRIEF}, "ask"], "tools": [CUSTOM]}),
+        ("/v1/responses", {"input": "ask", "instructions": BRIEF, "tools": [{"type": "web_search"}]}),
+        ("/v1/responses", {"input": ["ask"], "tools": [SERVER], "previous_response_id": None}),
+        ("/v1/messages", {"messages": ["ask"], "system": BRIEF, "tools": [SEARCH]}),
+        ("/v1/messages?beta=true", {"messages": ["ask"], "system": [MARKED]}),
+        (STREAMED, {"contents": ["ask"], "system_instruction": PART, "tools": [{"googleSearch": {}}]}),
+    ],
+)
+def test_system_prompts_and_tools_of_the_providers_own_go_with_the_context(
+    looking: Any, path: str, body: dict[str, Any]
+) -> None:
+    asked: dict[str, Any] = {"role": "user", "content": "What is Alpha?"}
+    if "contents" in body:
+        asked = {"role": "user", "parts": [{"text": "What is Alpha?"}]}
+    name = next(name for name in ("messages", "input", "contents") if name in body)
+    if isinstance(body[name], list):
+        body = {**body, name: [asked if each == "ask" else each for each in body[name]]}
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", path, body)
+    assert answer.context == "added", answer.reason
+    sent = json.loads(seen.requests[0].body)
+    assert seen.requests[0].target == path and b"Alpha is red." in seen.requests[0].body
+    prompt = {name: 0, "system": 0, "instructions": 0}
+    assert {**sent, **prompt} == {**body, **prompt}
+    assert (BRIEF in json.dumps(sent)) == (BRIEF in json.dumps(body))

@@ -13,7 +13,7 @@ import anyio
 import uvicorn
 
 from ..errors import PortTaken
-from ..limits import PROXY_DRAIN_S
+from ..limits import PROXY_DRAIN_S, PROXY_IDLE_S
 from .access import Access
 from .application import Application
 from .context import Settings
@@ -113,6 +113,7 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
+                timeout_keep_alive=PROXY_IDLE_S,
                 timeout_graceful_shutdown=PROXY_DRAIN_S,
             )
         )
