@@ -10,7 +10,8 @@ from typing import Final
 
 PAUSE_S: Final = 0.001
 _CHUNKS: Final = re.compile(rb'"chunks":(\d+)')
-_BODY: Final = b'{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":20}}'
+_BODY: Final = b'{"choices":[]}'
+"""Without usage, which is recorded after an answer: the next request comes at once here, and would wait for it."""
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
     len(_BODY),
     _BODY,

@@ -1,6 +1,8 @@
 """What goes through the proxy keeps its bytes; only a prompt's messages become others."""
 
+import gzip
 import json
+import socket
 import threading
 from typing import Any
 
@@ -11,6 +13,7 @@ from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
 QUESTION = b'{"role": "user", "content": "What is Alpha?"}'
 USAGE = b'{"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}'
+LENGTH = b"Content-Length: 77\r\n\r\n"
 AUDIO = b'{"messages":[{"role": "user", "content": [{"type": "input_audio"}]}]}'
 CHAT = "/v1/chat/completions"
 
@@ -109,6 +112,44 @@ def test_headers_and_status_of_an_answer_are_the_providers(looking: Any) -> None
                 assert begun.response.headers.get_all("x-workspaced-context") == ["added"]
                 assert begun.response.headers.get_all("set-cookie") == ["a=1", "b=2"]
                 assert begun.response.headers["retry-after"] == "7" and begun.response.read() == b"<html>"
+
+
+def test_what_is_compressed_passes_as_it_is_both_ways(looking: Any) -> None:
+    packed = gzip.compress(b'{"messages": [' + QUESTION + b"]}")
+    requests = []
+
+    def serve(connection: Connection) -> None:
+        requests.append(connection.request())
+        head = b"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        connection.send(OK + head % len(packed) + packed)
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, packed, {"Content-Encoding": "gzip"})
+    assert answer.reason.startswith("COMPRESSED") and requests[0].body == packed
+    assert answer.body == packed and answer.headers["content-encoding"] == "gzip"
+
+
+def test_an_answer_without_a_body_has_none(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        while (request := connection.request()) is not None:
+            connection.send(b"HTTP/1.1 204 None\r\n\r\n" if "DELETE" in request.line else OK + LENGTH)
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        head, gone = proxy.request("HEAD", "/v1/models"), proxy.request("DELETE", "/v1/files/1")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", "77")
+    assert (gone.status, gone.body) == (204, b"") and "content-length" not in gone.headers
+
+
+def test_a_client_that_asks_whether_to_go_on_is_told(looking: Any) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        head = f"POST /t/{proxy.token}{CHAT} HTTP/1.1\r\nHost: localhost:{proxy.port}\r\nExpect: 100-continue\r\n"
+        with socket.create_connection(("127.0.0.1", proxy.port), 30) as made, made.makefile("rb") as file:
+            made.sendall(f"{head}Connection: close\r\nContent-Length: 2\r\n\r\n".encode())
+            assert file.readline().startswith(b"HTTP/1.1 100") and file.readline() == b"\r\n"
+            made.sendall(b"{}")
+            assert file.readline().startswith(b"HTTP/1.1 200")
+    assert seen.requests[0].body == b"{}" and seen.requests[0].header("expect") is None
 
 
 def test_a_redirect_is_the_runtimes_matter(looking: Any) -> None:
