@@ -19,6 +19,7 @@ from . import (
     privacy,
     prompt_cost,
     prompt_load,
+    proxy,
     publish,
     recording,
     replay,
@@ -66,6 +67,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "next": next_notes.guesses,
+    "proxy": proxy.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""

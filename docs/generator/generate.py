@@ -193,6 +193,7 @@ def _errors(remarks: Remarks) -> Iterator[str]:
     for code in sorted(remarks.names("tool_errors")):
         yield f"| `{code}` | {remarks.of('tool_errors', code)} |"
     yield from ("", "## Codes of MCP", "", remarks.of("pages", "mcp_errors").strip())
+    yield from ("", "## Codes of the proxy", "", remarks.of("pages", "proxy_errors").strip())
 
 
 def _commands(remarks: Remarks) -> Iterator[str]:

@@ -10,6 +10,8 @@ WorkspacedError            (workspaced_events.errors)
   RequestError             an invalid request: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
   RemoteError              the daemon answered with an error; `code` is the daemon's
   TimedOut                 TIMEOUT
+  PackageMissing           PACKAGE_MISSING: a command needs packages that an extra installs
+  PortTaken                PORT_TAKEN: another program listens on the port
   ServiceFailed            SERVICE_FAILED: the system's manager of services refused a command
   UnknownTool              UNKNOWN_TOOL
   UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
@@ -69,6 +71,8 @@ CODES: Final[dict[str, Wire]] = {
     "TEMPLATE_FAILED": Wire(-32603, 1),
     "NOT_RECORDED": Wire(-32602, 1),
     "SERVICE_FAILED": Wire(-32603, 1),
+    "PACKAGE_MISSING": Wire(-32603, 1),
+    "PORT_TAKEN": Wire(-32603, 1),
     "READ_ERROR": Wire(-32603, 1),
     "MEMORY_OFF": Wire(-32602, 1),
     "MEMORY_CHANGED": Wire(4001, 1),
@@ -114,6 +118,14 @@ class VaultUnusable(WorkspacedError):
 
 class TimedOut(WorkspacedError):
     code = "TIMEOUT"
+
+
+class PackageMissing(WorkspacedError):
+    code = "PACKAGE_MISSING"
+
+
+class PortTaken(WorkspacedError):
+    code = "PORT_TAKEN"
 
 
 class ServiceFailed(WorkspacedError):

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-_STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""A string without an end reaches to the end of the text: tried at each of its quotes, it would take time by the
-square of its length."""
-_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""Possessive, and one without an end too: else each of its quotes would be tried anew, in quadratic time."""
+_BRACKETS: Final = b"[]{}"
+_OTHERS: Final = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 
 
 def is_deeper(text: bytes, levels: int) -> bool:
@@ -14,7 +14,7 @@ def is_deeper(text: bytes, levels: int) -> bool:
     if text.count(b"[") + text.count(b"{") <= levels:
         return False
     depth = 0
-    for byte in _STRINGS.sub(b"", text).translate(None, _NO_BRACKETS):
+    for byte in _STRINGS.sub(b"", text).translate(None, _OTHERS):
         if byte in b"[{":
             depth += 1
             if depth > levels:

@@ -93,6 +93,11 @@ class Client(AsyncToolMethods):
         if failure is not None:
             raise failure
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether a call would be sent at once; else it waits until the connection is restored."""
+        return self._connected.is_set()
+
     # -- calls --
 
     async def call(self, method: str, params: Any = None) -> Any:

@@ -1,0 +1,154 @@
+"""`workspaced proxy` in a process of its own, and a bare client of HTTP that hides nothing."""
+
+import json
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from support import process
+from support.daemon import ANSWER_S, STOP_S, Daemon
+
+Json = dict[str, Any]
+
+
+class Proxy:
+    """`with` it runs, on a port of its own, and has told its URL."""
+
+    def __init__(
+        self, daemon: Daemon, upstream: str, *flags: str, env: Mapping[str, str] | None = None, program: Any = None
+    ) -> None:
+        arguments = [
+            "proxy",
+            "--upstream",
+            upstream,
+            "--port",
+            "0",
+            "--socket",
+            str(daemon.socket),
+            "--json",
+            *flags,
+        ]
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = {**daemon.env, "NO_PROXY": "*", **(env or {})}
+        if program is not None:
+            self.process: process.Process = subprocess.Popen([*program, *arguments], env=environment, **streams)
+        else:
+            self.process = process.spawn(*arguments, env=environment, **streams)
+        self.stderr: list[str] = []
+        self._reader = threading.Thread(target=self._read_stderr)
+        self._reader.start()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self._end_of_one_that_did_not_start()
+        self.started: Json = json.loads(line)
+        self.url: str = self.started["url"]
+        self.port: int = urlsplit(self.url).port or 0
+        self.token = self.url.rpartition("/")[2]
+
+    def _end_of_one_that_did_not_start(self) -> list[str]:
+        self.wait()
+        return self.stderr
+
+    def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr:
+            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        code = self.process.wait(STOP_S)
+        self._reader.join(STOP_S)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> "Answer":
+        """One request behind the token; `body` as bytes, or as JSON."""
+        with self.begin(method, f"/t/{self.token}{path}", body, headers) as begun:
+            return begun.whole()
+
+    @contextmanager
+    def connection(self) -> Iterator[HTTPConnection]:
+        """A bare connection."""
+        made = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    def raw(self, method: str, path: str, body: bytes) -> bytes:
+        """All bytes that answer a request, up to the end of the connection."""
+        head = f"{method} /t/{self.token}{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+        with socket.create_connection(("127.0.0.1", self.port), ANSWER_S) as made:
+            made.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            with made.makefile("rb") as file:
+                return file.read()
+
+    def begin(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> "Begun":
+        """A request of that very path whose answer is still to be read."""
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+        connection.request(method, path, data, {"Accept-Encoding": "identity", **(headers or {})})
+        return Begun(connection, connection.getresponse())
+
+    def __enter__(self) -> "Proxy":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            code = self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.wait()
+            raise
+        if error is None:
+            assert code in {0, 130}, (code, self.stderr)
+            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
+
+
+class Begun:
+    """A request whose answer has begun."""
+
+    def __init__(self, connection: HTTPConnection, response: HTTPResponse) -> None:
+        self.connection = connection
+        self.response = response
+
+    def whole(self) -> "Answer":
+        return Answer(self.response.status, dict(self.response.getheaders()), self.response.read())
+
+    def __enter__(self) -> "Begun":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.response.close()
+        self.connection.close()
+
+
+class Answer:
+    """An answer, read to its end. `context` and `reason` are what the proxy says of the prompt."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.body = body
+        self.context = self.headers.get("x-workspaced-context", "")
+        self.reason = self.headers.get("x-workspaced-reason", "")
+
+    @property
+    def code(self) -> str:
+        """Of the proxy's own error."""
+        error: Json = json.loads(self.body)["error"]
+        assert error["type"] == "workspaced_error" and error["message"] and error["hint"]
+        return str(error["code"])

@@ -1,0 +1,120 @@
+"""The daemon is gone, comes back, or hangs: requests go on, with or without context, and say which."""
+
+import itertools
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import short_limits
+from support.daemon import ANSWER_S
+from support.proxy import Answer, Proxy
+from support.raw_upstream import OK, Connection, RawUpstream, Recorder
+
+CHAT = "/v1/chat/completions"
+
+
+def asked(proxy: Proxy, words: str = "What is Alpha?") -> Answer:
+    """An answered request."""
+    answer = proxy.request("POST", CHAT, {"messages": [{"role": "user", "content": words}]})
+    assert answer.status == 200
+    return answer
+
+
+def asked_until_added(proxy: Proxy) -> None:
+    deadline = time.monotonic() + ANSWER_S
+    while (answer := asked(proxy)).context != "added":
+        assert time.monotonic() < deadline, answer.reason
+
+
+@pytest.fixture
+def seen() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def upstream(seen: Recorder) -> Iterator[str]:
+    with RawUpstream(seen) as url:
+        yield url
+
+
+def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
+    daemon: Any, upstream: str, seen: Recorder
+) -> None:
+    running = daemon(start=False)
+    with Proxy(running, upstream) as proxy:
+        answer = asked(proxy)
+        assert answer.context == "unchanged" and answer.reason.startswith("NO_DAEMON")
+        assert json.loads(seen.requests[0].body) == {"messages": [{"role": "user", "content": "What is Alpha?"}]}
+        running.start()
+        asked_until_added(proxy)
+    assert any("requests pass unchanged for now" in line for line in proxy.stderr)
+
+
+def test_a_daemon_that_ends_and_starts_again_is_found_again(looking: Any, upstream: str) -> None:
+    with Proxy(looking, upstream) as proxy:
+        assert asked(proxy).context == "added"
+        assert looking.stop() == 0
+        assert asked(proxy).reason.startswith("NO_DAEMON")
+        looking.start()
+        asked_until_added(proxy)
+
+
+def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, upstream: str) -> None:
+    def short(pause_s: int) -> list[str]:
+        limits = ["DAEMON_ANSWER_S=1", f"DAEMON_PAUSE_S={pause_s}", "--"]
+        return [sys.executable, str(Path(short_limits.__file__)), *limits, sys.executable, "-m", "workspaced"]
+
+    with (
+        Proxy(looking, upstream, program=short(0)) as eager,
+        Proxy(looking, upstream, program=short(600)) as patient,
+    ):
+        asked_until_added(eager)
+        asked_until_added(patient)
+        looking.send_signal(signal.SIGSTOP)
+        try:
+            assert asked(eager).reason == "TIMEOUT: The daemon did not answer within 1 s."
+            assert asked(patient).reason == "TIMEOUT: The daemon did not answer within 1 s."
+            assert asked(patient).reason == "TIMEOUT: The daemon did not answer a moment ago."
+        finally:
+            looking.send_signal(signal.SIGCONT)
+        asked_until_added(eager)
+
+
+def test_a_usage_that_cannot_be_reported_is_a_line_in_the_log(looking: Any) -> None:
+    begun, gone = threading.Event(), threading.Event()
+
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        begun.set()
+        gone.wait()
+        connection.chunk(b'data: {"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}\n\n')
+        connection.send(b"0\r\n\r\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        thread = threading.Thread(target=asked, args=(proxy,))
+        thread.start()
+        assert begun.wait(ANSWER_S)
+        assert looking.stop() == 0
+        gone.set()
+        thread.join()
+    (line,) = [line for line in proxy.stderr if "WARNING" in line]
+    assert "the usage of a prompt was not recorded" in line and "[NO_DAEMON]" in line
+
+
+def test_a_conversation_goes_on_after_the_proxy_started_again(looking: Any, upstream: str, seen: Recorder) -> None:
+    turns = [("user", "What is Alpha?"), ("assistant", "Red."), ("user", "Sure?")]
+    messages = [{"role": role, "content": words} for role, words in turns]
+    for count in (1, 3):
+        with Proxy(looking, upstream) as proxy:
+            assert proxy.request("POST", CHAT, {"messages": messages[:count]}).context == "added"
+    first, second = (json.loads(each.body)["messages"] for each in seen.requests)
+    assert second[: len(first)] == first and "red" in first[0]["content"]
+    numbers = itertools.pairwise([len(first), len(second)])
+    assert all(one < other for one, other in numbers)

@@ -1,0 +1,380 @@
+"""What goes through the proxy keeps its bytes; only a prompt's messages become others."""
+
+import gzip
+import json
+import socket
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+from support.proxy import Proxy
+from support.raw_upstream import OK, Connection, RawUpstream, Recorder
+
+QUESTION = b'{"role": "user", "content": "What is Alpha?"}'
+USAGE = b'{"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}'
+LENGTH = b"Content-Length: 77\r\n\r\n"
+AUDIO = b'{"messages":[{"role": "user", "content": [{"type": "input_audio"}]}]}'
+CHAT = "/v1/chat/completions"
+
+
+def test_every_field_but_the_messages_keeps_its_bytes(looking: Any) -> None:
+    before = b'{ "model":"gpt-x",  "odd" : {"pi":3.140, "big":12345678901234567890123,\n"e":1E5, "u":"\\u00e4"},'
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, before + b'"messages": [' + QUESTION + b'], "stream":false}')
+    body = seen.requests[0].body
+    assert answer.context == "added" and b"Alpha is red." in body
+    sent = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    assert list(sent) == ["model", "odd", "messages", "stream"]
+    assert bytes(sent["odd"]) == before[before.index(b"{", 2) : -1]
+    assert seen.requests[0].header("content-length") == str(len(body))
+
+
+def test_the_second_request_begins_with_the_bytes_of_the_first(looking: Any) -> None:
+    seen = Recorder()
+    more = b', {"role": "assistant", "content": "Red."}, {"role": "user", "content": "Sure?"}'
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        for messages in (QUESTION, QUESTION + more):
+            proxy.request("POST", CHAT, b'{"model": "gpt-x", "messages": [' + messages + b"]}")
+    first, second = (each.body for each in seen.requests)
+    assert second.startswith(first.removesuffix(b"]}")) and b"Alpha is red." in first
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "reason"),
+    [
+        ("GET", "/v1/models?after=%2Fa%20b&x=1", None, "NOT_A_PROMPT"),
+        ("DELETE", "/v1/files/f%C3%A4-1", None, "NOT_A_PROMPT"),
+        ("POST", "/v1/embeddings", b'{"input":  "x"}', "NOT_A_PROMPT"),
+        ("POST", "/v1/messages/count_tokens", b'{"messages": [ ]}', "NOT_A_PROMPT"),
+        ("POST", "/v1/threads/t/messages", b'{"role": "user"}', "NOT_A_PROMPT"),
+        ("POST", "/a/../b//c", b"\x00\xff", "NOT_A_PROMPT"),
+        ("POST", CHAT, b"no json", "NOT_JSON"),
+        ("POST", CHAT, b'["a list"]', "NOT_JSON"),
+        ("POST", CHAT, b'{"messages": [{"role": "user", "content": "\xff"}]}', "NOT_JSON"),
+        ("POST", CHAT, b'{"messages": "none"}', "NOT_A_PROMPT"),
+        ("POST", CHAT, AUDIO, "INVALID_ARGUMENT"),
+        ("POST", CHAT, b'{"messages":' + b"[" * 90 + b"]" * 90 + b"}", "TOO_DEEP"),
+        ("POST", "/v1/responses", b'{"input": "Hm?", "previous_response_id": "r1"}', "KEPT_BY_PROVIDER"),
+        ("POST", "/v1/responses", b'{"input": "Hm?", "conversation": {"id": "c"}}', "KEPT_BY_PROVIDER"),
+        ("POST", "/v1/models/g:generateContent", b'{"contents": [], "cachedContent": "c"}', "KEPT_BY_PROVIDER"),
+    ],
+)  # fmt: skip
+def test_what_is_no_prompt_passes_unchanged(
+    looking: Any, method: str, path: str, body: bytes | None, reason: str
+) -> None:
+    seen = Recorder(b'{"a" :1}')
+    with RawUpstream(seen) as url, Proxy(looking, f"{url}/base/") as proxy:
+        answer = proxy.request(method, path, body, {"Authorization": "Bearer key", "X-Odd": "1"})
+        token = proxy.token
+    assert (answer.status, answer.body, answer.context) == (200, b'{"a" :1}', "unchanged")
+    assert answer.reason.startswith(reason)
+    (came,) = seen.requests
+    assert (came.line, came.body) == (f"{method} /base{path} HTTP/1.1", body or b"")
+    assert came.header("authorization") == "Bearer key" and came.header("x-odd") == "1"
+    assert token not in str(came.headers) and token not in came.line
+
+
+def test_only_headers_of_the_request_go_on_and_none_of_ours_or_of_the_connection(looking: Any) -> None:
+    seen = Recorder()
+    sent = {
+        "Connection": "keep-alive, X-Mine",
+        "X-Mine": "1",
+        "Keep-Alive": "timeout=5",
+        "TE": "trailers",
+        "x-workspaced-session": "no-such-session",
+        "Content-Type": "application/json",
+        "X-Api-Key": "secret-key",
+        "Accept-Encoding": "gzip",
+    }
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}", sent)
+        host = url.removeprefix("http://")
+    assert answer.reason.startswith("UNKNOWN_CONVERSATION")
+    names = [name for name, _value in seen.requests[0].headers]
+    assert sorted(names) == sorted(["host", "accept-encoding", "content-length", "content-type", "x-api-key"])
+    assert seen.requests[0].header("host") == host and seen.requests[0].header("accept-encoding") == "gzip"
+
+
+def test_headers_and_status_of_an_answer_are_the_providers(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        while connection.request() is not None:
+            connection.send(b"HTTP/1.1 529 Overloaded\r\nRetry-After: 7\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n")
+            connection.send(
+                b"X-Workspaced-Context: forged\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"
+            )
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        for _ in range(2):
+            with proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun:
+                assert begun.response.status == 529
+                assert begun.response.headers.get_all("x-workspaced-context") == ["added"]
+                assert begun.response.headers.get_all("set-cookie") == ["a=1", "b=2"]
+                assert begun.response.headers["retry-after"] == "7" and begun.response.read() == b"<html>"
+
+
+def test_what_is_compressed_passes_as_it_is_both_ways(looking: Any) -> None:
+    packed = gzip.compress(b'{"messages": [' + QUESTION + b"]}")
+    requests = []
+
+    def serve(connection: Connection) -> None:
+        requests.append(connection.request())
+        head = b"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        connection.send(OK + head % len(packed) + packed)
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, packed, {"Content-Encoding": "gzip"})
+    assert answer.reason.startswith("COMPRESSED") and requests[0].body == packed
+    assert answer.body == packed and answer.headers["content-encoding"] == "gzip"
+
+
+def test_an_answer_without_a_body_has_none(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        while (request := connection.request()) is not None:
+            connection.send(b"HTTP/1.1 204 None\r\n\r\n" if "DELETE" in request.line else OK + LENGTH)
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        head, gone = proxy.request("HEAD", "/v1/models"), proxy.request("DELETE", "/v1/files/1")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", "77")
+    assert (gone.status, gone.body) == (204, b"") and "content-length" not in gone.headers
+
+
+def test_a_client_that_asks_whether_to_go_on_is_told(looking: Any) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        head = f"POST /t/{proxy.token}{CHAT} HTTP/1.1\r\nHost: localhost:{proxy.port}\r\nExpect: 100-continue\r\n"
+        with socket.create_connection(("127.0.0.1", proxy.port), 30) as made, made.makefile("rb") as file:
+            made.sendall(f"{head}Connection: close\r\nContent-Length: 2\r\n\r\n".encode())
+            assert file.readline().startswith(b"HTTP/1.1 100") and file.readline() == b"\r\n"
+            made.sendall(b"{}")
+            assert file.readline().startswith(b"HTTP/1.1 200")
+    assert seen.requests[0].body == b"{}" and seen.requests[0].header("expect") is None
+
+
+def test_a_redirect_is_the_runtimes_matter(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/x\r\nContent-Length: 0\r\n\r\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("GET", "/v1/models")
+    assert (answer.status, answer.headers["location"]) == (307, "http://127.0.0.1:1/x")
+
+
+def test_off_leaves_a_prompt_as_it_is(world: Any) -> None:
+    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "What is Alpha?"}]}
+    answer = world.proxy.request("POST", CHAT, body, {"X-Workspaced": "off"})
+    assert (answer.status, answer.context) == (200, "off") and world.bodies == [body]
+
+
+def test_an_answer_names_its_session_and_a_request_may_go_on_with_it(world: Any) -> None:
+    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "What is Alpha?"}]}
+    one = world.proxy.request("POST", CHAT, body)
+    body["messages"] = [{"role": "user", "content": "What is Beta?"}]
+    two = world.proxy.request("POST", CHAT, body, {"x-workspaced-session": one.headers["x-workspaced-session"]})
+    other = world.proxy.request("POST", CHAT, {**body, "messages": [{"role": "user", "content": "New."}]})
+    sessions = [each.headers["x-workspaced-session"] for each in (one, two, other)]
+    assert sessions[0] == sessions[1] != sessions[2]
+    assert int(one.headers["x-workspaced-seq"]) < int(two.headers["x-workspaced-seq"])
+
+
+def test_the_providers_own_mark_at_the_end_is_the_only_one_there(looking: Any) -> None:
+    seen = Recorder()
+    body = {"model": "c", "max_tokens": 9, "cache_control": {"type": "ephemeral"}}
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        for more in (body, {"model": "c", "max_tokens": 9}):
+            proxy.request("POST", "/v1/messages", {**more, "messages": [{"role": "user", "content": "Hm?"}]})
+    marked, ours = (json.loads(each.body)["messages"][-1]["content"][-1] for each in seen.requests)
+    assert "cache_control" not in marked and "cache_control" in ours
+
+
+def test_a_long_history_is_uploaded_and_one_that_is_too_long_streams_through(looking: Any) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url, "--context-window", "10000000") as proxy:
+        for size, context in ((3_000_000, "added"), (20_000_000, "unchanged")):
+            words = json.dumps("word " * (size // 5)).encode()
+            history = b'{"role": "user", "content": ' + words + b'}, {"role": "assistant", "content": "Yes."}, '
+            body = b'{"messages": [' + history + QUESTION + b"]}"
+            answer = proxy.request("POST", CHAT, body)
+            assert (answer.status, answer.context) == (200, context), answer.reason
+            assert words[1:-3] in seen.requests[-1].body
+    assert answer.reason.startswith("BODY_TOO_LARGE") and seen.requests[-1].body == body
+
+
+def test_a_long_body_in_chunks_of_unknown_length_passes_too(looking: Any) -> None:
+    seen = Recorder()
+    part, count = b"x" * 65_536, 200
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy, proxy.connection() as connection:
+        connection.request("POST", f"/t/{proxy.token}{CHAT}", (part for _ in range(count)), encode_chunked=True,
+                           headers={"Transfer-Encoding": "chunked"})  # fmt: skip
+        answer = connection.getresponse()
+        assert answer.status == 200 and answer.headers["x-workspaced-reason"].startswith("BODY_TOO_LARGE")
+    assert seen.requests[0].body == part * count
+
+
+def test_fifty_at_once_are_answered(looking: Any) -> None:
+    seen, answers = Recorder(USAGE), list[Any]()
+
+    def ask(at: int) -> None:
+        messages = [{"role": "user", "content": f"What is number {at}?"}]
+        answers.append((at, proxy.request("POST", CHAT, {"model": "gpt-x", "messages": messages})))
+
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        threads = [threading.Thread(target=ask, args=(at,)) for at in range(50)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert [each.context for _at, each in answers] == ["added"] * 50
+    assert len({each.headers["x-workspaced-session"] for _at, each in answers}) == 50
+    asked = {json.loads(each.body)["messages"][-1]["content"].rpartition("number ")[2] for each in seen.requests}
+    assert asked == {f"{at}?" for at in range(50)}
+    done = looking.cli("replay", "--verify", str(looking.data))
+    assert done.returncode == 0 and "50 prompts" in done.stdout + done.stderr
+
+
+# -- streams --
+
+
+def test_chunks_pass_as_they_come_and_the_answer_ends_when_theirs_does(looking: Any) -> None:
+    passed = threading.Event()
+
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.chunk(b"data: 1\r\n\r\nda")
+        passed.wait()
+        connection.chunk(b"ta: 2\n\n")
+        connection.send(b"0\r\n\r\n")
+
+    with (
+        RawUpstream(serve) as url,
+        Proxy(looking, url) as proxy,
+        proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun,
+    ):
+        assert begun.response.read1() == b"data: 1\r\n\r\nda"
+        passed.set()
+        assert begun.response.read() == b"ta: 2\n\n"
+
+
+@pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 99"])
+def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, head: bytes) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(OK + b"Content-Type: text/event-stream\r\n" + head + b"\r\n\r\n")
+        connection.chunk(b"data: 1\n\n") if b"chunked" in head else connection.send(b"data: 1\n\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        raw = proxy.raw("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+    assert b"data: 1\n\n" in raw and not raw.endswith(b"0\r\n\r\n")
+    assert b"x-workspaced-context: added" in raw
+
+
+def test_a_client_that_leaves_ends_the_providers_request(looking: Any) -> None:
+    left = threading.Event()
+
+    def serve(connection: Connection) -> None:
+        request = connection.request()
+        if request is not None and request.target == CHAT:
+            connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.chunk(b"data: 1\n\n")
+            if connection.wait_until_closed():
+                left.set()
+        else:
+            connection.answer(b"{}")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        with proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun:
+            assert begun.response.read1() == b"data: 1\n\n"
+        assert left.wait(30)
+        assert proxy.request("POST", "/v1/embeddings", b"{}").status == 200
+
+
+def test_a_client_that_leaves_before_the_answer_ends_the_providers_request(looking: Any) -> None:
+    came, left = threading.Event(), threading.Event()
+
+    def serve(connection: Connection) -> None:
+        connection.request()
+        came.set()
+        if connection.wait_until_closed():
+            left.set()
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        with proxy.connection() as connection:
+            connection.request("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}")
+            assert came.wait(30)
+        assert left.wait(30)
+
+
+# -- providers that fail --
+
+
+def test_a_provider_that_cannot_be_reached_is_an_error_that_says_so(looking: Any) -> None:
+    with RawUpstream(Recorder()) as url:
+        pass  # nobody listens there any more
+    with Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+    assert (answer.status, answer.code) == (502, "UPSTREAM_UNREACHABLE")
+    assert url in json.loads(answer.body)["error"]["message"]
+
+
+def test_a_provider_that_ends_the_connection_without_an_answer_is_one_too(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        assert proxy.request("POST", CHAT, b"{}").status == 502
+
+
+def test_a_provider_that_is_silent_is_a_timeout(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.wait_until_closed()
+
+    with RawUpstream(serve) as url, Proxy(looking, url, "--timeout", "0.2") as proxy:
+        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+    assert (answer.status, answer.code) == (504, "UPSTREAM_TIMEOUT")
+
+
+# -- prompts of all kinds --
+
+
+BRIEF = "Be brief."
+MARKED = {"type": "text", "text": BRIEF, "cache_control": {"type": "ephemeral"}}
+CUSTOM = {"type": "custom", "custom": {"name": "x"}}
+SERVER = {"type": "mcp", "server_label": "s"}
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+PART = {"parts": [{"text": BRIEF}]}
+STREAMED = "/v1beta/models/g:streamGenerateContent?alt=sse"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, {"messages": [{"role": "developer", "content": BRIEF}, "ask"], "tools": [CUSTOM]}),
+        ("/v1/responses", {"input": "ask", "instructions": BRIEF, "tools": [{"type": "web_search"}]}),
+        ("/v1/responses", {"input": ["ask"], "tools": [SERVER], "previous_response_id": None}),
+        ("/v1/messages", {"messages": ["ask"], "system": BRIEF, "tools": [SEARCH]}),
+        ("/v1/messages?beta=true", {"messages": ["ask"], "system": [MARKED]}),
+        (STREAMED, {"contents": ["ask"], "system_instruction": PART, "tools": [{"googleSearch": {}}]}),
+    ],
+)
+def test_system_prompts_and_tools_of_the_providers_own_go_with_the_context(
+    looking: Any, path: str, body: dict[str, Any]
+) -> None:
+    asked: dict[str, Any] = {"role": "user", "content": "What is Alpha?"}
+    if "contents" in body:
+        asked = {"role": "user", "parts": [{"text": "What is Alpha?"}]}
+    name = next(name for name in ("messages", "input", "contents") if name in body)
+    if isinstance(body[name], list):
+        body = {**body, name: [asked if each == "ask" else each for each in body[name]]}
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", path, body)
+    assert answer.context == "added", answer.reason
+    sent = json.loads(seen.requests[0].body)
+    assert seen.requests[0].target == path and b"Alpha is red." in seen.requests[0].body
+    prompt = {name: 0, "system": 0, "instructions": 0}
+    assert {**sent, **prompt} == {**body, **prompt}
+    assert (BRIEF in json.dumps(sent)) == (BRIEF in json.dumps(body))

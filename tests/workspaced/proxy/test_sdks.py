@@ -1,0 +1,157 @@
+"""The providers' own SDKs through the proxy, unchanged: with another base URL, and nothing else."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from anthropic import Anthropic
+from google import genai
+from openai import BadRequestError, OpenAI
+
+ALPHA, BETA = "It says: Alpha is red.", "And is Beta blue?"
+Json = dict[str, Any]
+
+
+def chat(world: Any, messages: list[Any], **more: Any) -> Any:
+    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+        return sdk.chat.completions.create(model="gpt-x", messages=messages, **more)
+
+
+def by_chat(world: Any, messages: list[Json]) -> str:
+    return chat(world, messages).choices[0].message.content
+
+
+def by_streamed_chat(world: Any, messages: list[Json]) -> str:
+    options = {"include_usage": True}
+    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+        stream = sdk.chat.completions.create(model="gpt-x", messages=messages, stream=True, stream_options=options)
+        return "".join(each.choices[0].delta.content or "" for each in stream if each.choices)
+
+
+def by_responses(world: Any, messages: list[Json]) -> str:
+    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+        return str(sdk.responses.create(model="gpt-x", input=messages).output_text)
+
+
+def by_streamed_responses(world: Any, messages: list[Json]) -> str:
+    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+        stream = sdk.responses.create(model="gpt-x", input=messages, stream=True)
+        return "".join(each.delta for each in stream if each.type == "response.output_text.delta")
+
+
+def by_messages(world: Any, messages: list[Json]) -> str:
+    with Anthropic(base_url=world.proxy.url, api_key="secret-key", max_retries=0) as sdk:
+        return sdk.messages.create(model="claude-x", max_tokens=99, messages=messages).content[0].text
+
+
+def by_streamed_messages(world: Any, messages: list[Json]) -> str:
+    with (
+        Anthropic(base_url=world.proxy.url, api_key="secret-key", max_retries=0) as sdk,
+        sdk.messages.stream(model="claude-x", max_tokens=99, messages=messages) as stream,
+    ):
+        return "".join(stream.text_stream)
+
+
+def by_gemini(world: Any, messages: list[Json]) -> str:
+    sdk = genai.Client(api_key="secret-key", http_options={"base_url": world.proxy.url})
+    roles = {"user": "user", "assistant": "model"}
+    contents = [{"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in messages]
+    return str(sdk.models.generate_content(model="gemini-x", contents=contents).text)
+
+
+ASK: list[Callable[[Any, list[Json]], str]] = [
+    by_chat,
+    by_streamed_chat,
+    by_responses,
+    by_streamed_responses,
+    by_messages,
+    by_streamed_messages,
+    by_gemini,
+]
+
+
+def prompt_of(body: Json) -> list[str]:
+    """The messages, each as JSON, without the marks of Anthropic's cache, which move."""
+
+    def unmarked(value: Any) -> Any:
+        if isinstance(value, list):
+            return [unmarked(each) for each in value]
+        if isinstance(value, dict):
+            return {name: unmarked(each) for name, each in value.items() if name != "cache_control"}
+        return value
+
+    messages = next(body[name] for name in ("messages", "input", "contents") if name in body)
+    return [json.dumps(unmarked(each)) for each in messages]
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_its_answers_come_from_the_note_and_its_second_turn_begins_with_the_first(
+    world: Any, ask: Callable[[Any, list[Json]], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    wire = world.daemon.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+    wire.ask("workspaced/subscribe", {"types": ["usage_reported"]})
+    messages = [{"role": "user", "content": "What is Alpha?"}]
+    answer = ask(world, messages)
+    assert answer == ALPHA
+    messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": BETA}]
+    ask(world, messages)
+    first, second = map(prompt_of, world.bodies)
+    assert "Alpha is red." in first[-1] and second[: len(first)] == first and len(second) == 3
+    reported: list[Json] = []
+    while len(reported) < 2:  # after the answers
+        notice = wire.line()
+        assert notice is not None
+        reported += notice["params"]["events"]
+    assert all(each["data"]["inputTokens"] > 10 and each["data"]["outputTokens"] > 1 for each in reported)
+    assert len({each["data"]["message"] for each in reported}) == 2
+    done = world.daemon.cli("replay", "--verify", str(world.daemon.data))
+    assert done.returncode == 0 and "2 prompts" in done.stdout + done.stderr
+
+
+def test_a_round_of_parallel_calls_goes_through(world: Any) -> None:
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": f'{{"at":{at}}}'}}
+        for at in range(2)
+    ]
+    results = [{"role": "tool", "tool_call_id": each["id"], "content": "Found."} for each in calls]
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    question = {"role": "user", "content": "What is Alpha?"}
+    chat(world, [question], tools=[tool])
+    chat(world, [question, {"role": "assistant", "tool_calls": calls}, *results], tools=[tool])
+    first, second = world.bodies
+    assert prompt_of(second)[:1] == prompt_of(first) and "Alpha is red." in prompt_of(first)[0]
+    assert second["messages"][1]["tool_calls"] == calls and second["tools"] == [tool]
+    assert second["messages"][2:] == results
+
+
+def test_a_refusal_of_the_provider_is_the_sdks_own_error(world: Any) -> None:
+    with pytest.raises(BadRequestError, match="temperature"):
+        chat(world, [{"role": "user", "content": "What is Alpha?"}], extra_body={"temperature": "hot"})
+
+
+def test_two_chats_at_once_keep_their_own_turns(world: Any) -> None:
+    chats: list[list[Json]] = [[{"role": "user", "content": f"What is {name}?"}] for name in ("Alpha", "Beta")]
+    for _ in range(2):
+        for messages in chats:
+            messages.append({"role": "assistant", "content": by_chat(world, messages)})
+            messages.append({"role": "user", "content": "Sure?"})
+    one, other, one_more, other_more = map(prompt_of, world.bodies)
+    assert one_more[: len(one)] == one and other_more[: len(other)] == other
+    assert "What is Alpha?" in one[-1] and "What is Beta?" in other[-1]
+
+
+def test_a_note_that_is_withheld_goes_to_no_provider(world: Any) -> None:
+    world.daemon.add({"secret.md": "---\nworkspaced: private\n---\nThe code is 4711.\n"})
+    with world.daemon.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
+    by_chat(world, [{"role": "user", "content": "What is the code?"}])
+    assert "4711" not in json.dumps(world.bodies) and "secret" not in json.dumps(world.bodies)
+
+
+def test_a_client_that_is_shown_nothing_gets_no_note(world: Any) -> None:
+    assert world.daemon.cli("share", "proxy", "none").returncode == 0
+    by_chat(world, [{"role": "user", "content": "What is Alpha?"}])
+    assert "red" not in json.dumps(world.bodies)

@@ -1,0 +1,105 @@
+"""`workspaced proxy`."""
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import platformdirs
+
+from ...errors import PackageMissing
+from ...limits import CLIENT_NAME_CHARS_MAX, CONTEXT_TOKENS_MAX, PROXY_PORT, UPSTREAM_TIMEOUT_S
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_json
+from ..shared.target import choose
+
+if TYPE_CHECKING:
+    from ...proxy.server import Started
+
+_PACKAGES = {"uvicorn", "httpx2"}
+_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
+"""Which variable a runtime reads its URL from, by a word of the URL; else it is OpenAI's."""
+
+
+@click.command()
+@click.option("--upstream", required=True, metavar="URL", help="The base URL of the provider.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=PROXY_PORT, show_default=True, help="On 127.0.0.1; 0: any."
+)
+@click.option(
+    "--client", default="proxy", show_default=True, metavar="NAME", help="The name whose sharing level counts."
+)
+@click.option(
+    "--context-window", type=click.IntRange(1, CONTEXT_TOKENS_MAX), metavar="TOKENS", help="Of the model."
+)
+@click.option(
+    "--output-reserve",
+    type=click.IntRange(0, CONTEXT_TOKENS_MAX),
+    metavar="TOKENS",
+    help="Kept free for the answer.",
+)
+@click.option(
+    "--token-file", type=click.Path(path_type=Path), metavar="F", help="Where the token of the URL lies."
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, min_open=True),
+    default=UPSTREAM_TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="The longest silence of the provider.",
+)
+@daemon_options
+@json_option
+def proxy_command(
+    upstream: str,
+    port: int,
+    client: str,
+    context_window: int | None,
+    output_reserve: int | None,
+    token_file: Path | None,
+    timeout_s: float,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Put context into the requests of any runtime, on their way to the provider, until Ctrl-C.
+
+    The runtime uses the URL that this prints instead of the provider's; nothing else changes. Needs
+    `pip install 'workspaced[web]'`.
+
+    \b
+    workspaced proxy --upstream https://api.openai.com/v1
+    workspaced proxy --upstream https://api.anthropic.com --context-window 200000
+    """
+    if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
+        raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
+    try:
+        from ...proxy.access import token_from
+        from ...proxy.context import Settings
+        from ...proxy.server import Options, run_proxy
+    except ModuleNotFoundError as error:
+        if error.name not in _PACKAGES:
+            raise
+        raise PackageMissing(
+            f"The proxy needs the package {error.name}, which is not installed.",
+            hint="pip install 'workspaced[web]'",
+        ) from None
+
+    def ready(started: "Started") -> None:
+        if started.without_context:
+            click.echo(f"requests pass unchanged for now: {started.without_context}", err=True)
+        if as_json:
+            print_json({"url": started.url, "upstream": started.upstream, "pid": os.getpid()})
+            return
+        name = next((name for word, name in _VARIABLES.items() if word in started.upstream), "OPENAI_BASE_URL")
+        click.echo(f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
+
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
+    socket = choose(socket_path, workspace).socket
+    settings = Settings(context_window, output_reserve)
+    return run_proxy(Options(upstream, port, token, socket, client, timeout_s, settings), ready)

@@ -1,0 +1,151 @@
+"""One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+import anyio
+import httpx2
+
+from ..limits import PROXY_BODY_BYTES_MAX
+from .access import Access
+from .context import OFF, Outcome, Settings, unchanged, with_context
+from .daemon_link import DaemonLink
+from .prompt_body import NoPrompt, form_of
+from .refusal import Refusal
+from .request_body import ClientLeft, Message, Receive, RequestBody
+from .upstream import Content, Headers, Upstream, end_to_end
+from .usage import Report, UsageReader
+
+logger = logging.getLogger(__name__)
+
+Send = Callable[[Message], Awaitable[None]]
+Scope = Message
+_ANY_ENCODING: Final = (b"", b"identity")
+
+
+class _Outgoing(NamedTuple):
+    """A request as it goes to the provider."""
+
+    headers: Headers
+    content: Content
+    outcome: Outcome
+
+
+class _Counted(NamedTuple):
+    """A prompt that the provider answered, and its usage."""
+
+    outcome: Outcome
+    report: Report
+
+
+class Application:
+    """The proxy as an ASGI application."""
+
+    def __init__(self, access: Access, upstream: Upstream, daemon: DaemonLink, settings: Settings) -> None:
+        self._access = access
+        self._upstream = upstream
+        self._daemon = daemon
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
+        try:
+            path = self._access.path_behind(scope["raw_path"], scope["headers"])
+        except Refusal as refusal:
+            await _refuse(send, refusal, [])
+            return
+        body = RequestBody(receive)
+        counted = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
+                with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
+                    counted = await self._pass_on(scope, path, body, send)
+                tasks.cancel_scope.cancel()
+        except Exception:
+            logger.exception("a request could not be passed on")
+            raise
+        if counted is not None:
+            await self._daemon.report_usage(counted.outcome.session, counted.report, counted.outcome.message)
+
+    async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send) -> "_Counted | None":
+        out = await self._outgoing(scope, path, body)
+        method, query = scope["method"], scope["query_string"]
+        own = out.outcome.headers()
+        try:
+            async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
+                headers = [*end_to_end(response.headers.raw), *own]
+                await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+                usage = _usage_reader(response, out.outcome)
+                async for data in response.aiter_raw():
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+                    if usage is not None:
+                        usage.feed(data)
+                await send({"type": "http.response.body", "body": b""})
+        except Refusal as refusal:
+            await _refuse(send, refusal, own)
+            return None
+        report = usage.report() if usage is not None else None
+        return _Counted(out.outcome, report) if report is not None else None
+
+    async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
+        headers: Headers = scope["headers"]
+        given = dict(headers)
+        has_body = b"content-length" in given or b"transfer-encoding" in given
+        as_it_came = body.parts() if has_body else None
+        if not has_body:
+            await body.up_to(0)  # its end
+        if given.get(b"x-workspaced", b"").strip().lower() == OFF.encode():
+            return _Outgoing(headers, as_it_came, Outcome(OFF))
+        try:
+            form = form_of(scope["method"], path)
+            whole = await _whole(given, body)
+        except NoPrompt as error:
+            return _Outgoing(headers, as_it_came, unchanged(error.code, error.message))
+        session = given.get(b"x-workspaced-session")
+        named = session.decode("latin-1") if session else None
+        content, outcome = await with_context(self._daemon, self._settings, form, path, whole, named)
+        headers = [each for each in headers if each[0] != b"content-length"]
+        if outcome.session:  # its usage is to be read
+            headers = [
+                *(each for each in headers if each[0] != b"accept-encoding"),
+                (b"accept-encoding", b"identity"),
+            ]
+        return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
+
+
+async def _cancel_when_left(body: RequestBody, scope: anyio.CancelScope) -> None:
+    await body.client_left()
+    scope.cancel()
+
+
+async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
+    """
+    Raises:
+        NoPrompt: it is compressed, or too long.
+    """
+    if headers.get(b"content-encoding", b"").strip().lower() not in _ANY_ENCODING:
+        raise NoPrompt("COMPRESSED", "the body is compressed")
+    length = headers.get(b"content-length", b"0")
+    is_short = len(length) < 16 and int(length) <= PROXY_BODY_BYTES_MAX
+    whole = await body.up_to(PROXY_BODY_BYTES_MAX) if is_short else None
+    if whole is None:
+        raise NoPrompt("BODY_TOO_LARGE", f"the body is longer than {PROXY_BODY_BYTES_MAX} bytes")
+    return whole
+
+
+def _usage_reader(response: httpx2.Response, outcome: Outcome) -> UsageReader | None:
+    """None: there is no prompt of the daemon's, or no usage that could be read."""
+    encoding = response.headers.get("content-encoding", "identity")
+    if not outcome.session or response.status_code != 200 or encoding != "identity":
+        return None
+    return UsageReader(response.headers.get("content-type", "").encode("latin-1"))
+
+
+async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:
+    body = refusal.body
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,100 @@
+"""The connection to the daemon: kept open, restored, and never waited for long.
+
+A prompt must not fail, nor wait, because the daemon is gone: a call fails at once while nobody is connected, and
+after a call that was not answered in time all calls fail at once for DAEMON_PAUSE_S.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+
+from ..client.async_client import Client
+from ..errors import NoDaemon, RequestError, TimedOut
+from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+
+logger = logging.getLogger(__name__)
+Result = TypeVar("Result")
+_TRANSFORM = "workspaced/context/transform"
+
+
+class DaemonLink:
+    """Calls the daemon that listens on `path`, as the client `name`."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self._name = name
+        self._client: Client | None = None
+        self._failure = NoDaemon(f"No daemon listens on {path} yet.", hint="Start one with `workspaced serve`.")
+        self._paused_until = 0.0
+        self.tried = anyio.Event()
+        """Set after the first try to connect."""
+
+    async def keep_connected(self) -> None:
+        """Runs until it is cancelled."""
+        while True:
+            try:
+                async with Client.open(self._path, name=self._name, timeout_s=DAEMON_ANSWER_S) as client:
+                    self._client = client  # restores its connection itself from now on
+                    self.tried.set()
+                    await anyio.sleep_forever()
+            except NoDaemon as failure:
+                self._failure = failure
+                self.tried.set()
+            await anyio.sleep(DAEMON_RETRY_S)
+
+    @property
+    def failure(self) -> WorkspacedError | None:
+        """Why a call would fail at once; None if it would be sent."""
+        if self._client is None:
+            return self._failure
+        if not self._client.is_connected:
+            return NoDaemon(f"The daemon on {self._path} is gone.")
+        if time.monotonic() < self._paused_until:
+            return TimedOut("The daemon did not answer a moment ago.")
+        return None
+
+    async def transform(self, messages: bytes, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer of `workspaced/context/transform`. `messages` is their list as JSON; one that is too long for
+        a line is uploaded.
+
+        Raises:
+            WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
+        """
+
+        async def transformed(client: Client) -> dict[str, Any]:
+            try:
+                made = await client.call(_TRANSFORM, {**params, "messages": msgspec.Raw(messages)})
+            except RequestError as error:
+                if error.code != "LINE_TOO_LARGE":
+                    raise
+                sha256 = await client.upload(messages.decode())
+                made = await client.call(_TRANSFORM, {**params, "messagesSha256": sha256})
+            answer: dict[str, Any] = made
+            return answer
+
+        return await self._in_time(transformed)
+
+    async def report_usage(self, session: str, report: dict[str, Any], message: str | None) -> None:
+        """Tells the daemon what the provider counted of a prompt. A failure is logged: nobody waits for it."""
+        try:
+            await self._in_time(lambda client: client.context.usage(session, report=report, message=message))
+        except WorkspacedError as error:
+            logger.warning("the usage of a prompt was not recorded: %s [%s]", error.message, error.code)
+
+    async def _in_time(self, call: Callable[[Client], Awaitable[Result]]) -> Result:
+        if (failure := self.failure) is not None:
+            raise failure
+        assert self._client is not None, "or there is a failure"
+        try:
+            with anyio.fail_after(DAEMON_ANSWER_S):
+                return await call(self._client)
+        except (TimedOut, TimeoutError):
+            self._paused_until = time.monotonic() + DAEMON_PAUSE_S
+            raise TimedOut(f"The daemon did not answer within {DAEMON_ANSWER_S:g} s.") from None

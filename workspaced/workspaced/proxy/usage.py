@@ -1,0 +1,83 @@
+"""Reads the provider's usage out of an answer while it passes. Pure.
+
+One reader serves all providers: chat completions have `usage` in an answer and in the last event, responses in the
+event that ends them; Anthropic begins it in the first event and completes it in the last but one; Gemini has
+`usageMetadata` in each. What comes later wins, field by field.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from ..limits import PROXY_USAGE_BYTES_MAX
+
+Report = dict[str, Any]
+_NAME: Final = b'"usage'
+
+
+class _Inner(msgspec.Struct, frozen=True):
+    usage: Report | None = None
+
+
+class _Outer(msgspec.Struct, frozen=True, rename={"gemini": "usageMetadata"}):
+    usage: Report | None = None
+    gemini: Report | None = None
+    message: _Inner | None = None
+    """Of the event that begins Anthropic's answers."""
+    response: _Inner | None = None
+    """Of the event that ends OpenAI's responses."""
+
+
+_OUTER: Final = msgspec.json.Decoder(_Outer)
+_OUTERS: Final = msgspec.json.Decoder(list[_Outer])
+
+
+class UsageReader:
+    """Takes the bytes of an answer; holds PROXY_USAGE_BYTES_MAX of them at most."""
+
+    def __init__(self, content_type: bytes) -> None:
+        self._is_stream = content_type.startswith(b"text/event-stream")
+        self._held = bytearray()
+        self._is_too_long = False
+        """The rest of this line, or of the answer if it is no stream, is not looked into."""
+        self._report: Report = {}
+
+    def feed(self, data: bytes) -> None:
+        """Takes the next bytes."""
+        if not self._is_stream:
+            self._hold(data)
+            return
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._hold(line)
+            self._take_line()
+        self._hold(rest)
+
+    def report(self) -> Report | None:
+        """The usage, once the answer has ended; None: it had none."""
+        if not self._is_stream and not self._is_too_long and _NAME in self._held:
+            self._take(bytes(self._held))
+        return self._report or None
+
+    def _hold(self, data: bytes) -> None:
+        if len(self._held) + len(data) > PROXY_USAGE_BYTES_MAX:
+            self._is_too_long = True
+            self._held.clear()
+        if not self._is_too_long:
+            self._held += data
+
+    def _take_line(self) -> None:
+        if _NAME in self._held and self._held.startswith(b"data:"):
+            self._take(bytes(self._held[len(b"data:") :]))
+        self._held.clear()
+        self._is_too_long = False
+
+    def _take(self, text: bytes) -> None:
+        try:
+            found = _OUTERS.decode(text) if text.lstrip().startswith(b"[") else [_OUTER.decode(text)]
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return  # the answer goes to the runtime as it is; here it only has no usage
+        for outer in found:
+            inner = [each.usage for each in (outer.message, outer.response) if each is not None]
+            for usage in (*inner, outer.usage, outer.gemini):
+                self._report |= {name: value for name, value in (usage or {}).items() if value is not None}
