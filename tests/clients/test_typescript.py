@@ -140,7 +140,7 @@ def test_its_own_tests_pass_on_a_real_daemon(built: Path, node: str, daemon: Any
     }
     tests = sorted(str(path) for path in (built / "dist" / "test").glob("*.test.js"))
     report = succeed(node, "--test", *tests, env=environment)
-    assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 50, report[-500:]
+    assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 110, report[-500:]
 
 
 WITH_AN_OLDER_DAEMON = """

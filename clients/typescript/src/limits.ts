@@ -5,6 +5,8 @@ export const REQUEST_BYTES_MAX = 1024 * 1024;
 export const UPLOAD_PART_CHARS = 128 * 1024;
 /** Of a prompt in one request: the rest of a line is for what stands around it. */
 export const TRANSFORM_BYTES_MAX = REQUEST_BYTES_MAX - 64 * 1024;
+/** Of an image that the daemon takes. */
+export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 export const CLIENT_NAME_CHARS_MAX = 64;
 

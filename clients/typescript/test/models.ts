@@ -63,9 +63,13 @@ export class ModelServer {
   }
 }
 
+/** By default OpenAI keeps what it answered, and the SDK sends its ids alone. */
+const WHOLE_HISTORY = ai.defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } });
+
 const MAKERS = {
   "ai 7, openai": (server: ModelServer) => createOpenAI(server.settings).chat("some-model"),
-  "ai 7, responses": (server: ModelServer) => createOpenAI(server.settings).responses("some-model"),
+  "ai 7, responses": (server: ModelServer) =>
+    ai.wrapLanguageModel({ model: createOpenAI(server.settings).responses("some-model"), middleware: WHOLE_HISTORY }),
   "ai 7, anthropic": (server: ModelServer) => createAnthropic(server.settings)("some-model"),
 } as const;
 
@@ -74,10 +78,13 @@ const MAKERS_V3 = {
   "ai 6, anthropic": (server: ModelServer) => createAnthropicV3(server.settings)("some-model"),
 } as const;
 
-/** A version of the SDK with a wrapped model of one provider. */
+/** A version of the SDK with a model of one provider. */
 export interface Runtime {
   readonly sdk: typeof ai;
+  /** Gets context. */
   readonly model: ai.LanguageModel;
+  /** The same one without. */
+  readonly plain: ai.LanguageModel;
 }
 
 export const RUNTIMES = [...Object.keys(MAKERS), ...Object.keys(MAKERS_V3)];
@@ -85,10 +92,11 @@ export const RUNTIMES = [...Object.keys(MAKERS), ...Object.keys(MAKERS_V3)];
 export function runtime(name: string, server: ModelServer, client: Client, options: ContextOptions = {}): Runtime {
   const middleware = contextMiddleware(client, options);
   if (name in MAKERS) {
-    const model = MAKERS[name as keyof typeof MAKERS](server);
-    return { sdk: ai, model: ai.wrapLanguageModel({ model, middleware }) };
+    const plain = MAKERS[name as keyof typeof MAKERS](server);
+    return { sdk: ai, model: ai.wrapLanguageModel({ model: plain, middleware }), plain };
   }
-  const model = MAKERS_V3[name as keyof typeof MAKERS_V3](server);
+  const plain = MAKERS_V3[name as keyof typeof MAKERS_V3](server);
+  const model = aiV3.wrapLanguageModel({ model: plain, middleware });
   // What these tests call is the same in both versions.
-  return { sdk: aiV3 as unknown as typeof ai, model: aiV3.wrapLanguageModel({ model, middleware }) as unknown as ai.LanguageModel };
+  return { sdk: aiV3, model, plain } as unknown as Runtime;
 }

@@ -10,6 +10,7 @@ import { type ContextOptions, Placing } from "./placing.js";
 import type { CallParams, Model } from "./prompt.js";
 
 export type { ContextOptions } from "./placing.js";
+export type { CallParams, Message, Model, Part, ProviderOptions } from "./prompt.js";
 
 /** What `wrapLanguageModel` takes, by its structure: of `ai` 6 and 7. */
 export interface ContextMiddleware {

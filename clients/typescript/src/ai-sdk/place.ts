@@ -1,43 +1,13 @@
 /**
- * A prompt with the daemon's context in place.
- *
- * The daemon puts context before words of the user, shortens results, folds the oldest turns away, and puts a library
- * behind the system prompt. So its blocks are paired with those it was told, from the last one backwards. A message
- * whose blocks came back as they were stays the same object; of another one only the part that changed is a new one.
+ * A prompt with the daemon's context in place. A message whose blocks came back as they were stays the same object; of
+ * another one only the part that changed is a new one.
  */
 
 import { isDeepStrictEqual } from "node:util";
 
-import { WorkspacedError } from "../errors.js";
-import { isResult, isText, type Message, type Part, partsOf, systemLength, type ToolResultPart } from "./prompt.js";
-import { type Block, joined, type ResultBlock, type Told, type ToldBlock, trimmed } from "./tell.js";
-
-/** Anthropic's mark: the provider caches what stands up to there. */
-type Mark = unknown;
-type MadeBlock = Block & { readonly cache_control?: Mark };
-
-/** Messages as the daemon answers them. */
-export interface Made {
-  readonly messages: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: readonly MadeBlock[] }>;
-  readonly system: ReadonlyArray<{ readonly text: string; readonly cache_control?: Mark }> | null;
-}
-
-interface Pair {
-  readonly told: ToldBlock;
-  readonly made: MadeBlock;
-}
-
-interface Paired {
-  /** By the place of their message in the prompt. */
-  readonly pairs: ReadonlyMap<number, readonly Pair[]>;
-  /** New texts of the user, by the place of the message before which or at whose beginning they stand. */
-  readonly alone: ReadonlyMap<number, readonly string[]>;
-  readonly inside: ReadonlyMap<number, readonly string[]>;
-  /** The place of the first message that is not folded away. */
-  readonly first: number;
-}
-
-const QUERY_FRAME = "---\n\n[User query]:\n\n";
+import { type Made, type Mark, type Pair, Pairing } from "./pairing.js";
+import { isText, type Message, type Part, partsOf, systemLength } from "./prompt.js";
+import { BLANK_LINE, type Block, joined, type ResultBlock, type Told, trimmed } from "./tell.js";
 
 /**
  * The prompt with context in place.
@@ -46,72 +16,20 @@ const QUERY_FRAME = "---\n\n[User query]:\n\n";
  * @throws WorkspacedError UNEXPECTED_ANSWER: the answer does not belong to this prompt.
  */
 export function place(prompt: readonly Message[], told: Told, made: Made, takesMarks: boolean): Message[] {
-  const { pairs, alone, inside, first } = paired(told.blocks, made.messages);
-  const system = placedSystem(prompt.slice(0, systemLength(prompt)), told.system, made.system ?? [], takesMarks);
+  const { pairs, alone, inside, dropped, first } = new Pairing(told.blocks, made.messages).result();
+  const length = systemLength(prompt);
+  const system = placedSystem(prompt.slice(0, length), told.system, made.system ?? [], takesMarks);
+  const isTold = new Set(told.blocks.map(({ at }) => at));
   const placed = prompt.flatMap((message, at) => {
-    if (at < first) return [];
+    const isGone = isTold.has(at) && !pairs.has(at) && !inside.has(at);
+    if (isGone || at < Math.max(length, first)) return [];
     const own = pairs.get(at) ?? [];
-    const changed = placedMessage(message, own, inside.get(at) ?? []);
+    const changed = placedMessage(message, own, inside.get(at) ?? [], dropped);
     const mark = takesMarks ? own.findLast((pair) => pair.made.cache_control !== undefined) : undefined;
-    const new_ = (alone.get(at) ?? []).map((text) => ({ role: "user", content: [textPart(text)] }));
-    return [...new_, mark === undefined ? changed : marked(changed, mark.made.cache_control)];
+    const before = (alone.get(at) ?? []).map((text) => ({ role: "user", content: [textPart(text)] }));
+    return [...before, mark === undefined ? changed : marked(changed, mark.made.cache_control)];
   });
   return [...system, ...placed];
-}
-
-// -- pairing --
-
-function paired(told: readonly ToldBlock[], made: Made["messages"]): Paired {
-  const pairs = new Map<number, Pair[]>();
-  const alone = new Map<number, string[]>();
-  const inside = new Map<number, string[]>();
-  let left = told.length;
-  for (const { role, content } of made.toReversed()) {
-    let behind: ToldBlock | undefined;
-    for (const block of content.toReversed()) {
-      const candidate = told[left - 1];
-      if (candidate !== undefined && candidate.role === role && isOf(block, candidate.block)) {
-        left -= 1;
-        behind = candidate;
-        prepend(pairs, candidate.at, { told: candidate, made: block });
-      } else if (role === "user" && block.type === "text" && left < told.length) {
-        const at = (told[left] as ToldBlock).at;
-        prepend(behind === undefined || behind.block.type === "tool_result" ? alone : inside, at, block.text);
-      } else {
-        throw unexpected(`a block of type ${block.type} that is none of the prompt's`);
-      }
-    }
-  }
-  const begin = told[left];
-  if (begin === undefined || told[left - 1]?.at === begin.at) throw unexpected("a part of a message alone");
-  return { pairs, alone, inside, first: left === 0 ? (told[0] as ToldBlock).at : begin.at };
-}
-
-function prepend<Value>(map: Map<number, Value[]>, at: number, value: Value): void {
-  map.set(at, [value, ...(map.get(at) ?? [])]);
-}
-
-function unexpected(what: string): WorkspacedError {
-  return new WorkspacedError("UNEXPECTED_ANSWER", `The daemon answered with ${what}.`, {
-    hint: "Update the client, or the daemon.",
-  });
-}
-
-/** Whether the one was made of the other: with context before it, or as a shorter result. Ids may be others. */
-function isOf(made: Block, told: Block): boolean {
-  if (made.type === "text" && told.type === "text") {
-    return made.text === told.text || made.text.endsWith(`${QUERY_FRAME}${told.text}`);
-  }
-  if (made.type === "image" && told.type === "image") return made.source.data === told.source.data;
-  if (made.type === "tool_use" && told.type === "tool_use") {
-    return made.name === told.name && isDeepStrictEqual(made.input, asJson(told.input));
-  }
-  return made.type === "tool_result" && told.type === "tool_result";
-}
-
-/** The value as JSON has it. */
-function asJson(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value ?? {}));
 }
 
 // -- placing --
@@ -120,15 +38,20 @@ function textPart(text: string): Part & { readonly text: string } {
   return { type: "text", text };
 }
 
-function placedMessage(message: Message, pairs: readonly Pair[], before: readonly string[]): Message {
+function placedMessage(
+  message: Message,
+  pairs: readonly Pair[],
+  before: readonly string[],
+  dropped: ReadonlySet<Part>,
+): Message {
   if (message.role === "tool") return withResults(message, pairs);
   if (message.role !== "user") return message;
   const contexts = pairs.map(({ told, made }) =>
     told.block.type === "text" && made.type === "text" ? made.text.slice(0, -told.block.text.length) : "",
   );
-  const context = [...before.map((text) => `${text}\n\n`), ...contexts].join("");
-  if (!context) return message;
-  const parts = partsOf(message);
+  const context = [...before.map((text) => `${text}${BLANK_LINE}`), ...contexts].join("");
+  const parts = partsOf(message).filter((part) => !dropped.has(part));
+  if (!context) return parts.length === partsOf(message).length ? message : { ...message, content: parts };
   const first = parts.findIndex((part) => isText(part) && trimmed(part.text) !== "");
   const content =
     first < 0
@@ -141,14 +64,10 @@ function withResults(message: Message, pairs: readonly Pair[]): Message {
   const changed = pairs.filter(({ told, made }) => !isDeepStrictEqual(said(told.block), said(made)));
   if (changed.length === 0) return message;
   const content = partsOf(message).map((part) => {
-    const pair = isResult(part) ? changed.find(({ told }) => idOf(told.block) === part.toolCallId) : undefined;
-    return pair === undefined ? part : withText(part as ToolResultPart, said(pair.made));
+    const pair = changed.find(({ told }) => told.part === part);
+    return pair === undefined ? part : shortened(part, said(pair.made));
   });
   return { ...message, content };
-}
-
-function idOf(block: Block): string | undefined {
-  return block.type === "tool_result" ? block.tool_use_id : undefined;
 }
 
 function said(block: Block): { text: string; images: string[]; isError: boolean } {
@@ -158,14 +77,14 @@ function said(block: Block): { text: string; images: string[]; isError: boolean 
   return { text, images: blocks.flatMap((each) => (each.type === "image" ? [each.source.data] : [])), isError };
 }
 
-function withText(part: ToolResultPart, { text, isError }: ReturnType<typeof said>): Part {
-  const output = { type: isError ? "error-text" : "text", value: text };
-  return { ...part, output } as ToolResultPart;
+/** The result as the daemon shortened it, which takes its images, too. */
+function shortened(part: Part, { text, isError }: ReturnType<typeof said>): Part {
+  return { ...part, output: { type: isError ? "error-text" : "text", value: text } } as Part;
 }
 
 // -- the system prompt and marks --
 
-/** With marks each note of the library is a message of its own, else it stands in the one message that many models take. */
+/** With marks each note of the library is a message; else there is one message, since many models take no more. */
 function placedSystem(
   own: readonly Message[],
   told: string,

@@ -5,7 +5,8 @@ import type { Client } from "../client.js";
 import { NoDaemon, TimedOut, WorkspacedError } from "../errors.js";
 import { CONTEXT_PAUSE_MS, CONTEXT_TIMEOUT_MS, TRANSFORM_BYTES_MAX } from "../limits.js";
 import type { ContextTransformParams } from "../types.generated.js";
-import { type Made, place } from "./place.js";
+import type { Made } from "./pairing.js";
+import { place } from "./place.js";
 import { type CallParams, type Message, type Model, partsOf, type ProviderOptions } from "./prompt.js";
 import { tell } from "./tell.js";
 
@@ -16,7 +17,7 @@ export interface ContextOptions {
   readonly timeoutMs?: number | undefined;
   /** How long the daemon is not asked after it did not answer in time. Default: 60,000. */
   readonly pauseMs?: number | undefined;
-  /** Told once why prompts go on without context, until one succeeds or another reason comes. Default: a process warning. */
+  /** Told why prompts go on without context: once, until one succeeds or the reason changes. Default: a warning. */
   readonly onError?: ((error: WorkspacedError) => void) | undefined;
 }
 
@@ -48,12 +49,13 @@ export class Placing {
 
   async #placed(params: CallParams, model: Model): Promise<readonly Message[]> {
     const told = tell(params.prompt);
+    if (told.messages.length === 0) return params.prompt;
     const made = await this.#transformed({
       form: "anthropic",
       messages: told.messages as unknown as NonNullable<ContextTransformParams["messages"]>,
       ...(told.system ? { system: told.system } : {}),
-      provider: model.provider,
-      model: model.modelId,
+      provider: model.provider || null,
+      model: model.modelId || null,
       tools: toolsOf(params),
       ...attachmentsOf(params.providerOptions),
       ...(this.#options.contextWindow === undefined ? {} : { contextWindow: this.#options.contextWindow }),
@@ -65,7 +67,9 @@ export class Placing {
   /** Messages that are too long for a line go first. */
   async #transformed(request: ContextTransformParams): Promise<Transformed> {
     const { context, isConnected } = this.#client;
-    if (!isConnected) throw new NoDaemon("The client is not connected.", { hint: "Start the daemon: `workspaced serve`." });
+    if (!isConnected) {
+      throw new NoDaemon("The client is not connected.", { hint: "Start the daemon: `workspaced serve`." });
+    }
     const { messages, ...rest } = request;
     const text = JSON.stringify(messages);
     if (Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(rest)) <= TRANSFORM_BYTES_MAX) {
@@ -99,19 +103,22 @@ export class Placing {
     const reason = `${known.code}: ${known.message}`;
     if (reason === this.#told) return;
     this.#told = reason;
-    if (this.#options.onError !== undefined) this.#options.onError(known);
-    else {
-      const message = `A prompt goes on without context: ${reason}`;
-      process.emitWarning(message, { type: "WorkspacedWarning", code: known.code, detail: known.hint });
+    try {
+      (this.#options.onError ?? warn)(known);
+    } catch (error) {
+      warn(new WorkspacedError("INTERNAL", `\`onError\` failed: ${error}`));
     }
   }
 }
 
+function warn({ code, message, hint }: WorkspacedError): void {
+  const warning = `A prompt goes on without context: ${code}: ${message}`;
+  process.emitWarning(warning, { type: "WorkspacedWarning", code, detail: hint });
+}
+
 function toolsOf({ tools = [] }: CallParams): Readonly<Record<string, unknown>>[] {
-  return tools.flatMap((tool) => {
-    const { type, name, description = "", inputSchema } = tool as Readonly<Record<string, unknown>>;
-    return type === "function" ? [{ name, description, input_schema: inputSchema }] : [];
-  });
+  const functions = tools.filter(({ type }) => type === "function");
+  return functions.map(({ name, description = "", inputSchema }) => ({ name, description, input_schema: inputSchema }));
 }
 
 /** What the app attaches to this call's newest message, in place of the note that the user looks at. */
@@ -123,8 +130,12 @@ function attachmentsOf(options: ProviderOptions | undefined): Pick<ContextTransf
 /** Whether the daemon's marks for Anthropic's cache are set: not beside the app's own, since four are taken at most. */
 function takesMarks({ prompt, tools = [] }: CallParams, { provider }: Model): boolean {
   if (!/\banthropic\b/.test(provider)) return false;
-  const marked = [...prompt, ...prompt.flatMap(partsOf), ...tools] as ReadonlyArray<{ providerOptions?: ProviderOptions }>;
-  return !marked.some(({ providerOptions }) => {
+  const holders: readonly { providerOptions?: ProviderOptions | undefined }[] = [
+    ...prompt,
+    ...prompt.flatMap(partsOf),
+    ...tools,
+  ];
+  return !holders.some(({ providerOptions }) => {
     const { cacheControl, cache_control } = (providerOptions?.["anthropic"] ?? {}) as Record<string, unknown>;
     return cacheControl !== undefined || cache_control !== undefined;
   });

@@ -14,10 +14,19 @@ export interface Message {
   readonly providerOptions?: ProviderOptions | undefined;
 }
 
+export interface Tool {
+  readonly type: string;
+  readonly name: string;
+  /** These two of a function; a provider's own tool has neither. */
+  readonly description?: string | undefined;
+  readonly inputSchema?: unknown;
+  readonly providerOptions?: ProviderOptions | undefined;
+}
+
 /** What a model is called with. */
 export interface CallParams {
   readonly prompt: readonly Message[];
-  readonly tools?: ReadonlyArray<{ readonly type: string; readonly name: string }> | undefined;
+  readonly tools?: readonly Tool[] | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly providerOptions?: ProviderOptions | undefined;

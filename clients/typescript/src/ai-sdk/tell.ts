@@ -8,6 +8,7 @@
 
 import { createHash } from "node:crypto";
 
+import { IMAGE_BYTES_MAX } from "../limits.js";
 import {
   type FilePart,
   isResult,
@@ -49,6 +50,8 @@ export type Block = TextBlock | ImageBlock | CallBlock | ResultBlock;
 export interface ToldBlock {
   readonly role: "user" | "assistant" | "system";
   readonly block: Block;
+  /** The part that it tells; texts tell several. */
+  readonly part?: Part;
   /** The place of its message in the prompt. */
   readonly at: number;
 }
@@ -60,19 +63,26 @@ export interface Told {
   readonly blocks: readonly ToldBlock[];
 }
 
-const BLANK_LINE = "\n\n";
+/** Between the texts of a message, and between a context and the words behind it. */
+export const BLANK_LINE = "\n\n";
+
 const IMAGE_TYPES = new Set(["image/gif", "image/jpeg", "image/png", "image/webp"]);
+const BASE64_CHARS_MAX = Math.floor((IMAGE_BYTES_MAX * 4) / 3);
+const TRIMMED = new Set(" \t\r\n");
 const SHOWN_CHARS_MAX = 200;
 const HASH_CHARS = 16;
 
-/** Without what the daemon cuts off around a text. */
+/** Without what the daemon cuts off. No expression: one for the end takes the square of long runs within the text. */
 export function trimmed(text: string): string {
-  return text.replace(/^[ \t\r\n]+/, "").replace(/[ \t\r\n]+$/, "");
+  let [begin, end] = [0, text.length];
+  while (begin < end && TRIMMED.has(text[begin] as string)) begin += 1;
+  while (begin < end && TRIMMED.has(text[end - 1] as string)) end -= 1;
+  return text.slice(begin, end);
 }
 
-/** The texts of blocks, as the daemon joins them. */
+/** Texts as the daemon joins them; half a surrogate pair is no text to it. */
 export function joined(texts: readonly string[]): string {
-  return texts.map(trimmed).filter(Boolean).join(BLANK_LINE);
+  return texts.map((text) => trimmed(text).toWellFormed()).filter(Boolean).join(BLANK_LINE);
 }
 
 export function tell(prompt: readonly Message[]): Told {
@@ -83,28 +93,37 @@ export function tell(prompt: readonly Message[]): Told {
   for (const [at, message] of prompt.entries()) {
     const role = message.role === "tool" ? "user" : (message.role as ToldBlock["role"]);
     const content = at < first ? [] : blocksOf(message, called);
-    if (content.length > 0) messages.push({ role, content });
-    blocks.push(...content.map((block) => ({ role, block, at })));
+    if (content.length > 0) messages.push({ role, content: content.map(({ block }) => block) });
+    blocks.push(...content.map((each) => ({ ...each, role, at })));
   }
   return { system: joined(prompt.slice(0, first).map(({ content }) => String(content))), messages, blocks };
 }
 
-function blocksOf(message: Message, called: Set<string>): Block[] {
+function blocksOf(message: Message, called: Set<string>): Pick<ToldBlock, "block" | "part">[] {
   const parts = partsOf(message);
   if (message.role === "tool") {
-    return parts.filter(isResult).flatMap((part) => (called.has(part.toolCallId) ? [resultOf(part)] : []));
+    const answers = parts.filter(isResult).filter(({ toolCallId }) => called.has(toolCallId));
+    return answers.map((part) => ({ block: resultOf(part), part }));
   }
   const isUser = message.role === "user";
-  const images = isUser ? parts.flatMap((part) => imageOf(part) ?? []) : [];
+  const texts = typeof message.content === "string" ? [message.content] : parts.map((part) => lineOf(part, isUser));
+  const words = joined(texts);
+  const images = isUser ? parts.map((part) => ({ block: imageOf(part), part })) : [];
   const calls = parts.filter(isOwnCall);
   for (const { toolCallId } of calls) called.add(toolCallId);
-  const texts = typeof message.content === "string" ? [message.content] : parts.map((part) => lineOf(part, isUser));
-  const text = joined(texts);
   return [
-    ...(text ? [{ type: "text", text } as const] : []),
-    ...images,
-    ...calls.map(({ toolCallId: id, toolName: name, input }) => ({ type: "tool_use", id, name, input }) as const),
+    ...(words ? [{ block: textBlock(words) }] : []),
+    ...images.flatMap(({ block, part }) => (block === undefined ? [] : [{ block, part }])),
+    ...calls.map((part) => ({ block: callOf(part) })),
   ];
+}
+
+function callOf({ toolCallId: id, toolName: name, input }: ToolCallPart): CallBlock {
+  return { type: "tool_use", id, name, input };
+}
+
+function textBlock(text: string): TextBlock {
+  return { type: "text", text };
 }
 
 /** A call that the app answers; a provider's own has no result that the daemon could pair with it. */
@@ -116,18 +135,19 @@ function isOwnCall(part: Part): part is ToolCallPart {
 function lineOf(part: Part, isUser: boolean): string {
   if (isText(part)) return part.text;
   if (part.type.startsWith("reasoning") || isOwnCall(part)) return "";
-  if (part.type === "file") return isUser && imageOf(part) !== undefined ? "" : `[File: ${described(part as FilePart)}]`;
+  if (isUser && imageOf(part) !== undefined) return "";
+  if (part.type === "file") return `[File: ${described(part as FilePart)}]`;
   const { toolName = "" } = part as Partial<ToolCallPart>;
   return `[${[part.type, toolName].filter(Boolean).join(" ")}]`;
 }
 
+/** The part as the daemon takes an image. */
 function imageOf(part: Part): ImageBlock | undefined {
   const { data, mediaType } = part as Partial<FilePart>;
   if (mediaType === undefined || !IMAGE_TYPES.has(mediaType)) return undefined;
   const base64 = base64Of(data);
-  return base64 === undefined
-    ? undefined
-    : { type: "image", source: { type: "base64", media_type: mediaType, data: base64 } };
+  if (base64 === undefined || base64.length > BASE64_CHARS_MAX) return undefined;
+  return { type: "image", source: { type: "base64", media_type: mediaType, data: base64 } };
 }
 
 function base64Of(data: unknown): string | undefined {
@@ -156,12 +176,12 @@ function resultOf({ toolCallId, output }: ToolResultPart): ResultBlock {
   const content = output.type === "content" ? (output.value as readonly Part[]) : [];
   const images = content.flatMap((part) => imageOf(part) ?? []);
   const lines = content.map((part) => (imageOf(part) === undefined ? lineOf(part, false) : ""));
-  const text = output.type === "content" ? joined(lines) : textOf(output);
+  const text = joined(output.type === "content" ? lines : [textOf(output)]);
   const isError = output.type.startsWith("error") || output.type === "execution-denied";
   return {
     type: "tool_result",
     tool_use_id: toolCallId,
-    content: [...(text ? [{ type: "text", text } as const] : []), ...images],
+    content: [...(text ? [textBlock(text)] : []), ...images],
     ...(isError ? { is_error: true } : {}),
   };
 }
