@@ -4,6 +4,7 @@ Its compiler and the AI SDK come from npm's registry into `clients/typescript/no
 cannot be had, the tests are skipped and say why.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +74,32 @@ def node() -> str:
 
 @pytest.fixture(scope="module")
 def built(node: str) -> Path:
-    """The package, with its compiler installed and everything compiled."""
-    wanted = json.loads((PACKAGE / "package.json").read_text())["devDependencies"]
-    if not all(is_installed(name, version) for name, version in wanted.items()):
-        install()
-    succeed("npm", "run", "--silent", "build")
-    succeed("npm", "run", "--silent", "build:test")
+    """The package, with its compiler installed and everything compiled. Workers share it: the first one builds."""
+    modules = PACKAGE / "node_modules"
+    modules.mkdir(exist_ok=True)
+    with (modules / ".built").open("a+") as stamp:
+        fcntl.flock(stamp, fcntl.LOCK_EX)
+        wanted = json.loads((PACKAGE / "package.json").read_text())["devDependencies"]
+        if not all(is_installed(name, version) for name, version in wanted.items()):
+            install()
+        stamp.seek(0)
+        if stamp.read() != build_state():
+            succeed("npm", "run", "--silent", "build")
+            succeed("npm", "run", "--silent", "build:test")
+            stamp.truncate(0)
+            stamp.write(build_state())
     return PACKAGE
+
+
+def build_state() -> str:
+    """A hash that changes with what is compiled, by its content, and with what it was compiled to, by its time."""
+    sources = [path for folder in ("src", "test", "scripts") for path in sorted((PACKAGE / folder).rglob("*.*"))]
+    made = sha256()
+    for path in (*sources, PACKAGE / "README.md", PACKAGE / "package.json", PACKAGE / "tsconfig.json"):
+        made.update(f"{path} {path.stat().st_size} ".encode() + path.read_bytes())
+    for path in sorted((PACKAGE / "dist").rglob("*.*")):
+        made.update(f"{path} {path.stat().st_mtime_ns}".encode())
+    return made.hexdigest()
 
 
 def is_installed(name: str, wanted: str) -> bool:
