@@ -1367,6 +1367,8 @@ export interface ContextTransformParams {
   /** (minimum 0, maximum 1000000000) */
   readonly outputReserve?: number | null;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
+  /** (minimum 0) */
+  readonly deadline?: number | null;
 }
 
 export interface ContextUnpinParams {

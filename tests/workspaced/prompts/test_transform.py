@@ -1,6 +1,7 @@
 """Messages in, the same messages with context in place out: over a real daemon, as a framework would call it."""
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -252,3 +253,12 @@ def test_the_same_words_over_another_note_begin_another_chat(client: Any) -> Non
     assert "Beta is blue." in spoken(other["messages"][-1]) and "Alpha" not in str(other["messages"])
     chat.say("assistant", "Blue.")
     assert chat.ask("Sure?")["session"] == other["session"]
+
+
+def test_nothing_is_recorded_of_a_request_that_its_caller_gave_up(client: Any) -> None:
+    before = client.call("workspaced/state")["clock"]
+    params = {"form": "openai", "messages": [{"role": "user", "content": "Hello?"}]}
+    late = refusal(client.call, "workspaced/context/transform", {**params, "deadline": 1_000})
+    assert late.code == "TIMEOUT" and client.call("workspaced/state")["clock"] == before
+    in_time = {**params, "deadline": round(1_000 * (time.time() + 60))}
+    assert client.call("workspaced/context/transform", in_time)["messages"]

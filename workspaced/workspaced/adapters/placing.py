@@ -110,5 +110,6 @@ class Placing:
             given: Json = {"messages": messages}
             if len(text) > LINE_BYTES:
                 given = {"messages_sha256": client.upload(text.decode())}
+            given["deadline"] = round(1_000 * (time.time() + self._timeout_s))
             made: Mapping[str, Any] = client.context.transform(form, system=system, **given, **self._settings)
         return made

@@ -367,6 +367,7 @@ class ContextMethods(Generic[Result]):
         context_window: int | None = None,
         output_reserve: int | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        deadline: int | None = None,
     ) -> Result:
         """A request's messages with context in place: `{session, base, messages, system, changes, seq, clock}`.
 
@@ -377,6 +378,7 @@ class ContextMethods(Generic[Result]):
             base: with `session`, also from an earlier answer: `append` gives what is new instead of `messages`.
             messages_sha256: names their uploaded JSON instead, where it is too long for a line.
             attachments: of the newest message of the user; default: the note that the user looks at.
+            deadline: milliseconds since 1970, after which you send the request as it is: nothing is recorded then.
         """
         return self._ask(
             "transform",
@@ -393,6 +395,7 @@ class ContextMethods(Generic[Result]):
             contextWindow=context_window,
             outputReserve=output_reserve,
             tools=tools,
+            deadline=deadline,
         )
 
     def _ask(self, method: str, **params: Any) -> Result:

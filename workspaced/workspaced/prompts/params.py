@@ -282,6 +282,8 @@ class Transform(Params, frozen=True):
     output_reserve: Tokens | None = None
     tools: list[dict[str, Any]] | None = None
     """The definitions sent beside the messages: they count against the context window."""
+    deadline: Annotated[int, Meta(ge=0)] | None = None
+    """Milliseconds since 1970: later the caller has sent its request as it was, so nothing is recorded."""
 
 
 class Named(Params, frozen=True):

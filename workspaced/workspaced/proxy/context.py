@@ -1,5 +1,6 @@
 """Puts context into a request, if it has a prompt and the daemon answers; else says why not."""
 
+import logging
 from typing import Any, Final, NamedTuple
 
 from workspaced_events.errors import WorkspacedError
@@ -8,6 +9,8 @@ from ..limits import PROXY_REASON_CHARS_MAX
 from .daemon_link import DaemonLink
 from .prompt_body import Form, NoPrompt, Prompt
 from .upstream import Headers
+
+logger = logging.getLogger(__name__)
 
 OFF: Final = "off"
 
@@ -74,5 +77,8 @@ async def with_context(
         made = await daemon.transform(prompt.messages, params)
     except (NoPrompt, WorkspacedError) as error:
         return body, unchanged(error.code, error.message)
+    except Exception as error:  # a defect of ours: the runtime is not to suffer from it
+        logger.exception("a prompt could not be given its context")
+        return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
     outcome = Outcome("added", "", made["session"], made["seq"], made.get("message"))
     return prompt.body_with(made["messages"], made["system"]), outcome

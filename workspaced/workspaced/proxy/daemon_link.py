@@ -68,6 +68,8 @@ class DaemonLink:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
 
+        params = {**params, "deadline": round(1_000 * (time.time() + DAEMON_ANSWER_S))}
+
         async def transformed(client: Client) -> dict[str, Any]:
             try:
                 made = await client.call(_TRANSFORM, {**params, "messages": msgspec.Raw(messages)})

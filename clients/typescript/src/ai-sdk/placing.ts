@@ -57,6 +57,7 @@ export class Placing {
       provider: model.provider || null,
       model: model.modelId || null,
       tools: toolsOf(params),
+      deadline: Date.now() + (this.#options.timeoutMs ?? CONTEXT_TIMEOUT_MS),
       ...attachmentsOf(params.providerOptions),
       ...(this.#options.contextWindow === undefined ? {} : { contextWindow: this.#options.contextWindow }),
       ...(params.maxOutputTokens === undefined ? {} : { outputReserve: params.maxOutputTokens }),

@@ -4,6 +4,7 @@ The caller keeps no state and tells nothing twice: the conversation that its mes
 (continuation.py). Messages that part from it go on in a branch, which keeps the common turns as they were sent.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,7 +27,7 @@ from workspaced_tools.prompts.model.blocks import LIBRARY_FRAME, trimmed
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
 
-from ...errors import RequestError
+from ...errors import RequestError, TimedOut
 from ...ipc.framing import check_depth
 from ...limits import (
     ASSEMBLE_ATTEMPTS_MAX,
@@ -93,8 +94,9 @@ async def transform(service: "Service", params: p.Transform, caller: str) -> Tra
     Requests of one client follow each other.
 
     Raises:
-        WorkspacedError: as `assemble`; InvalidArgument if a message cannot be held; Conflict if `base` is not what
-            the session holds, or the session changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
+        WorkspacedError: as `assemble`; TimedOut at the deadline; InvalidArgument if a message cannot be held;
+            Conflict if `base` is not what the session holds, or the session changed at each of
+            ASSEMBLE_ATTEMPTS_MAX attempts.
     """
     uploaded = service.uploads.text(params.messages_sha256) if params.messages_sha256 is not None else None
     client = service.given_out.of(caller)
@@ -110,12 +112,23 @@ async def _transformed(
 ) -> Transformed:
     attached = await _attached(service, params, caller)
     request = await service.threads.run(_read, service, params, uploaded, attached, caller, client)
+    _check_deadline(params)
     session = await _record(service, params, request, caller)
+    _check_deadline(params)
     prompt = await assemble(service, p.Assemble(conversation=session, shape=params.form, layers=False), caller)
     answer = _answer(service, params, session, prompt)
     conversation = known(service.tail.state, session)
     await service.threads.run(_remember, client, answer, conversation, service.texts)
     return answer
+
+
+def _check_deadline(params: p.Transform) -> None:
+    """
+    Raises:
+        TimedOut: it has passed.
+    """
+    if params.deadline is not None and time.time() * 1_000 > params.deadline:
+        raise TimedOut("The deadline has passed.", hint="Its caller gave the request up: nothing is recorded.")
 
 
 def _answer(service: "Service", params: p.Transform, session: ConversationId, prompt: Prompted) -> Transformed:
