@@ -15,7 +15,7 @@ test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not thorough"
 
 # What `make test` left out, and every property on all of its examples.
-thorough: $(VENV)/.dev
+thorough: $(VENV)/.frameworks
 	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
 
 # What must pass before a change lands.
@@ -101,6 +101,11 @@ $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(VENV)/.runtime $@
+
+# What the adapters adapt; their tests are skipped without it.
+$(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
+	@touch $(VENV)/.runtime $(VENV)/.dev $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -33,6 +33,7 @@ RUNTIME_PAGES = (
 )
 """Run one after another: the later ones continue the conversation of the first."""
 REPLAY_PAGES = ("tutorials/replay-a-bug.md", "how-to/share-a-log.md", "how-to/forget-a-note.md")
+FRAMEWORK_PAGES = ("how-to/frameworks.md",)
 SESSION_PAGES = ("tutorials/first-session.md",)
 ALL_PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 

@@ -41,7 +41,7 @@ class Framework:
 @pytest.fixture
 def client(running: Any, request: Any) -> Iterator[Any]:
     """A client of its own for each test, since conversations are found among those of one client."""
-    with running.connect(request.node.name[:60]) as client:
+    with running.connect(request.node.name[-60:]) as client:
         client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
         yield client
 
@@ -240,3 +240,15 @@ def test_what_a_conversation_cannot_hold_is_refused_and_nothing_is_recorded(
     error = refusal(client.call, "workspaced/context/transform", {"form": form, "messages": messages})
     assert error.code == "INVALID_ARGUMENT"
     assert client.call("workspaced/state")["clock"] == before
+
+
+def test_the_same_words_over_another_note_begin_another_chat(client: Any) -> None:
+    first = Framework(client).ask("Summarise this.")
+    assert "Alpha is red." in spoken(first["messages"][-1])
+    client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+    chat = Framework(client)
+    other = chat.ask("Summarise this.")
+    assert other["session"] != first["session"]
+    assert "Beta is blue." in spoken(other["messages"][-1]) and "Alpha" not in str(other["messages"])
+    chat.say("assistant", "Blue.")
+    assert chat.ask("Sure?")["session"] == other["session"]

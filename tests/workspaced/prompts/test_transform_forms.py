@@ -23,7 +23,7 @@ def running(module_daemon: Any) -> Any:
 
 @pytest.fixture
 def client(running: Any, request: Any) -> Iterator[Any]:
-    with running.connect(request.node.name[:60]) as client:
+    with running.connect(request.node.name[-60:]) as client:
         client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
         yield client
 

@@ -12,6 +12,7 @@ from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import (
     ArtifactRecorded,
+    ConversationBranched,
     ConversationData,
     MessageData,
     PromptAssembled,
@@ -94,6 +95,8 @@ def conversation_blobs(part: Slice) -> Iterator[str]:
         if isinstance(event.data, ArtifactRecorded | MessageData | ConversationData):
             yield from blobs_named(event.data)
             mentioned.add(getattr(event.data, "conversation", None))
+        if isinstance(event.data, ConversationBranched):
+            mentioned.add(event.data.origin)
         if isinstance(event.data, PromptAssembled):
             yield from _texts_of(part, event.data.inputs_sha256, Turn)
             if event.data.turn_sha256 is not None:

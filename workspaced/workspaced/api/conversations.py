@@ -14,7 +14,7 @@ from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import plan as planning
 from ..prompts import start as starting
-from ..prompts import transform as transforming
+from ..prompts.transforming import transform as transforming
 from ..service.session import Session
 
 

@@ -33,7 +33,7 @@ def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """
     reader = _Reader((earlier or BEGINNING).calls)
     found = tuple(message_of(reader.message(each, at), at) for at, each in enumerate(messages))
-    return Told(text_of(system, None), found)
+    return Told(text_of(system, None, fields=_MARK), found)
 
 
 class _Reader:
@@ -67,8 +67,7 @@ class _Reader:
         return {**made, "text": BLANK_LINE.join(texts), "attachments": images_of(images, at)}
 
     def _add_text(self, part: Json, at: int, made: dict[str, Any]) -> None:
-        check_fields(part, ("type", "text", "cache_control"), at)
-        made.setdefault("texts", []).append(words_of(part, at))
+        made.setdefault("texts", []).append(words_of(part, at, _MARK))
 
     def _add_image(self, part: Json, at: int, made: dict[str, Any]) -> None:
         check_fields(part, ("type", "source", "cache_control"), at)
@@ -93,12 +92,13 @@ class _Reader:
         check_fields(part, ("type", "tool_use_id", "content", "is_error", "cache_control"), at)
         inner = list(parts_of(part.get("content"), at))
         images = [{"text": _data_uri(each, at)} for each in inner if each.get("type") == "image"]
-        text = text_of([each for each in inner if each.get("type") != "image"], at)
+        text = text_of([each for each in inner if each.get("type") != "image"], at, fields=_MARK)
         call = part.get("tool_use_id")
         result = {"id": call, "name": self._names.get(str(call), "tool"), "text": text, "images": images}
         made.setdefault("toolResults", []).append({**result, "isError": bool(part.get("is_error"))})
 
 
+_MARK: Final = ("cache_control",)
 _ORDERS: Final = {"assistant": ("thinking", "text", "tool_use"), "user": ("tool_result", "text")}
 
 

@@ -93,7 +93,7 @@ def role_of(message: Any, at: int) -> str:
     return str(message["role"])
 
 
-def check_fields(value: Json, known: Iterable[str], at: int) -> None:
+def check_fields(value: Json, known: Iterable[str], at: int | None) -> None:
     """
     Raises:
         InvalidArgument: another field has a value.
@@ -115,17 +115,20 @@ def parts_of(content: Any, at: int | None) -> Iterator[dict[str, Any]]:
     yield from content
 
 
-def text_of(content: Any, at: int | None, types: Iterable[str] = ("text",)) -> str:
-    """The texts of a content that is nothing but text."""
+def text_of(content: Any, at: int | None, types: Iterable[str] = ("text",), fields: Sequence[str] = ()) -> str:
+    """The texts of a content that is nothing but text. `fields`: further ones that a block may have."""
     parts = list(parts_of(content, at))
     known = {"text", *types}
     if any(part.get("type") not in known or not isinstance(part.get("text"), str) for part in parts):
         raise refused(at, "Expected nothing but text.")
+    for part in parts:
+        check_fields(part, ("type", "text", *fields), at)
     return BLANK_LINE.join(part["text"] for part in parts)
 
 
-def words_of(part: Json, at: int) -> str:
-    """The text of a block."""
+def words_of(part: Json, at: int, fields: Sequence[str] = ()) -> str:
+    """The text of a block. `fields`: further ones that it may have."""
+    check_fields(part, ("type", "text", *fields), at)
     if not isinstance(part.get("text"), str):
         raise refused(at, "Expected a text as `text`.")
     return str(part["text"])

@@ -11,7 +11,18 @@ import msgspec
 
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 
-from .form import BEGINNING, Earlier, Told, check_order, images_of, message_of, refused, role_of, words_of
+from .form import (
+    BEGINNING,
+    Earlier,
+    Told,
+    check_fields,
+    check_order,
+    images_of,
+    message_of,
+    refused,
+    role_of,
+    words_of,
+)
 
 _SNAKE: Final = {
     "function_call": "functionCall",
@@ -64,6 +75,7 @@ class _Reader:
     def message(self, content: Any, at: int) -> dict[str, Any]:
         role = {"model": "assistant"}.get(found := role_of({"role": "user", **content}, at), found)
         made: dict[str, Any] = {"role": role}
+        check_fields(content, ("role", "parts"), at)
         if not isinstance(content.get("parts"), list):
             raise refused(at, "Expected a list of `parts`.")
         parts = [_named(raw, at) for raw in content["parts"]]
@@ -96,14 +108,16 @@ class _Reader:
         made.setdefault("texts", []).append(words_of({"text": text}, at))
 
     def _add_call(self, call: Any, at: int, made: dict[str, Any]) -> None:
-        name = str(_object(call, at).get("name"))
+        check_fields(_object(call, at), ("id", "name", "args"), at)
+        name = _name(call, at)
         known = call.get("id") or f"call_{next(self._numbers)}"
         self._open.setdefault(name, []).append(known)
         called = {"id": known, "name": name, "arguments": call.get("args") or {}}
         made.setdefault("toolCalls", []).append(called)
 
     def _add_response(self, response: Any, at: int, made: dict[str, Any]) -> None:
-        name = str(_object(response, at).get("name"))
+        check_fields(_object(response, at), ("id", "name", "response"), at)
+        name = _name(response, at)
         waiting = self._open.get(name, [])
         known = response.get("id") or (waiting[0] if waiting else f"call_{next(self._numbers)}")
         if known in waiting:
@@ -114,6 +128,7 @@ class _Reader:
 
     def _add_image(self, data: Any, at: int, made: dict[str, Any]) -> None:
         held = {_SNAKE.get(key, key): value for key, value in _object(data, at).items()}
+        check_fields(held, ("mimeType", "data"), at)
         if not str(held.get("mimeType")).startswith("image/"):
             raise refused(at, f"A conversation does not hold {held.get('mimeType')!r}.")
         made.setdefault("images", []).append(f"data:{held['mimeType']};base64,{held.get('data')}")
@@ -133,6 +148,12 @@ def _held_in(part: Mapping[str, Any]) -> str:
 def _kind(part: Mapping[str, Any]) -> str:
     name = _held_in(part)
     return "thought" if part.get("thought") else name if name in _ORDER else "text"
+
+
+def _name(value: Mapping[str, Any], at: int) -> str:
+    if not isinstance(value.get("name"), str):
+        raise refused(at, "Expected a text as `name`.")
+    return str(value["name"])
 
 
 def _object(value: Any, at: int) -> Mapping[str, Any]:

@@ -77,5 +77,7 @@ class _Reader:
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict):
             raise refused(at, "Expected a call of a function.")
+        check_fields(call, ("id", "type", "function", "index"), at)
+        check_fields(function, ("name", "arguments"), at)
         self._names[str(call.get("id"))] = str(function.get("name"))
         return {"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments") or "{}"}

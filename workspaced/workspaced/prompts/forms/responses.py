@@ -29,6 +29,8 @@ _SIDES: Final = {"reasoning": "assistant", "function_call": "assistant", "functi
 _ORDER: Final = ("reasoning", "message", "function_call")
 """Of the assistant's items: a message of a conversation holds them in this one."""
 _TEXTS: Final = ("input_text", "output_text")
+_EMPTY: Final = ("annotations", "logprobs")
+"""What the provider says of its own texts, and does not need again."""
 
 
 def read(items: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
@@ -70,10 +72,7 @@ def _side(item: Any, at: int) -> str:
 def _words(item: Mapping[str, Any], at: int) -> str:
     """The text of a message that is nothing but text."""
     check_fields(item, ("type", "role", "content", "id", "status", "phase"), at)
-    parts = list(parts_of(item.get("content"), at))
-    for part in parts:
-        check_fields(part, ("type", "text", "annotations", "logprobs"), at)
-    return text_of(item.get("content"), at, _TEXTS)
+    return text_of(item.get("content"), at, _TEXTS, _EMPTY)
 
 
 class _Reader:
@@ -91,7 +90,7 @@ class _Reader:
             result = {"id": call, "name": self._names.get(str(call), "tool")}
             return {
                 "role": "user",
-                "toolResults": [{**result, "text": text_of(item.get("output"), at, _TEXTS)}],
+                "toolResults": [{**result, "text": text_of(item.get("output"), at, _TEXTS, _EMPTY)}],
             }
         check_fields(item, ("type", "role", "content", "id", "status"), at)
         texts, images = [], []

@@ -4,7 +4,7 @@ The caller keeps no state and tells nothing twice: the conversation that its mes
 (continuation.py). Messages that part from it go on in a branch, which keeps the common turns as they were sent.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -22,11 +22,13 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.ports.questions import Names
 from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.model.blocks import LIBRARY_FRAME, trimmed
+from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
 
-from ..errors import RequestError
-from ..ipc.framing import check_depth
-from ..limits import (
+from ...errors import RequestError
+from ...ipc.framing import check_depth
+from ...limits import (
     ASSEMBLE_ATTEMPTS_MAX,
     IMPORT_CONTEXT_WINDOW,
     IMPORT_OUTPUT_RESERVE,
@@ -34,27 +36,18 @@ from ..limits import (
     MESSAGES_PER_REQUEST_MAX,
     TRANSFORM_SESSIONS_MAX,
 )
-from . import params as p
-from .assemble import Prompted, assemble
-from .commands import action, add_messages, change_plan, known, start_plan
-from .continuation import (
-    Given,
-    Place,
-    aligned,
-    contexts_in,
-    contexts_of,
-    found,
-    read_given,
-    said_by,
-    without_library,
-)
-from .forms.form import Earlier, Told
-from .forms.request import told
-from .message_commands import nothing_uploaded
+from .. import params as p
+from ..assemble import Prompted, assemble
+from ..commands import action, add_messages, change_plan, known, start_plan
+from ..forms.form import Earlier, Told
+from ..forms.request import told
+from ..message_commands import nothing_uploaded
+from .continuation import Given, Place, aligned, found, read_given, said_by
+from .given_contexts import contexts_given, contexts_in, contexts_of
 
 if TYPE_CHECKING:
-    from ..service.given_out import GivenOut
-    from ..service.service import Service
+    from ...service.given_out import GivenOut
+    from ...service.service import Service
 
 _SESSIONS: Final = "transform-"
 """What the ids of all sessions begin with."""
@@ -120,7 +113,8 @@ async def _transformed(
     session = await _record(service, params, request, caller)
     prompt = await assemble(service, p.Assemble(conversation=session, shape=params.form, layers=False), caller)
     answer = _answer(service, params, session, prompt)
-    await service.threads.run(_remember, client, params.form, answer)
+    conversation = known(service.tail.state, session)
+    await service.threads.run(_remember, client, answer, conversation, service.texts)
     return answer
 
 
@@ -139,24 +133,11 @@ def _answer(service: "Service", params: p.Transform, session: ConversationId, pr
     )
 
 
-def _remember(client: "GivenOut", form: str, answer: Transformed) -> None:
+def _remember(client: "GivenOut", answer: Transformed, conversation: Conversation, texts: Texts) -> None:
     """What the client was given, to know it again. On a thread."""
-    texts = list(_texts_in(answer.messages))
-    client.add(context for text in texts for context in contexts_in(text))
-    client.add(_texts_in([answer.system] if form != "openai" else answer.messages[:1]))
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    """The texts of messages: each string, and what the strings of a list of blocks come to."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts_in(value.get("content", value.get("parts", value.get("text"))))
-    elif isinstance(value, list):
-        inner = [text for each in value for text in _texts_in(each)]
-        yield from inner
-        if all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in value) and len(inner) > 1:
-            yield "\n\n".join(inner)
+    for text, words in contexts_given(answer.messages, conversation, texts):
+        if client.is_new(text):
+            client.add(contexts_in(text, words))
 
 
 # -- reading a request --
@@ -182,8 +163,8 @@ def _read(
         client.is_read = True
     session = known(state, params.session) if params.session is not None else None
     read = _told(params, uploaded, session)
-    given = read_given(_with_attachments(read.messages, attached), client.__contains__)
-    system = without_library(read.system, client.__contains__)
+    given = read_given(_with_attachments(read.messages, attached), client)
+    system = _without_library(read.system, mine if session is None else [session])
     if session is None:
         return _Request(system, given, found(state, mine, given, service.texts))
     if params.base is None:
@@ -230,6 +211,15 @@ def _earlier(session: Conversation | None) -> Earlier:
     return Earlier(calls, frozenset(calls) - answered)
 
 
+def _without_library(system: str, conversations: Iterable[Conversation]) -> str:
+    """The system prompt without the context library that we gave with that of one of these conversations."""
+    own, frame, _library = system.partition(LIBRARY_FRAME)
+    own = trimmed(own)
+    sections = (each for conversation in conversations for each in conversation.settings.sections)
+    named = {each.text_sha256 for each in sections if each.name == "system"}
+    return own if frame and (not own or sha256(own.encode()).hexdigest() in named) else system
+
+
 def _mark(caller: str) -> str:
     """What the sessions of one client begin with: another client's are not looked at."""
     return f"{_SESSIONS}{sha256(caller.encode()).hexdigest()[:_KEY_CHARS]}-"
@@ -250,19 +240,16 @@ async def _attached(service: "Service", params: p.Transform, caller: str) -> Seq
     """
     vault = service.tail.state.current
 
-    def is_shown(view: View, _withheld: object) -> bool:
+    def shown(view: View, _withheld: object) -> str | None:
         active = view.state.of(vault).active
-        return (
-            active is not None
-            and view.served
-            and view.sharing == "all"
-            and view.vault.ask(Names([active.id])) != [None]
-        )
+        if active is None or not view.served or view.sharing != "all":
+            return None
+        return active.id if view.vault.ask(Names([active.id])) != [None] else None
 
-    shows = await service.calls.with_view(is_shown, caller, vault)
+    note = await service.calls.with_view(shown, caller, vault)
     if params.attachments is not None:
         return params.attachments
-    return [p.Attached(kind="active_note")] if shows else []
+    return [p.Attached(kind="active_note", id=note)] if note is not None else []
 
 
 def _with_attachments(messages: Sequence[p.Message], attached: Sequence[p.Attached]) -> Sequence[p.Message]:
@@ -285,7 +272,7 @@ async def _record(service: "Service", params: p.Transform, request: _Request, ca
     """
     place, is_named = request.place, params.session is not None
     before = place.conversation if is_named or place.held else None
-    new = [each.message for each in request.given[place.given :]]
+    new = _with_held_ids([each.message for each in request.given[place.given :]], place.calls)
     ids = list(before.messages) if before is not None else []
     if place.held + len(new) > MESSAGES_PER_CONVERSATION_MAX:
         raise InvalidArgument(f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages.")
@@ -310,6 +297,17 @@ async def _record(service: "Service", params: p.Transform, request: _Request, ca
         expected = [*ids[: place.held], *each.messages] if each is added[0] else [*expected, *each.messages]
         settings = None
     return session
+
+
+def _with_held_ids(messages: Sequence[p.Message], ids: Mapping[str, str]) -> list[p.Message]:
+    """The messages; results of calls that are held already name them by the ids that they are held with."""
+    found = list(messages)
+    for at, message in enumerate(found):
+        if message.role == "assistant":
+            break
+        results = [replace(each, id=ids.get(each.id, each.id)) for each in message.tool_results]
+        found[at] = replace(message, tool_results=results)
+    return found
 
 
 def _batches(
@@ -370,9 +368,10 @@ def _settings(params: p.Transform, system: str, session: ConversationId) -> Plan
     )
     named = ("provider", "model", "context_window", "output_reserve", "tools")
     changes = {name: getattr(params, name) for name in named if getattr(params, name) is not None}
-    if params.base is None:
+    is_ours = session.startswith(_SESSIONS)
+    if is_ours and params.base is None:
         changes["provider"] = begun.provider
-    if params.base is None or params.system is not None:
+    if system or (is_ours and params.base is None):
         changes["system"] = system
     begin, change = start_plan(begun, session, ""), change_plan(session, changes)
 

@@ -1,13 +1,14 @@
 """Finds the conversation that given messages go on with.
 
-Messages are compared by role, words, names and arguments of calls, results and images; ids do not count. What we
-gave out, with its context, counts as the message that it was made from. Empty messages are passed over. Several
-messages of the user in a row may have become one.
+Messages are compared by role, words, names and arguments of calls, results and images; ids do not count. Context
+that we gave out is cut from them first. Empty messages are passed over. Several messages of the user in a row may
+have become one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import count, takewhile
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -17,19 +18,18 @@ from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.prompts.model.blocks import BLANK_LINE, LIBRARY_FRAME, QUERY_FRAME, trimmed
-from workspaced_tools.prompts.model.standing import content_of, read_turn
+from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.types import Texts
 
-from . import params as p
-from .commands import vault_of
-from .message_commands import nothing_uploaded, recorded, resolved
+from ...service.given_out import GivenOut
+from .. import params as p
+from ..commands import vault_of
+from ..message_commands import nothing_uploaded, recorded, resolved
+from .given_contexts import sent_text
 
 MERGED_MAX: Final = 8
 """At most so many messages of the user in a row are recognised where a framework made one of them."""
 _NOTHING: Final = sha256(b"").hexdigest()
-IsGivenOut = Callable[[str], bool]
-"""Whether the client was given that text."""
 
 
 class Said(NamedTuple):
@@ -41,6 +41,7 @@ class Said(NamedTuple):
     calls: tuple[tuple[str, str | None], ...]
     results: tuple[tuple[str | None, bool, tuple[c.ResultImage, ...]], ...]
     images: tuple[str | None, ...]
+    """Those in the message itself."""
 
     @property
     def is_empty(self) -> bool:
@@ -56,12 +57,11 @@ class Given(NamedTuple):
 
     message: p.Message
     """As it is recorded: without context that we gave."""
+    data: c.MessageData
+    """As its event would have it, but for its ids and what the workspace decides."""
     said: Said
     text: str
-    data: c.MessageData
-    """As it would be recorded, but for its ids and what the workspace decides."""
-    behind: str | None
-    """The sha256 of the words behind a context, if the text begins with one."""
+    """As it was given."""
 
 
 class Place(NamedTuple):
@@ -75,57 +75,39 @@ class Place(NamedTuple):
     """The number of given messages that it has already."""
     before_last: int = 0
     """`held` without what the last of these was compared with."""
+    answers: int = 0
+    """How many of them are the assistant's."""
+    exact: int = 0
+    """How many of them have the very context that the conversation was sent with."""
+    calls: dict[str, str] = {}  # noqa: RUF012 (nobody changes it)
+    """The conversation's id of each call that it has already, by the given one."""
 
 
-def read_given(messages: Iterable[p.Message], is_given_out: IsGivenOut) -> list[Given]:
+def read_given(messages: Iterable[p.Message], given_out: GivenOut) -> list[Given]:
     """The messages, prepared to be compared and recorded.
 
     Raises:
         InvalidArgument: a message's parts do not fit its role, or each other.
     """
-    return [_given(message, at, is_given_out) for at, message in enumerate(messages)]
-
-
-def _given(message: p.Message, at: int, is_given_out: IsGivenOut) -> Given:
-    data = recorded(ConversationId(""), message, at, nothing_uploaded)[0]
-    said, text = said_by(data), message.text or ""
-    context, frame, words = text.rpartition(QUERY_FRAME)
-    if not frame or not said.is_words_of_user:
-        return Given(message, said, text, data, None)
-    words = trimmed(words)
-    if is_given_out(context):
-        message = replace(message, text=words)
-    return Given(message, said, text, data, _hash(words))
-
-
-def without_library(system: str, is_given_out: IsGivenOut) -> str:
-    """The system prompt without the context library that we gave with it."""
-    own, frame, _library = system.partition(LIBRARY_FRAME)
-    return trimmed(own) if frame and is_given_out(system) else system
-
-
-def contexts_in(text: str) -> Iterator[str]:
-    """The context in a text that is given out."""
-    context, frame, _words = text.rpartition(QUERY_FRAME)
-    if frame:
-        yield context
-
-
-def contexts_of(conversation: Conversation, texts: Texts) -> Iterator[str]:
-    """The contexts that were given out with the turns that stand."""
-    for sent in conversation.turns.values():
-        with suppress(NotRecorded):
-            blocks = content_of(read_turn(sent.turn_sha256, texts).parts)
-            yield from contexts_in(BLANK_LINE.join(block.text for block in blocks if block.text is not None))
+    found = []
+    for at, message in enumerate(messages):
+        text = message.text or ""
+        own = given_out.cut(text) if message.role == "user" else text
+        cut = message if own == text else replace(message, text=own)
+        data = recorded(ConversationId(""), cut, at, nothing_uploaded)[0]
+        found.append(Given(cut, data, said_by(data), text))
+    return found
 
 
 def said_by(message: Message | c.MessageData) -> Said:
+    attached = zip(count(1), message.attachments)
+    own = takewhile(lambda each: each[1].kind == "image" and each[1].id == f"image {each[0]}", attached)
     return Said(
         message.role,
         message.text_sha256 or _NOTHING,
         tuple((each.name, each.arguments_sha256) for each in message.tool_calls),
         tuple((each.text_sha256, each.is_error, each.images) for each in message.tool_results),
-        tuple(each.text_sha256 for each in message.attachments if each.kind == "image"),
+        tuple(each.text_sha256 for _number, each in own),
     )
 
 
@@ -134,14 +116,15 @@ def found(
 ) -> Place:
     """Where the messages go on, among `conversations`, of which the last one changed most recently.
 
-    First comes a conversation that waits for just this answer or question; then the one that shares the most
-    messages; then the most recent one.
+    First comes the conversation that was sent with the very contexts that the messages have; then the one that
+    shares the most answers, since two chats rarely get the same; then one that waits for just this answer or
+    question; then the one that shares the most messages; then the most recent one.
     """
     memory: dict[int, Said] = {}
-    best, best_rank = Place(), (False, 0)
+    best, best_rank = Place(), (0, 0, False, 0)
     for conversation in conversations:
         place = aligned(state, conversation, given, texts, memory)
-        rank = (_goes_on(place, given), place.given)
+        rank = (place.exact, place.answers, _goes_on(place, given), place.given)
         if place.given and rank >= best_rank:
             best, best_rank = place, rank
     return best
@@ -167,19 +150,18 @@ def aligned(
     message if they attach something else now: a new chat often begins with the words of an older one, over
     another note.
     """
-    held = list(conversation.messages.values())
-    walk = _Walk(conversation, held, given, texts, {} if memory is None else memory)
+    walk = _Walk(conversation, given, texts, {} if memory is None else memory)
     place = walk.place(0)
     if not place.given and conversation.elided_until is not None:
-        ids = list(conversation.messages)
-        place = walk.place(ids.index(conversation.elided_until) + 1)
+        place = walk.place(walk.ids.index(conversation.elided_until) + 1)
     last = given[-1]
     if place.given < len(given) or not last.said.is_words_of_user:
         return place
     workspace = state.of(vault_of(state, conversation))
-    if _besides_images(resolved(last.data, workspace).message) == _besides_images(held[place.held - 1]):
+    held = conversation.messages[walk.ids[place.held - 1]]
+    if _besides_images(resolved(last.data, workspace).message) == _besides_images(held):
         return place
-    return Place(conversation, place.before_last, place.given - 1)
+    return place._replace(held=place.before_last, given=place.given - 1)
 
 
 def _besides_images(message: c.MessageData | Message) -> list[c.Attachment]:
@@ -187,29 +169,36 @@ def _besides_images(message: c.MessageData | Message) -> list[c.Attachment]:
 
 
 class _Walk:
+    """Compares the messages of a conversation with the given ones, one by one."""
+
     def __init__(
-        self,
-        conversation: Conversation,
-        held: Sequence[Message],
-        given: Sequence[Given],
-        texts: Texts,
-        memory: dict[int, Said],
+        self, conversation: Conversation, given: Sequence[Given], texts: Texts, memory: dict[int, Said]
     ) -> None:
-        self._conversation, self._held, self._given = conversation, held, given
+        self.ids = list(conversation.messages)
+        self._conversation, self._given = conversation, given
+        self._held = list(conversation.messages.values())
         self._texts, self._memory = texts, memory
 
     def place(self, start: int) -> Place:
-        at, of, before = start, 0, start
+        at, of, before, exact, answers = start, 0, start, 0, 0
+        calls: dict[str, str] = {}
         while of < len(self._given):
-            if at < len(self._held) and (taken := self._taken(at, self._given[of])):
+            given = self._given[of]
+            if at < len(self._held) and (taken := self._taken(at, given)):
+                ours = zip(given.data.tool_calls, self._held[at].tool_calls, strict=False)
+                calls |= {mine.id: held.id for mine, held in ours}
+                answers += given.said.role == "assistant"
+                exact += self._is_exact(at, given)
                 before, at, of = at, at + taken, of + 1
             elif at < len(self._held) and self._said(at).is_empty:
                 at += 1
-            elif self._given[of].said.is_empty and of + 1 < len(self._given):
+            elif given.said.is_empty and of + 1 < len(self._given):
                 of += 1
             else:
                 break
-        return Place(self._conversation, at, of, before) if of else Place(self._conversation)
+        return (
+            Place(self._conversation, at, of, before, answers, exact, calls) if of else Place(self._conversation)
+        )
 
     def _said(self, at: int) -> Said:
         message = self._held[at]
@@ -225,40 +214,39 @@ class _Walk:
             return 1
         if not (held.is_words_of_user and given.said.is_words_of_user):
             return 0
-        is_ours = given.behind is not None and set(held.images) <= set(given.said.images)
-        if is_ours and held.words == given.behind:
-            return 1
-        return self._merged(at, given)
+        if held._replace(images=self._all_images(at)) == given.said:
+            return 1  # a framework that keeps what it got has the attached ones, too
+        if self._conversation.pins and self._is_exact(at, given):
+            return 1  # pins stand before the words without a label
+        return self._merged(at, given.said)
 
-    def _merged(self, at: int, given: Given) -> int:
-        """How many of the user's messages from `at` on became the given one; the most of them."""
+    def _all_images(self, at: int) -> tuple[str | None, ...]:
+        return tuple(each.text_sha256 for each in self._held[at].attachments if each.kind == "image")
+
+    def _is_exact(self, at: int, given: Given) -> bool:
+        """Whether the message was sent with the context that the given one has."""
+        sent = self._conversation.turns.get(self._held[at].id)
+        if sent is None or (given.text == (given.message.text or "") and not self._conversation.pins):
+            return False
+        with suppress(NotRecorded):
+            return sent_text(sent.turn_sha256, self._texts) == given.text
+        return False
+
+    def _merged(self, at: int, given: Said) -> int:
+        """How many of the user's messages from `at` on became the given one."""
         end = at
         while end < min(len(self._held), at + MERGED_MAX) and self._said(end).is_words_of_user:
             end += 1
         with suppress(NotRecorded):
-            words = [self._texts(self._said(each).words) for each in range(at, end) if self._is_said(each)]
-            for count in range(len(words), 1, -1):
-                if _holds(given, words[:count]):
-                    return count
+            words = [self._texts(self._said(each).words) for each in range(at, end) if not self._is_wordless(each)]
+            for number in range(2, len(words) + 1 if len(words) == end - at else 0):
+                images = tuple(image for each in range(at, at + number) for image in self._all_images(each))
+                if given.words == _hash(BLANK_LINE.join(words[:number])) and set(given.images) <= set(images):
+                    return number
         return 0
 
-    def _is_said(self, at: int) -> bool:
-        return self._said(at).words != _NOTHING
-
-
-def _holds(given: Given, words: Sequence[str]) -> bool:
-    """Whether the text is these words, or ends with them behind contexts of ours."""
-    if given.said.words == _hash(BLANK_LINE.join(words)):
-        return True
-    if given.behind is None or not given.text.endswith(words[-1]):
-        return False
-    at = 0
-    for each in words:
-        at = given.text.find(each, at)
-        if at < 0:
-            return False
-        at += len(each)
-    return True
+    def _is_wordless(self, at: int) -> bool:
+        return self._said(at).words == _NOTHING
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,30 @@
+"""What docs/how-to/frameworks.md says is true: its programs run, against a model that refuses they do."""
+
+import os
+from typing import Any
+
+import pytest
+from support import documentation as page
+from support.model_server import ModelServer
+
+PAGE = page.Page(*page.FRAMEWORK_PAGES)
+PACKAGES = ("agents", "langchain_openai", "langgraph", "litellm", "pydantic_ai")
+
+
+@pytest.mark.thorough
+def test_its_programs_do_what_it_shows(daemon: Any) -> None:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it asks the network for prices otherwise
+    for package in PACKAGES:
+        pytest.importorskip(package, reason="workspaced[frameworks] is not installed")
+    running = daemon(start=False)
+    home = PAGE.serve(running)
+    model = ModelServer()
+    with model as url:
+        PAGE.run(running, home, MODEL="any", OPENAI_BASE_URL=f"{url}/v1", OPENAI_API_KEY="none", NO_PROXY="*")
+    assert [made.answer for made in model.exchanges if made.status != 200] == []
+    assert all("<active_note>" in str(made.body) for made in model.exchanges) and len(model.exchanges) == 5
+
+
+def test_each_of_its_programs_is_run() -> None:
+    run = {command for command, _shown in PAGE.commands}
+    assert {f"python {name}" for name in PAGE.files} - run == {"python hook.py"}
