@@ -27,6 +27,16 @@ def test_what_an_agent_writes_into_its_memory_is_no_role(daemon: Any, memory: st
         assert runtime.context.agents()["agents"] == []
 
 
+def test_a_memory_in_the_folder_of_roles_of_another_vault_is_refused(daemon: Any) -> None:
+    running = daemon(start=False, env={"WORKSPACED_AGENTS_FOLDER": "Agents"})
+    inner = running.vault / "Agents" / "inner"
+    inner.mkdir(parents=True)
+    running.flags = (*FLAGS, "--vault", str(inner))
+    with pytest.raises(AssertionError):
+        running.start()
+    assert running.wait() == 2 and "'agents_folder'" in str(running.stderr)
+
+
 def test_a_role_may_have_the_tool_memory_where_there_is_a_memory_folder(daemon: Any) -> None:
     roles = {"keeper": {"system": "You remember.", "tools": ["memory", "search_workspace"]}}
     running = daemon(start=False, env={"WORKSPACED_AGENTS": json.dumps(roles)})
