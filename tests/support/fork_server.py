@@ -291,7 +291,7 @@ def _warm() -> None:
     """Imports all that a daemon and the command line import, and has them make what they make once."""
     for package in map(importlib.import_module, PACKAGES):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            # Neither a daemon nor the command line imports an adapter, and the framework of one may not be installed.
+            # Neither a daemon nor the command line imports an adapter; its framework may not be installed.
             if not module.name.endswith("__main__") and not module.name.startswith("workspaced.adapters."):
                 importlib.import_module(module.name)
     from workspaced.cli import cli

@@ -78,7 +78,7 @@ def _delete(path: Parts, folder: SharedFolder) -> Planned:
 
 def _rename(path: Parts, to: Parts, folder: SharedFolder) -> Planned:
     found = _files_at(_not_the_root(path), folder)
-    if to[: len(path)] == path:
+    if _not_the_root(to)[: len(path)] == path:
         raise ArgumentInvalid(
             f"The path {shown(path)} cannot be moved into itself.", hint="Give another new_path."
         )

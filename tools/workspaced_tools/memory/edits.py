@@ -3,10 +3,13 @@
 Messages have the words that models were trained on, because they act on them without a further question.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..errors import ArgumentInvalid, MemoryEditFailed
 from ..limits import ECHO_CHARS_MAX
+
+_NAMED_MAX: Final = 20
+"""Occurrences that are looked for and named: each costs a look at the text."""
 
 
 class Edited(NamedTuple):
@@ -33,10 +36,10 @@ def replaced(text: str, old: str, new: str, path: str) -> Edited:
             hint="View the file, and give old_str exactly as it is there, with its blanks.",
         )
     lines = [_line_at(text, at)]
-    while (at := text.find(old, at + 1)) >= 0:
+    while len(lines) < _NAMED_MAX and (at := text.find(old, at + 1)) >= 0:
         lines.append(_line_at(text, at))
     if len(lines) > 1:
-        named = ", ".join(map(str, lines[:20]))
+        named = ", ".join(map(str, lines))
         raise MemoryEditFailed(
             f"No replacement was performed. Multiple occurrences of old_str `{old[:ECHO_CHARS_MAX]}` "
             f"in lines: {named}. Please ensure it is unique.",

@@ -9,7 +9,6 @@ A file is replaced by a rename of a whole, synced one, so that no reader ever se
 """
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,16 +19,17 @@ from ..limits import MEMORY_DEPTH_MAX, MEMORY_ENTRIES_SEEN_MAX
 from ..vault.files.safe_open import VaultRoot
 from .paths import Parts, shown
 from .steps import (
-    TEMPORARY_PREFIX,
-    TEMPORARY_SUFFIX,
     Listed,
     changed,
+    check_no_twin,
     check_size,
     enter,
     expect,
     link,
     read,
     remove_temporaries,
+    take_back,
+    temporary_name,
     walk,
     write_new,
 )
@@ -78,6 +78,11 @@ class MemoryFolder:
             found = read(folder, path) if folder is not None else None
         return found.content if found is not None else None
 
+    def exists(self) -> bool:
+        """Whether there is the memory folder itself."""
+        with self._opened(()) as folder:
+            return folder is not None
+
     def is_folder(self, path: Parts) -> bool:
         """Whether there is a folder; the memory folder itself always counts as one."""
         if not path:
@@ -108,20 +113,28 @@ class MemoryFolder:
 
         Raises:
             MemoryChanged: the file is not as `change.former` says; nothing changed.
+            MemoryPathUnusable: also if a name of a new file is there in another normal form.
             MemoryWriteFailed: the disk refused; nothing changed.
         """
         try:
-            if change.source is not None:
-                self._move(change.source, change.path, change.former)
-            elif change.text is None:
-                self._remove(change.path, change.former)
-            else:
-                self._put(change.path, change.former, change.text)
-        except OSError as error:
+            self._apply(change)
+        except (OSError, ToolError) as error:
+            with suppress(OSError, ToolError):  # Those that were made for the file.
+                self._remove_empty_folders(change.path)
+            if not isinstance(error, OSError):
+                raise
             raise MemoryWriteFailed(
                 f"Writing {shown(change.path)} failed: {error.strerror}.",
                 hint="Nothing changed. Ask the user to check the disk and the folder's permissions.",
             ) from error
+
+    def _apply(self, change: Change) -> None:
+        if change.source is not None:
+            self._move(change.source, change.path, change.former)
+        elif change.text is None:
+            self._remove(change.path, change.former)
+        else:
+            self._put(change.path, change.former, change.text)
 
     def remove_temporaries(self) -> None:
         """Removes what a crash left of half a write. A folder that cannot be read stays as it is."""
@@ -129,28 +142,31 @@ class MemoryFolder:
             if folder is not None:
                 remove_temporaries(folder, MEMORY_DEPTH_MAX + 1)
 
-    def finish_move(self, source: Parts, path: Parts) -> bool:
-        """Removes the old name if a crash left a file under both names; whether it did."""
-        with self._folder_of(source) as before, self._folder_of(path) as after:
-            if before is None or after is None:
+    def remove_second_name(self, path: Parts, kept: Parts) -> bool:
+        """Removes the name `path` if a crash left a file under it and under `kept`; whether it did."""
+        with self._folder_of(path) as folder, self._folder_of(kept) as other:
+            if folder is None or other is None:
                 return False
             try:
-                old = os.stat(source[-1], dir_fd=before, follow_symlinks=False)
-                new = os.stat(path[-1], dir_fd=after, follow_symlinks=False)
+                status = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
+                second = os.stat(kept[-1], dir_fd=other, follow_symlinks=False)
             except FileNotFoundError:
                 return False
-            if not stat.S_ISREG(old.st_mode) or (old.st_dev, old.st_ino) != (new.st_dev, new.st_ino):
+            if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, second):
                 return False
-            os.unlink(source[-1], dir_fd=before)
-            os.fsync(before)
-            return True
+            os.unlink(path[-1], dir_fd=folder)
+            os.fsync(folder)
+        self._remove_empty_folders(path)
+        return True
 
     def _put(self, path: Parts, former: bytes | None, text: bytes) -> None:
-        with self._folder_of(path, make=True) as folder:
-            if folder is None:  # Someone removed it just after it was made.
+        with self._folder_of(path, make=former is None) as folder:
+            if folder is None:  # Someone removed it, maybe just after it was made.
                 raise changed(path)
             found = expect(folder, path, former)
-            temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+            if found is None:
+                check_no_twin(folder, path[-1], path)
+            temporary = temporary_name()
             write_new(temporary, text, folder, stat.S_IMODE(found.status.st_mode) if found is not None else None)
             try:
                 if found is None:
@@ -176,14 +192,14 @@ class MemoryFolder:
         with self._folder_of(source) as before, self._folder_of(path, make=True) as after:
             if before is None or after is None or expect(before, source, content) is None:
                 raise changed(source)
+            check_no_twin(after, path[-1], path)
             link(source[-1], before, path, after)
-            os.fsync(after)
             try:
-                os.unlink(source[-1], dir_fd=before)
-            except FileNotFoundError:  # A file system without hard links has moved it.
-                pass
+                os.fsync(after)
+                with suppress(FileNotFoundError):  # A file system without hard links has moved it.
+                    os.unlink(source[-1], dir_fd=before)
             except OSError:
-                os.unlink(path[-1], dir_fd=after)
+                take_back(source, before, path, after)
                 raise
             os.fsync(before)
         self._remove_empty_folders(source)

@@ -16,6 +16,10 @@ from ..ports.memory import MEMORY_ROOT
 
 Parts = tuple[str, ...]
 """The components of a path below the memory folder; empty for the folder itself."""
+_UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""What `str.isprintable` lets through, but nobody sees: fillers, joiners, variation selectors, empty Braille."""
 _PERCENT_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _HINT: Final = f"Give a path such as {MEMORY_ROOT}/plan.md."
 
@@ -26,7 +30,7 @@ def parts_of(path: str) -> Parts:
     Raises:
         ArgumentInvalid: it does not begin with `/memories`, or a name in it is refused.
     """
-    if not path.isprintable():  # Before normalising: a surrogate has no normal form.
+    if not _is_seen(path):  # Before normalising: a surrogate has no normal form.
         raise _refused(path, "holds a character that cannot be seen")
     path = unicodedata.normalize("NFC", path)
     if len(path) > MEMORY_PATH_CHARS_MAX:
@@ -47,12 +51,16 @@ def parts_of(path: str) -> Parts:
 
 def is_memory_name(name: str) -> bool:
     """Whether an agent could name a file or folder so."""
-    return name.isprintable() and unicodedata.is_normalized("NFC", name) and _why_refused(name) is None
+    return _is_seen(name) and unicodedata.is_normalized("NFC", name) and _why_refused(name) is None
 
 
 def shown(parts: Parts) -> str:
     """The path as agents name it."""
     return "/".join((MEMORY_ROOT, *parts))
+
+
+def _is_seen(name: str) -> bool:
+    return name.isprintable() and _UNSEEN.search(name) is None
 
 
 def _why_refused(part: str) -> str | None:

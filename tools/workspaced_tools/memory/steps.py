@@ -5,7 +5,10 @@ A file counts only if it is a regular one with a single name: another name could
 
 import errno
 import os
+import re
+import secrets
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
@@ -19,8 +22,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a FIFO must not block the reader until a writer opens it.
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _TEMPORARY: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-TEMPORARY_PREFIX: Final = ".workspaced-"
-TEMPORARY_SUFFIX: Final = ".tmp"
+_TEMPORARY_NAME: Final = re.compile(r"\.workspaced-[0-9a-f]{16}\.tmp")
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 """What a file system without hard links answers."""
 
@@ -50,8 +52,9 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def enter(folder: int, name: str, path: Parts, *, make: bool) -> int | None:
-    """A descriptor of the folder `name`; None if there is none."""
+    """A descriptor of the folder `name`; None if there is none. `make`: makes it first."""
     if make:
+        check_no_twin(folder, name, path)
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=folder)
             os.fsync(folder)
@@ -63,7 +66,24 @@ def enter(folder: int, name: str, path: Parts, *, make: bool) -> int | None:
         raise unusable(path) from error
 
 
+def check_no_twin(folder: int, name: str, path: Parts) -> None:
+    """Checks that nothing has the name in another normal form: both would have one path in the vault.
+
+    Raises:
+        MemoryPathUnusable: something has.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name != name and unicodedata.normalize("NFC", entry.name) == name:
+                raise unusable(path)
+
+
 def read(folder: int, path: Parts) -> Found | None:
+    """The file; None if there is none.
+
+    Raises:
+        MemoryPathUnusable: it is no regular file with a single name, or went or got another name meanwhile.
+    """
     try:
         descriptor = os.open(path[-1], _FILE, dir_fd=folder)
     except FileNotFoundError:
@@ -77,9 +97,20 @@ def read(folder: int, path: Parts) -> Found | None:
         content = b""
         while len(content) <= MEMORY_FILE_BYTES_MAX and (more := os.read(descriptor, MEMORY_FILE_BYTES_MAX + 1)):
             content += more
+        # Again: a second name may have gone before the first look, to come back or to stay away.
+        if not _is_still_there(folder, path, status):
+            raise unusable(path)
     finally:
         os.close(descriptor)
     return Found(content[: MEMORY_FILE_BYTES_MAX + 1], status)
+
+
+def _is_still_there(folder: int, path: Parts, opened: os.stat_result) -> bool:
+    try:
+        now = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(now, opened) and now.st_nlink == 1
 
 
 def expect(folder: int, path: Parts, content: bytes | None) -> Found | None:
@@ -88,6 +119,11 @@ def expect(folder: int, path: Parts, content: bytes | None) -> Found | None:
     if (found.content if found is not None else None) != content:
         raise changed(path)
     return found
+
+
+def temporary_name() -> str:
+    """A name that `remove_temporaries` knows."""
+    return f".workspaced-{secrets.token_hex(8)}.tmp"
 
 
 def write_new(name: str, content: bytes, folder: int, mode: int | None) -> None:
@@ -119,6 +155,16 @@ def link(name: str, folder: int, path: Parts, target: int) -> None:
         if read(target, path) is not None:
             raise changed(path) from None
         os.rename(name, path[-1], src_dir_fd=folder, dst_dir_fd=target)
+
+
+def take_back(source: Parts, before: int, path: Parts, after: int) -> None:
+    """Leaves a file that `link` gave the name `path` its former name alone."""
+    try:
+        os.stat(source[-1], dir_fd=before, follow_symlinks=False)
+    except FileNotFoundError:  # It was moved.
+        os.rename(path[-1], source[-1], src_dir_fd=after, dst_dir_fd=before)
+    else:
+        os.unlink(path[-1], dir_fd=after)
 
 
 def walk(folder: int, path: Parts, room: list[int]) -> Iterator[Listed]:
@@ -165,7 +211,7 @@ def remove_temporaries(folder: int, depth: int) -> None:
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries]
     for name in names:
-        if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
+        if _TEMPORARY_NAME.fullmatch(name):
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder)
         elif depth > 0 and not name.startswith(".") and (inner := _enter_walked(folder, name)) is not None:

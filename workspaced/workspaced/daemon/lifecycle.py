@@ -83,12 +83,15 @@ async def _serve_until(
     data = settings.data_path.expanduser().absolute()
     cache = settings.cache_path.expanduser().absolute()
     check_apart(folders, data, settings.socket_path, cache)
-    memory = checked_place(settings.memory, folders, [data, cache]) if settings.memory is not None else None
+    roles = Roles(settings.agents, settings.agents_folder, has_memory=settings.memory is not None)
+    memory = None
+    if settings.memory is not None:
+        memory = checked_place(settings.memory, folders, [data, cache], roles.folder)
     own_folder(data, "data")
     own_folder(cache, "cache")
     lock = LogLock(data)
     try:
-        service = await _open(settings, data, memory)
+        service = await _open(settings, data, memory, roles)
         try:
             inherited = inherited_socket()
             listening = inherited or bind_socket(settings.socket_path)
@@ -137,14 +140,13 @@ async def _run(
         tasks.cancel_scope.cancel()
 
 
-async def _open(settings: Settings, data: Path, memory: Path | None) -> Service:
+async def _open(settings: Settings, data: Path, memory: Path | None, roles: Roles) -> Service:
     loop = asyncio.get_running_loop()
     holder: list[Service] = []
 
     def deliver(committed: Committed) -> None:
         holder[0].tail.deliver(committed)
 
-    roles = Roles(settings.agents, settings.agents_folder)
     warnings: list[str] = []
     if _finish_forgetting(data, warnings):
         logger.warning("a note was being forgotten, which was interrupted; it is finished now")

@@ -138,27 +138,53 @@ class Publishing:
     # -- on any thread --
 
     def record_and_wait(
-        self, actions: list[Action], check_running: Callable[[], None], *, size_bytes: int = 0
+        self,
+        actions: list[Action],
+        check_running: Callable[[], None],
+        revoke: Callable[[list[Receipt]], None],
+        *,
+        size_bytes: int = 0,
     ) -> list[Receipt]:
-        """As `record`, but blocks. Not on the loop's thread. `check_running`: raises Busy if the daemon is ending.
+        """As `record`, but blocks. Not on the loop's thread.
+
+        Args:
+            check_running: raises Busy if the daemon is ending.
+            revoke: called with the receipts, on the loop's thread, if the log had already begun with the actions
+                when Busy was raised, and took them. To record that nothing came of them.
 
         Raises:
             WorkspacedError: the actions were refused, or the log failed.
-            Busy: the log did not take them within RECORD_WAIT_S; it may still do so.
+            Busy: the log did not take them within RECORD_WAIT_S. What it has not begun with, it never takes.
         """
         recorded = threading.Event()
         outcomes: list[Outcome] = []
+        given_up = False
+        deciding = threading.Lock()
+        """Held to say what comes first: the outcome or giving up."""
+
+        def plan(_state: WorkspaceState, _seq: int) -> Sequence[Action]:
+            return [] if given_up else actions
 
         def done(outcome: Outcome) -> None:
-            outcomes.append(outcome)
-            recorded.set()
+            with deciding:
+                outcomes.append(outcome)
+                recorded.set()
+                is_late = given_up
+            if is_late and not isinstance(outcome, WorkspacedError):
+                revoke(outcome)
 
-        self.writer.submit(actions, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes)
+        self.writer.submit(plan, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes)
         until = time.monotonic() + RECORD_WAIT_S
         while not recorded.wait(STEP_S):
-            check_running()
-            if time.monotonic() > until:
-                raise Busy("The log did not take the write in time.", hint="Look at what is there first.")
+            try:
+                check_running()
+                if time.monotonic() > until:
+                    raise Busy("The log did not take the write in time.", hint="Nothing changed. Try again later.")
+            except Busy:
+                with deciding:
+                    given_up = not outcomes
+                if given_up:
+                    raise
         if isinstance(outcomes[0], WorkspacedError):
             raise outcomes[0]
         return outcomes[0]

@@ -1,6 +1,8 @@
 """Where the memory folder is: in each vault, or beside them, as the setting says."""
 
+import unicodedata
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,35 +29,62 @@ class Place(NamedTuple):
     withholding: InVault | BesideVaults
 
 
-def checked_place(setting: Path, vaults: list[Path], own: list[Path]) -> Path:
+def checked_place(setting: Path, vaults: list[Path], own: list[Path], roles: str | None = None) -> Path:
     """The setting `memory`, checked: relative to each vault, or absolute.
 
     Args:
         vaults: the real paths of the vaults' folders.
         own: the daemon's own directories.
+        roles: the folder of each vault whose notes are roles.
 
     Raises:
         SettingsInvalid: it has no name that a folder in a vault may have, lies in a vault under an absolute path,
-            or overlaps with a directory of the daemon's own.
+            or overlaps with the folder of roles, with another vault or with a directory of the daemon's own.
     """
-    if not setting.expanduser().is_absolute():
-        if not setting.parts or not all(map(is_memory_name, setting.parts)):
-            raise SettingsInvalid(
-                f"Setting 'memory': {str(setting)!r} is no folder in a vault.",
-                hint='Give a name such as "Memory/", without dots, or an absolute path beside the vaults.',
-            )
-        return setting
     path = setting.expanduser()
+    if path.is_absolute():
+        return _checked_beside(path, vaults, own)
+    if not setting.parts or not all(map(is_memory_name, setting.parts)):
+        raise SettingsInvalid(
+            f"Setting 'memory': {str(setting)!r} is no folder in a vault.",
+            hint='Give a name such as "Memory/", without dots, or an absolute path beside the vaults.',
+        )
+    for vault, other in product(vaults, vaults):
+        memory = vault / setting
+        if roles is not None and _overlap(_folded(memory), _folded(other / roles)):
+            raise SettingsInvalid(
+                f"Settings 'memory' and 'agents_folder': {memory} and {other / roles} overlap.",
+                hint="Give two folders, none in the other: agents could write roles.",
+            )
+        # A vault around this one is no danger: its rules do not count for what this one serves anyway.
+        if other != vault and other.is_relative_to(vault) and _overlap(memory, other):
+            raise SettingsInvalid(
+                f"Setting 'memory': {memory} overlaps with the vault {other}.",
+                hint="Give another folder: agents could read and write there what that vault hides.",
+            )
+    return setting
+
+
+def _checked_beside(path: Path, vaults: list[Path], own: list[Path]) -> Path:
     real = path.parent.resolve() / path.name
-    if any(real.is_relative_to(vault) or vault.is_relative_to(real) for vault in vaults):
+    if any(_overlap(real, vault) for vault in vaults):
         raise SettingsInvalid(
             f"Setting 'memory': {path} overlaps with a vault.", hint='Name it relative to the vault: "Memory/".'
         )
-    if any(real.is_relative_to(each.resolve()) or each.resolve().is_relative_to(real) for each in own):
+    if any(_overlap(real, each.resolve()) for each in own):
         raise SettingsInvalid(
             f"Setting 'memory': {path} overlaps with the daemon's own files.", hint="Give another folder."
         )
     return real
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _folded(path: Path) -> Path:
+    """The path as a file system sees it that takes no account of case."""
+    return Path(unicodedata.normalize("NFC", str(path)).casefold())
 
 
 class Places:

@@ -13,10 +13,11 @@ from hashlib import sha256
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
+from workspaced_events.journal.writer import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.errors import MemoryChanged, MemoryFull, NotRecorded, ToolError
+from workspaced_tools.errors import MemoryChanged, MemoryFull, MemoryWriteFailed, NotRecorded, ToolError
 from workspaced_tools.memory.commands import listing, plan
 from workspaced_tools.memory.folder import Change, MemoryFolder
 from workspaced_tools.memory.paths import Parts
@@ -26,6 +27,7 @@ from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.sharing.gate import sharing_off
 
 from ..journal.publishing import Publishing
+from ..limits import MEMORY_CHANGES_PER_BATCH
 from .places import Place, Places
 
 logger = logging.getLogger(__name__)
@@ -137,15 +139,25 @@ class Memory:
         place: Place,
         undoes: int | None = None,
     ) -> list[int]:
-        """Records the changes, makes them, and returns their sequences."""
-        actions = [
-            Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
-            for each in changes
-        ]
-        receipts = self._publishing.record_and_wait(
-            actions, self._check_running, size_bytes=sum(map(_size, changes))
-        )
-        seqs = [receipt.seq for receipt in receipts]
+        """Records the changes, makes them, and returns their sequences. A few at a time: a folder may hold more
+        than one batch of the log."""
+        seqs: list[int] = []
+        for at in range(0, len(changes), MEMORY_CHANGES_PER_BATCH):
+            some = changes[at : at + MEMORY_CHANGES_PER_BATCH]
+            actions = [
+                Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
+                for each in some
+            ]
+            receipts = self._publishing.record_and_wait(
+                actions, self._check_running, self._revoke, size_bytes=sum(map(_size, some))
+            )
+            recorded = [receipt.seq for receipt in receipts]
+            self._make(some, recorded, place)
+            seqs += recorded
+        return seqs
+
+    def _make(self, changes: Sequence[Change], seqs: Sequence[int], place: Place) -> None:
+        """Makes the changes that were recorded at `seqs`, and records what became of them."""
         for at, change in enumerate(changes):
             try:
                 place.folder.folder.apply(change)
@@ -160,7 +172,10 @@ class Memory:
                 raise
             _remember(place, change)
         self._end(seqs, "done")
-        return seqs
+
+    def _revoke(self, receipts: Sequence[Receipt]) -> None:
+        """Ends writes that the log took after their agent had been told that nothing changed."""
+        self._end([receipt.seq for receipt in receipts], "failed")
 
     def _end(self, seqs: Sequence[int], outcome: c.MemoryOutcome) -> None:
         if seqs:
@@ -206,17 +221,36 @@ class Memory:
     # -- after a crash --
 
     def _finish(self, data: c.MemoryWritten, place: Place) -> c.MemoryOutcome:
+        """Completes a write, or takes back its half if the user has withdrawn the permission meanwhile.
+
+        Raises:
+            MemoryWriteFailed: the folder is not there, or the disk refused.
+        """
         change = self._change(data, place)
         folder = place.folder.folder
-        if change.source is not None and folder.finish_move(change.source, change.path):
-            return "done"
+        if change.former is not None and not folder.exists():
+            raise MemoryWriteFailed("The memory folder is not there.", hint="Bring it back, and start again.")
+        is_permitted = self._is_permitted(data, place)
+        if change.source is not None:
+            old, new = (change.source, change.path) if is_permitted else (change.path, change.source)
+            if folder.remove_second_name(old, new):
+                return "done" if is_permitted else "failed"
         if _is_made(folder, change):
             return "done"
+        if not is_permitted:
+            return "failed" if _holds(folder, change.source or change.path, change.former) else "unknown"
         try:
             folder.apply(change)
         except (MemoryChanged, MemoryFull):
             return "unknown"
         return "done"
+
+    def _is_permitted(self, data: c.MemoryWritten, place: Place) -> bool:
+        """Whether the client could make the write now. An undoing is the user's own."""
+        notes = [note for note in (data.note, data.from_) if note is not None]
+        if any(map(place.withholding.denies, notes)):
+            return False
+        return data.command == "undo" or self._publishing.writer.state.sharing_of(data.client) == "all"
 
 
 def _event(

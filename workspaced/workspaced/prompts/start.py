@@ -15,7 +15,7 @@ from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.memory_index import is_memory_index, memory_index
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 from ..roles.role import Role
 from ..roles.roles import ListedRoles
@@ -104,4 +104,4 @@ def _memory_index(
 
 
 def _definition(tool: str) -> dict[str, Any]:
-    return dict(TOOLS[tool].definition)
+    return dict(EVERY_TOOL[tool].definition)

@@ -19,7 +19,7 @@ from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.questions import Members, Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.pinned import checked_parameters, folder_id
-from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 
 from ..errors import AgentInvalid, SettingsInvalid, UnknownAgent
 from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX, ROLES_NAMED_MAX
@@ -55,28 +55,37 @@ class ListedRoles(NamedTuple):
 class Roles:
     """Safe from any thread."""
 
-    def __init__(self, configured: Mapping[str, Role] | None = None, folder: str | None = None) -> None:
+    def __init__(
+        self, configured: Mapping[str, Role] | None = None, folder: str | None = None, *, has_memory: bool = False
+    ) -> None:
         """
         Args:
             configured: the roles of the settings, by name.
             folder: of the vault, for role notes; None: no note is a role.
+            has_memory: whether the daemon has the tool `memory`.
 
         Raises:
             SettingsInvalid: a role names a tool that does not exist, or a pin lacks a parameter; there are too
                 many roles; the folder is no folder in a vault.
         """
         self._configured = dict(configured or {})
+        self._tools = EVERY_TOOL if has_memory else TOOLS
         if len(self._configured) > ROLES_IN_SETTINGS_MAX:
             raise SettingsInvalid(
                 f"Setting 'agents': {len(self._configured)} roles; at most {ROLES_IN_SETTINGS_MAX} are taken.",
                 hint="Write roles as notes, and name their folder in `agents_folder`.",
             )
         for name, role in self._configured.items():
-            if (problem := _problem(role)) is not None:
+            if (problem := self._problem(role)) is not None:
                 raise SettingsInvalid(
                     f"Setting 'agents.{name}': {problem}", hint="Mend the role, and start again."
                 )
         self._folder = _checked_folder(folder) if folder is not None else None
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of role notes in each vault."""
+        return self._folder
 
     def find(self, view: View, name: str) -> Role:
         """The role of that name.
@@ -95,7 +104,7 @@ class Roles:
             raise UnknownAgent(
                 f"There is no role {name!r}.", hint=f"Roles: {listed}{f' and {more} more' if more > 0 else ''}."
             )
-        return _role_of(name, note)
+        return self._role_of(name, note)
 
     def list(self, view: View) -> ListedRoles:
         """The roles that the client may use. Reads at most ROLE_NOTES_LISTED_MAX notes, one at a time."""
@@ -105,7 +114,7 @@ class Roles:
             if (found := _read(view, path)) is None:
                 continue  # deleted, or withheld, since the index was asked
             try:
-                listed.append(_listed(name, "note", _role_of(name, found), path))
+                listed.append(_listed(name, "note", self._role_of(name, found), path))
             except AgentInvalid as error:
                 listed.append(ListedRole(name, "note", path, problem=error.message))
         return ListedRoles(listed, len(self._configured) + total)
@@ -132,6 +141,43 @@ class Roles:
         notes = {name: path for name, path in paths.items() if name not in self._configured}
         return notes, found.total - (len(found.notes) - len(notes))
 
+    def _role_of(self, name: str, note: Note | NoteFailure) -> Role:
+        """The role that a note is.
+
+        Raises:
+            AgentInvalid: it is none, or cannot be read; names the field.
+        """
+        if isinstance(note, NoteFailure):
+            raise _invalid(name, f"its note cannot be read: {note.message}")
+        if note.front_matter.error is not None:
+            raise _invalid(name, note.front_matter.error)
+        if len(note.body) > ROLE_SYSTEM_CHARS_MAX:  # before it is copied
+            raise _invalid(name, f"its text has {len(note.body)} characters, of at most {ROLE_SYSTEM_CHARS_MAX}.")
+        if not note.body.strip():
+            raise _invalid(name, "its note has no text, which is the system prompt.")
+        given = {field: note.fields[field] for field in _FIELDS if note.fields.get(field) is not None}
+        try:
+            role = Role.model_validate({**given, "system": note.body})
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))[:ECHO_CHARS_MAX]
+            raise _invalid(name, f"`{field}`: {first['msg']}.") from None
+        if (problem := self._problem(role)) is not None:
+            raise _invalid(name, problem)
+        return role
+
+    def _problem(self, role: Role) -> str | None:
+        """Why the role could not be followed; None if it can be."""
+        for at, tool in enumerate(role.tools or ()):
+            if tool not in self._tools:
+                return f"`tools.{at}`: there is no tool {tool!r}; there are {', '.join(self._tools)}."
+        for at, pin in enumerate(role.pins):
+            try:
+                checked_parameters(pin.kind, path=pin.path, folder=pin.folder, text=pin.text)
+            except WorkspacedError as error:
+                return f"`pins.{at}`: {error.message}"
+        return None
+
 
 def _checked_folder(folder: str) -> str:
     try:
@@ -157,49 +203,10 @@ def _read(view: View, path: NoteId) -> Note | NoteFailure | None:
     return None if is_missing else found
 
 
-def _role_of(name: str, note: Note | NoteFailure) -> Role:
-    """The role that a note is.
-
-    Raises:
-        AgentInvalid: it is none, or cannot be read; names the field.
-    """
-    if isinstance(note, NoteFailure):
-        raise _invalid(name, f"its note cannot be read: {note.message}")
-    if note.front_matter.error is not None:
-        raise _invalid(name, note.front_matter.error)
-    if len(note.body) > ROLE_SYSTEM_CHARS_MAX:  # before it is copied
-        raise _invalid(name, f"its text has {len(note.body)} characters, of at most {ROLE_SYSTEM_CHARS_MAX}.")
-    if not note.body.strip():
-        raise _invalid(name, "its note has no text, which is the system prompt.")
-    given = {field: note.fields[field] for field in _FIELDS if note.fields.get(field) is not None}
-    try:
-        role = Role.model_validate({**given, "system": note.body})
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))[:ECHO_CHARS_MAX]
-        raise _invalid(name, f"`{field}`: {first['msg']}.") from None
-    if (problem := _problem(role)) is not None:
-        raise _invalid(name, problem)
-    return role
-
-
 def _invalid(name: str, problem: str) -> AgentInvalid:
     return AgentInvalid(
         f"The role {name!r} cannot be used: {problem}", hint="Mend its note, or name another role."
     )
-
-
-def _problem(role: Role) -> str | None:
-    """Why the role could not be followed; None if it can be."""
-    for at, tool in enumerate(role.tools or ()):
-        if tool not in TOOLS:
-            return f"`tools.{at}`: there is no tool {tool!r}; there are {', '.join(TOOLS)}."
-    for at, pin in enumerate(role.pins):
-        try:
-            checked_parameters(pin.kind, path=pin.path, folder=pin.folder, text=pin.text)
-        except WorkspacedError as error:
-            return f"`pins.{at}`: {error.message}"
-    return None
 
 
 def _listed(name: str, source: Source, role: Role, path: NoteId | None = None) -> ListedRole:
