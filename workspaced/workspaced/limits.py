@@ -29,6 +29,8 @@ FLUSH_BYTES: Final = 64 * 1024
 MIN_SEQ_WAIT_S: Final = 2.0
 RECORD_WAIT_S: Final = 30.0
 """How long a write to the memory folder waits for its event to be synced."""
+MEMORY_LOGGED_BYTES_PER_HOUR: Final = 256 * 1024 * 1024
+"""Texts, former and new ones, of all agents' writes to the memory folder."""
 MEMORY_CHANGES_PER_BATCH: Final = 64
 """Files of a moved or deleted folder that are recorded together: with the longest paths they fit a batch."""
 RECENT_EVENTS: Final = 4_096

@@ -92,7 +92,7 @@ def read(folder: int, path: Parts) -> Found | None:
         raise unusable(path) from error
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        if not _is_own(status):
             raise unusable(path)
         content = b""
         while len(content) <= MEMORY_FILE_BYTES_MAX and (more := os.read(descriptor, MEMORY_FILE_BYTES_MAX + 1)):
@@ -110,7 +110,11 @@ def _is_still_there(folder: int, path: Parts, opened: os.stat_result) -> bool:
         now = os.stat(path[-1], dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return os.path.samestat(now, opened) and now.st_nlink == 1
+    return os.path.samestat(now, opened) and _is_own(now)
+
+
+def _is_own(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def expect(folder: int, path: Parts, content: bytes | None) -> Found | None:
@@ -178,7 +182,7 @@ def walk(folder: int, path: Parts, room: list[int]) -> Iterator[Listed]:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:  # Gone since it was listed, or closed to us.
             continue
-        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+        if _is_own(status):
             yield Listed((*path, name), status.st_size)
         elif stat.S_ISDIR(status.st_mode) and len(path) < MEMORY_DEPTH_MAX:
             inner = _enter_walked(folder, name)

@@ -17,10 +17,9 @@ from workspaced_events.journal.writer import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.errors import MemoryChanged, MemoryFull, MemoryWriteFailed, NotRecorded, ToolError
+from workspaced_tools.errors import MemoryChanged, ToolError
 from workspaced_tools.memory.commands import listing, plan
-from workspaced_tools.memory.folder import Change, MemoryFolder
-from workspaced_tools.memory.paths import Parts
+from workspaced_tools.memory.folder import Change
 from workspaced_tools.memory.shared_folder import InVault
 from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
@@ -29,10 +28,11 @@ from workspaced_tools.sharing.gate import sharing_off
 from ..journal.publishing import Publishing
 from ..limits import MEMORY_CHANGES_PER_BATCH
 from .places import Place, Places
+from .recorded_changes import Blob, is_made, recorded_change
+from .recovery import finish
+from .text_budget import TextBudget
 
 logger = logging.getLogger(__name__)
-
-Blob = Callable[[str], bytes | None]
 
 
 class Memory:
@@ -54,6 +54,7 @@ class Memory:
         self._publishing = publishing
         self._blob = blob
         self._check_running = check_running
+        self._budget = TextBudget()
         self._lock = threading.Lock()
         """Held from the first look at the folder until the file is changed: writes come one after the other."""
         self.interrupted: int = 0
@@ -76,6 +77,7 @@ class Memory:
             if self._publishing.writer.state.sharing_of(client) != "all":
                 raise sharing_off(client)
             planned = plan(command, place.folder)
+            self._budget.take(sum(map(_size, planned.changes)))
             if command.command != "view":
                 self._write(planned.changes, command.command, client, vault, place)
             return planned.answer
@@ -120,7 +122,7 @@ class Memory:
             for seq, write in pending.items():
                 try:
                     place = self._places.of(write.vault)
-                    outcome = self._finish(write.data, place)
+                    outcome = finish(write.data, place, self._publishing.writer.state, self._blob)
                 except (WorkspacedError, OSError) as error:
                     self.interrupted += 1
                     logger.warning("the write %d to the memory was interrupted, and stays so: %s", seq, error)
@@ -163,7 +165,7 @@ class Memory:
                 place.folder.folder.apply(change)
             except ToolError:
                 # The disk may have refused only the last sync, so the folder itself is asked.
-                if _is_made(place.folder.folder, change):
+                if is_made(place.folder.folder, change):
                     self._end(seqs[: at + 1], "done")
                     self._end(seqs[at + 1 :], "failed")
                 else:
@@ -184,9 +186,9 @@ class Memory:
     # -- undoing --
 
     def _reverse(self, data: c.MemoryWritten, place: Place, seq: int) -> Change:
-        change = self._change(data, place)
+        change = recorded_change(data, place, self._blob)
         folder = place.folder.folder
-        if not _is_made(folder, change):
+        if not is_made(folder, change):
             raise MemoryChanged(
                 f"{data.note} is not as write {seq} left it.",
                 hint="It was changed, moved or undone since. `workspaced memory list` shows the later writes.",
@@ -194,63 +196,6 @@ class Memory:
         if change.source is not None:
             return Change(change.source, change.text, change.text, change.path)
         return Change(change.path, change.text, change.former)
-
-    def _change(self, data: c.MemoryWritten, place: Place) -> Change:
-        """The change that an event tells of.
-
-        Raises:
-            InvalidArgument: it is of another folder than the present one.
-            NotRecorded: a text is not kept.
-        """
-        path = place.folder.parts(data.note)
-        source = place.folder.parts(data.from_) if data.from_ is not None else None
-        if path is None or (data.from_ is not None and source is None):
-            raise InvalidArgument(
-                f"{data.note} is not in the memory folder.", hint="The setting `memory` named another folder then."
-            )
-        return Change(path, self._text(data.former_sha256), self._text(data.text_sha256), source)
-
-    def _text(self, name: str | None) -> bytes | None:
-        content = self._blob(name) if name is not None else None
-        if name is not None and content is None:
-            raise NotRecorded(
-                "A text of the write is not kept", hint="Restore it from a backup of the data directory."
-            )
-        return content
-
-    # -- after a crash --
-
-    def _finish(self, data: c.MemoryWritten, place: Place) -> c.MemoryOutcome:
-        """Completes a write, or takes back its half if the user has withdrawn the permission meanwhile.
-
-        Raises:
-            MemoryWriteFailed: the folder is not there, or the disk refused.
-        """
-        change = self._change(data, place)
-        folder = place.folder.folder
-        if change.former is not None and not folder.exists():
-            raise MemoryWriteFailed("The memory folder is not there.", hint="Bring it back, and start again.")
-        is_permitted = self._is_permitted(data, place)
-        if change.source is not None:
-            old, new = (change.source, change.path) if is_permitted else (change.path, change.source)
-            if folder.remove_second_name(old, new):
-                return "done" if is_permitted else "failed"
-        if _is_made(folder, change):
-            return "done"
-        if not is_permitted:
-            return "failed" if _holds(folder, change.source or change.path, change.former) else "unknown"
-        try:
-            folder.apply(change)
-        except (MemoryChanged, MemoryFull):
-            return "unknown"
-        return "done"
-
-    def _is_permitted(self, data: c.MemoryWritten, place: Place) -> bool:
-        """Whether the client could make the write now. An undoing is the user's own."""
-        notes = [note for note in (data.note, data.from_) if note is not None]
-        if any(map(place.withholding.denies, notes)):
-            return False
-        return data.command == "undo" or self._publishing.writer.state.sharing_of(data.client) == "all"
 
 
 def _event(
@@ -277,20 +222,6 @@ def _size(change: Change) -> int:
 
 def _digest(content: bytes | None) -> str | None:
     return sha256(content).hexdigest() if content is not None else None
-
-
-def _is_made(folder: MemoryFolder, change: Change) -> bool:
-    """Whether the folder is as it is after the change."""
-    return _holds(folder, change.path, change.text) and (
-        change.source is None or _holds(folder, change.source, None)
-    )
-
-
-def _holds(folder: MemoryFolder, path: Parts, content: bytes | None) -> bool:
-    try:
-        return folder.read(path) == content
-    except ToolError:
-        return False
 
 
 def _remember(place: Place, change: Change) -> None:
