@@ -14,9 +14,9 @@ from support.crowd import look, verified
 
 from workspaced import Client
 from workspaced.prompts import params
-from workspaced.prompts.assemble import start
 from workspaced.prompts.commands import add_messages
 from workspaced.prompts.message_commands import nothing_uploaded
+from workspaced.prompts.start import start
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json
