@@ -12,6 +12,7 @@ from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
 from workspaced.limits import PROXY_BODY_BYTES_MAX
+from workspaced.proxy.usage import UsageReader
 
 CHAT = "/v1/chat/completions"
 PROMPT = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
@@ -134,6 +135,13 @@ def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_e
     assert notice is not None and notice["params"]["events"][0]["type"] == "usage_reported"
 
 
+@pytest.mark.parametrize(("media_type", "end"), [(b"Text/Event-Stream", b"\n"), (b"text/event-stream", b"\r")])
+def test_usage_is_found_in_every_stream_that_the_standard_allows(media_type: bytes, end: bytes) -> None:
+    reader = UsageReader(media_type)
+    reader.feed(end.join([b'data: {"choices": []}', b"", b'data: {"usage": {"prompt_tokens": 9}}', b"", b""]))
+    assert reader.report() == {"prompt_tokens": 9}
+
+
 def conversations(looking: Any) -> list[str]:
     return [line for line in looking.cli("context", "list", "--json").stdout.splitlines() if "transform-" in line]
 
@@ -238,3 +246,16 @@ def test_no_field_of_a_message_is_dropped_in_silence(looking: Any, place: str) -
         "thoughtSignature": ("/v1beta/models/g:generateContent", {"contents": contents}),
     }[place]
     assert place in json.dumps(provider_gets(looking, path, body))
+
+
+def test_signed_thinking_stays_before_the_call_that_follows_it(looking: Any) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]}
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        for blocks in ([call], [THINKING, call]):
+            answer = {"role": "assistant", "content": blocks}
+            body = {"model": "m", "max_tokens": 9, "messages": [ASK, answer, result]}
+            assert proxy.request("POST", "/v1/messages", body).status == 200
+    sent = json.loads(seen.requests[-1].body)["messages"][1]["content"]
+    assert [each["type"] for each in sent] == ["thinking", "tool_use"]
