@@ -129,6 +129,8 @@ SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000
 """Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""
 IMPORT_OUTPUT_RESERVE: Final = 8_000
+UPLOADED_MESSAGES_BYTES_MAX: Final = ANSWER_BYTES_MAX - 512 * 1024
+"""Of `transform`: its answer has the messages and their context."""
 TRANSFORM_SESSIONS_MAX: Final = 100
 """Conversations of `transform`; beyond that the longest unused is dropped, so that other runtimes' ones stay."""
 ASSEMBLE_ATTEMPTS_MAX: Final = 4

@@ -85,6 +85,16 @@ def test_without_reasoning_ids_of_items_are_left_out(client: Any) -> None:
     assert transform(client, "responses", items)["messages"][1] == {"role": "assistant", "content": "Red."}
 
 
+def test_the_phase_of_an_answer_stays(client: Any) -> None:
+    answer = {"role": "assistant", "content": "Red.", "phase": "final_answer"}
+    items = [{"role": "user", "content": "What?"}, answer, {"role": "user", "content": "Sure?"}]
+    made = transform(client, "responses", items)
+    assert made["messages"][1] == answer
+    taken("/v1/responses", {"model": "any", "input": made["messages"]})
+    both = [*items[:2], {**answer, "phase": "commentary"}, items[2]]
+    assert refusal(transform, client, "responses", both).code == "INVALID_ARGUMENT"
+
+
 def test_an_image_of_an_item_stays(client: Any) -> None:
     image = {"type": "input_image", "image_url": URI, "detail": "auto"}
     words = {"type": "input_text", "text": "What is this?"}

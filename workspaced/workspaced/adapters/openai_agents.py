@@ -108,7 +108,9 @@ def _build(made: Json, own: Items | None) -> Items:
         item = own[0] if own else {"type": "function_call_output", "call_id": made["tool_call_id"]}
         return [{**item, "output": content}]
     if made["role"] == "user":
-        blocks = content if isinstance(content, str) else list(map(_input, content))
+        ours = own[0]["content"] if own else ()
+        images = [each for each in ours if isinstance(each, Mapping) and each.get("type") == "input_image"]
+        blocks = content if isinstance(content, str) else [_input(block, images) for block in content]
         return [{**(own[0] if own else {"role": "user"}), "content": blocks}]
     calls = [
         {
@@ -122,7 +124,10 @@ def _build(made: Json, own: Items | None) -> Items:
     return [*([{"role": "assistant", "content": text_of(content)}] if content else []), *calls]
 
 
-def _input(block: Json) -> Json:
+def _input(block: Json, images: Sequence[Mapping[str, Any]]) -> Json:
+    """`images`: the framework's own, which hold more than the daemon was told."""
     if block["type"] == "text":
         return {"type": "input_text", "text": block["text"]}
-    return {"type": "input_image", "image_url": block["image_url"]["url"], "detail": "auto"}
+    url = block["image_url"]["url"]
+    own = next((each for each in images if each.get("image_url") == url), {})
+    return {"type": "input_image", "detail": "auto", **own, "image_url": url}

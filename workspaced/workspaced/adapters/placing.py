@@ -27,6 +27,8 @@ logger = logging.getLogger("workspaced.adapters")
 
 TIMEOUT_S: Final = 5.0
 PAUSE_S: Final = 60.0
+DEADLINE_SHARE: Final = 0.9
+"""Of the timeout: an answer that comes at its end is on its way already."""
 LINE_BYTES: Final = REQUEST_BYTES_MAX - 64 * 1024
 """Longer messages are uploaded; the rest of a line is for what stands beside them."""
 
@@ -110,6 +112,6 @@ class Placing:
             given: Json = {"messages": messages}
             if len(text) > LINE_BYTES:
                 given = {"messages_sha256": client.upload(text.decode())}
-            given["deadline"] = round(1_000 * (time.time() + self._timeout_s))
+            given["deadline"] = round(1_000 * (time.time() + self._timeout_s * DEADLINE_SHARE))
             made: Mapping[str, Any] = client.context.transform(form, system=system, **given, **self._settings)
         return made

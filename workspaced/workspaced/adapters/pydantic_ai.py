@@ -159,17 +159,21 @@ def _build(made: Json, own: _Piece | None) -> _Piece:
     if made["role"] == "tool":
         name = part.tool_name if isinstance(part, ToolReturnPart | RetryPromptPart) else None
         return _Piece(message, ToolReturnPart(name or "tool", content, made["tool_call_id"]))
-    contents = content if isinstance(content, str) else list(map(_content, content))
+    own_parts = part.content if isinstance(part, UserPromptPart) else ()
+    contents = content if isinstance(content, str) else [_content(block, own_parts) for block in content]
     if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
         marks = [each for each in part.content if isinstance(each, CachePoint)]
         contents = [*([contents] if isinstance(contents, str) else contents), *marks]
     return _Piece(message, UserPromptPart(contents))
 
 
-def _content(block: Json) -> UserContent:
+def _content(block: Json, own_parts: str | Sequence[UserContent]) -> UserContent:
+    """`own_parts`: the framework's own, which hold more than the daemon was told."""
     if block["type"] == "text":
         return str(block["text"])
-    return BinaryContent.from_data_uri(block["image_url"]["url"])
+    image = BinaryContent.from_data_uri(block["image_url"]["url"])
+    images = (each for each in own_parts if isinstance(each, BinaryContent))
+    return next((each for each in images if each.data == image.data), image)
 
 
 def _joined(pieces: Iterable[_Piece]) -> Iterator[ModelMessage]:

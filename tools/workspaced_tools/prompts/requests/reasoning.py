@@ -10,19 +10,23 @@ from typing import Any
 import msgspec
 
 
-def hold_reasoning(item: Mapping[str, Any], message: str | None, calls: Mapping[str, str]) -> str:
+def hold_reasoning(
+    item: Mapping[str, Any] | None, message: str | None, calls: Mapping[str, str], phase: str | None = None
+) -> str:
     """The text of redacted thinking for an item.
 
     Args:
+        item: None: there is none, and only the phase is held.
         message: the id of the message that follows, if it has one.
         calls: the item's id of each call that follows, by the id of the call.
+        phase: of that message.
     """
-    ids = {"message": message, "calls": dict(calls)}
+    ids = {"message": message, "calls": dict(calls), "phase": phase}
     return msgspec.json.encode({"item": item, "ids": ids}).decode()
 
 
 def reasoning_of(text: str) -> dict[str, Any] | None:
-    """`{item, ids: {message, calls}}`; None if the text is not from `hold_reasoning`."""
+    """`{item, ids: {message, calls, phase}}`; None if the text is not from `hold_reasoning`."""
     try:
         held = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):
@@ -30,6 +34,7 @@ def reasoning_of(text: str) -> dict[str, Any] | None:
     if not isinstance(held, dict) or held.keys() != {"item", "ids"}:
         return None
     item, ids = held["item"], held["ids"]
-    is_item = isinstance(item, dict) and item.get("type") == "reasoning"
-    has_ids = isinstance(ids, dict) and ids.keys() == {"message", "calls"} and isinstance(ids["calls"], dict)
+    is_item = item is None or (isinstance(item, dict) and item.get("type") == "reasoning")
+    has_ids = isinstance(ids, dict) and ids.keys() == {"message", "calls", "phase"}
+    has_ids = has_ids and isinstance(ids["calls"], dict)
     return held if is_item and has_ids else None

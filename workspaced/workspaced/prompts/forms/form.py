@@ -151,6 +151,20 @@ def check_order(kinds: Sequence[str], order: Sequence[str], at: int) -> None:
         raise refused(at, f"A conversation holds such blocks in this order alone: {', '.join(order)}.")
 
 
+def arguments_of(text: Any, at: int) -> str:
+    """The arguments of a call, which a model wrote as JSON.
+
+    Raises:
+        InvalidArgument: they are no object: a conversation would hold another call.
+    """
+    try:
+        if isinstance(text, str) and isinstance(msgspec.json.decode(text or "{}"), dict):
+            return text or "{}"
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    raise refused(at, "Expected the arguments of a call as the JSON of an object.")
+
+
 def detail_of(image: Json) -> tuple[str, ...]:
     """The field of an image that may be left out: the default of its detail."""
     return ("detail",) if image.get("detail") == "auto" else ()

@@ -10,6 +10,7 @@ from .form import (
     SYSTEM_ROLES,
     Earlier,
     Told,
+    arguments_of,
     check_fields,
     detail_of,
     images_of,
@@ -80,4 +81,5 @@ class _Reader:
         check_fields(call, ("id", "type", "function", "index"), at)
         check_fields(function, ("name", "arguments"), at)
         self._names[str(call.get("id"))] = str(function.get("name"))
-        return {"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments") or "{}"}
+        arguments = arguments_of(function.get("arguments") or "", at)
+        return {"id": call.get("id"), "name": function.get("name"), "arguments": arguments}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from . import anthropic, gemini, openai, responses
-from .form import BEGINNING, Earlier, Told, check_pairs
+from .form import BEGINNING, Earlier, Told, check_pairs, refused
 
 MessagesForm = Literal["openai", "responses", "anthropic", "gemini"]
 _READERS: Final[Mapping[MessagesForm, Callable[[Sequence[Any], Any, Earlier | None], Told]]] = {
@@ -26,4 +26,6 @@ def told(form: MessagesForm, messages: Sequence[Any], system: Any, earlier: Earl
     """
     found = _READERS[form](messages, system, earlier)
     check_pairs(found.messages, earlier or BEGINNING)
+    if found.messages and found.messages[-1].role == "assistant":
+        raise refused(len(messages) - 1, "A prompt ends with the user's words or with results.")
     return found

@@ -12,6 +12,7 @@ from .form import (
     SYSTEM_ROLES,
     Earlier,
     Told,
+    arguments_of,
     check_fields,
     check_order,
     detail_of,
@@ -113,14 +114,22 @@ class _Reader:
         reasoned = [item for item, kind in zip(items, kinds, strict=True) if kind == "reasoning"]
         ids = {str(call.get("call_id")): str(call["id"]) for call in calls if call.get("id")}
         first = next((str(each["id"]) for each in words if each.get("id")), None)
+        phases = {each.get("phase") for each in words}
+        if len(phases) > 1:
+            raise refused(at, "A conversation holds an answer's words in one phase.")
+        phase = next(iter(phases), None)
+        held: list[Mapping[str, Any] | None] = [*reasoned]
+        if phase and not held:
+            held = [None]
         return {
             "role": "assistant",
             "text": BLANK_LINE.join(filter(None, (_words(each, at) for each in words))),
             "toolCalls": [self._call(each, at) for each in calls],
-            "thinking": [{"redacted": hold_reasoning(each, first, ids)} for each in reasoned],
+            "thinking": [{"redacted": hold_reasoning(each, first, ids, phase)} for each in held],
         }
 
     def _call(self, item: Mapping[str, Any], at: int) -> dict[str, Any]:
         check_fields(item, ("type", "call_id", "name", "arguments", "id", "status"), at)
         self._names[str(item.get("call_id"))] = str(item.get("name"))
-        return {"id": item.get("call_id"), "name": item.get("name"), "arguments": item.get("arguments") or "{}"}
+        arguments = arguments_of(item.get("arguments") or "", at)
+        return {"id": item.get("call_id"), "name": item.get("name"), "arguments": arguments}

@@ -1,8 +1,8 @@
 """Finds the conversation that given messages go on with.
 
-Messages are compared by role, words, names and arguments of calls, results and images; ids do not count. Context
-that we gave out is cut from them first. Empty messages are passed over. Several messages of the user in a row may
-have become one.
+Messages are compared by role, words, thinking, names and arguments of calls, results and images; ids do not count.
+Context that we gave out is cut from them first. Empty messages are passed over. Several messages of the user in a
+row may have become one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,6 +42,7 @@ class Said(NamedTuple):
     results: tuple[tuple[str | None, bool, tuple[c.ResultImage, ...]], ...]
     images: tuple[str | None, ...]
     """Those in the message itself."""
+    thinking: tuple[c.Thinking, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -108,6 +109,7 @@ def said_by(message: Message | c.MessageData) -> Said:
         tuple((each.name, each.arguments_sha256) for each in message.tool_calls),
         tuple((each.text_sha256, each.is_error, each.images) for each in message.tool_results),
         tuple(each.text_sha256 for _number, each in own),
+        message.thinking,
     )
 
 
@@ -210,8 +212,8 @@ class _Walk:
     def _taken(self, at: int, given: Given) -> int:
         """How many held messages from `at` on the given one is."""
         held = self._said(at)
-        if held == given.said:
-            return 1
+        if held == given.said or (not given.said.thinking and held._replace(thinking=()) == given.said):
+            return 1  # many frameworks drop the thinking of earlier turns
         if not (held.is_words_of_user and given.said.is_words_of_user):
             return 0
         if held._replace(images=self._all_images(at)) == given.said:

@@ -36,6 +36,7 @@ from ...limits import (
     MESSAGES_PER_CONVERSATION_MAX,
     MESSAGES_PER_REQUEST_MAX,
     TRANSFORM_SESSIONS_MAX,
+    UPLOADED_MESSAGES_BYTES_MAX,
 )
 from .. import params as p
 from ..assemble import Prompted, assemble
@@ -201,6 +202,11 @@ def _told(params: p.Transform, uploaded: bytes | None, session: Conversation | N
         )
     messages = params.messages or params.append
     if uploaded is not None:
+        if len(uploaded) > UPLOADED_MESSAGES_BYTES_MAX:
+            raise InvalidArgument(
+                f"The messages have {len(uploaded)} bytes: with context they would not fit into an answer.",
+                hint="Send the request as it is.",
+            )
         try:
             check_depth(uploaded)
             messages = _MESSAGES_DECODER.decode(uploaded)
