@@ -79,6 +79,7 @@ def test_a_write_that_was_refused_as_busy_is_not_made_at_the_next_start(daemon: 
         assert {write["outcome"] for write in writes(agent)} <= {"done", "failed"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("step", "command"), [("before", "str_replace"), ("half", "rename")])
 @pytest.mark.parametrize("hidden", ["Memory/plan.md", "Memory/moved"])
 def test_a_write_is_not_completed_if_the_user_has_hidden_the_file_meanwhile(
@@ -96,6 +97,7 @@ def test_a_write_is_not_completed_if_the_user_has_hidden_the_file_meanwhile(
         assert writes(agent)[-1]["outcome"] == "failed"
 
 
+@pytest.mark.thorough
 def test_a_write_is_not_completed_if_the_user_has_withdrawn_the_permission_meanwhile(daemon: Any) -> None:
     running = interrupted(daemon)
     flags, running.flags = running.flags, ()
@@ -147,6 +149,7 @@ def test_a_name_is_taken_by_a_file_whose_name_is_the_same_in_another_normal_form
     assert len(os.listdir(file(running, ""))) == 1
 
 
+@pytest.mark.thorough
 def test_a_folder_of_files_with_long_names_can_be_deleted_and_moved(daemon: Any) -> None:
     running = daemon(*FLAGS)
     deep = file(running, "/".join([WIDE] * 7))

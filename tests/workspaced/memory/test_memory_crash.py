@@ -10,6 +10,8 @@ from support.memory import FLAGS, file, said, undo, use, writes
 
 from workspaced.errors import NoDaemon
 
+pytestmark = pytest.mark.thorough
+
 DYING = str(Path(dying_write.__file__))
 OLD, NEW = "one\ntwo\n", "one\nzwei\n"
 WRITES = {

@@ -207,6 +207,7 @@ def test_a_note_that_changed_before_a_retry_does_not_part_a_framework_from_its_c
     assert two["session"] == one["session"]
 
 
+@pytest.mark.thorough
 def test_many_requests_of_one_turn_end_no_other_conversation(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     with running.connect("runtime") as runtime, running.connect("framework") as framework:

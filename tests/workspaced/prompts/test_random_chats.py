@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from support.random_chats import Driver, Notes
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("seed", [22, 24])
 def test_whatever_frameworks_do_their_chats_stay_whole_and_keep_their_context(daemon: Any, seed: int) -> None:

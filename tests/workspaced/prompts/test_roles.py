@@ -305,6 +305,7 @@ def test_roles_that_pin_each_other_and_themselves_are_notes_like_others(shared: 
         shutil.rmtree(shared.vault / "Agents" / "loop")
 
 
+@pytest.mark.thorough
 def test_a_thousand_role_notes_are_all_roles_and_a_list_says_how_many_it_leaves_out(daemon: Any) -> None:
     notes = {f"Agents/{number:04}.md": f"You are {number}.\n" for number in range(1_000)}
     running = daemon(notes=notes, env=env(None, "Agents"))

@@ -213,6 +213,7 @@ def test_a_long_body_in_chunks_of_unknown_length_passes_too(looking: Any) -> Non
     assert seen.requests[0].body == part * count
 
 
+@pytest.mark.thorough
 def test_fifty_at_once_are_answered(looking: Any) -> None:
     seen, answers = Recorder(USAGE), list[Any]()
 
