@@ -154,6 +154,8 @@ UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0
 """How long a prompt waits for its context."""
+DAEMON_MARGIN_S: Final = 0.5
+"""How much earlier the daemon gives up: what it records then still reaches the prompt that waits."""
 DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 DAEMON_RETRY_S: Final = 1.0

@@ -4,13 +4,15 @@ import json
 import signal
 import socket
 import stat
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import ANSWER_S, Daemon
+from support import process
+from support.daemon import ANSWER_S, STOP_S, Daemon
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
@@ -111,6 +113,36 @@ def test_a_token_that_others_may_have_read_is_not_used(daemon: Any, tmp_path: Pa
         assert code[:2] == (2, "INVALID_ARGUMENT") and str(path) in code[2]
     given = start_failure(running, *flags, env={"WORKSPACED_PROXY_TOKEN": "a/b"})
     assert given[:2] == (2, "INVALID_ARGUMENT") and "WORKSPACED_PROXY_TOKEN" in given[2]
+
+
+def test_a_folder_is_no_token_file(daemon: Any, tmp_path: Path) -> None:
+    flags = ("--upstream", "http://127.0.0.1:1", "--token-file", str(tmp_path))
+    code = start_failure(daemon(start=False), *flags)
+    assert code[:2] == (2, "INVALID_ARGUMENT") and f"{tmp_path} is a folder" in code[2]
+
+
+@pytest.mark.parametrize(
+    ("upstream", "variable"),
+    [
+        ("https://google.example/v1beta/openai", "OPENAI_BASE_URL"),
+        ("https://google.example", "GOOGLE_GEMINI_BASE_URL"),
+        ("https://gateway.example/anthropic", "ANTHROPIC_BASE_URL"),
+        ("http://127.0.0.1:1/v1", "OPENAI_BASE_URL"),
+    ],
+)
+def test_it_names_the_variable_that_programs_of_that_provider_read(
+    daemon: Any, upstream: str, variable: str
+) -> None:
+    running = daemon(start=False)
+    flags = ("--upstream", upstream, "--port", "0", "--socket", str(running.socket))
+    streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    made = process.spawn("proxy", *flags, env=running.env, **streams)
+    assert made.stdout is not None
+    with made.stdout as stdout:
+        line = stdout.readline().decode()
+        made.terminate()
+        assert made.wait(STOP_S) == 0
+    assert f"such as {variable}=http://127.0.0.1:" in line
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,9 @@ def test_a_request_to_the_whole_url_is_one_to_its_path(looking: Any) -> None:
         ("/t/TOKEN/v1/models", "Referer: http://127.0.0.1/t/TOKEN/ui\r\n"),
         ("http://127.0.0.1/t/TOKEN/v1/models", "x-workspaced-token: TOKEN\r\n"),
         ("//t/TOKEN/v1/models", "x-workspaced-token: TOKEN\r\n"),
+        ("/t/TOKEN/t/TOKEN/v1/models", ""),
+        ("/t/TOKEN/v1/models?key=TOKEN", ""),
+        ("/v1/%74/TOKEN", "x-workspaced-token: TOKEN\r\n"),
     ],
 )
 def test_the_provider_never_sees_the_token(looking: Any, target: str, header: str) -> None:
@@ -87,7 +90,17 @@ def test_the_provider_never_sees_the_token(looking: Any, target: str, header: st
 def test_a_connect_is_answered_without_a_failure_in_the_log(looking: Any) -> None:
     with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
         raw = sent_raw(proxy, "CONNECT elsewhere.example:443", f"x-workspaced-token: {proxy.token}\r\n")
-    assert raw.startswith(b"HTTP/1.1 4") and proxy.stderr == []
+    assert raw.startswith(b"HTTP/1.1 405") and proxy.stderr == []
+
+
+def test_a_whole_url_of_another_machine_is_refused(looking: Any) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        raw = sent_raw(proxy, f"GET http://evil.example/t/{proxy.token}/v1/models")
+        assert raw.startswith(b"HTTP/1.1 403") and b"FOREIGN_HOST" in raw
+        raw = sent_raw(proxy, "OPTIONS *", f"x-workspaced-token: {proxy.token}\r\n")
+        assert raw.startswith(b"HTTP/1.1 400") and b"TARGET_WRONG" in raw
+    assert seen.requests == []
 
 
 # -- what comes from the provider --
@@ -103,8 +116,10 @@ def test_chunks_of_an_answer_count_more_than_a_length_beside_them(looking: Any) 
     assert b"hello" in answered(looking, raw)
 
 
-def test_a_status_that_nobody_knows_passes(looking: Any) -> None:
-    assert answered(looking, b"HTTP/1.1 999 Denied\r\nContent-Length: 2\r\n\r\n{}").startswith(b"HTTP/1.1 999")
+@pytest.mark.parametrize("status", [b"999 Denied", b"600 More"])
+def test_a_status_that_no_answer_has_is_refused_with_its_number(looking: Any, status: bytes) -> None:
+    raw = answered(looking, b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n{}")
+    assert raw.startswith(b"HTTP/1.1 502") and b"UPSTREAM_STATUS" in raw and b"status " + status[:3] in raw
 
 
 # -- what is recorded --

@@ -34,7 +34,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/pin": Method(p.Pin, conversations.pin),
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
     "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
-    "workspaced/context/transform": Method(p.Transform, conversations.transform),
+    "workspaced/context/transform": Method(p.Transform, conversations.transform, is_cancellable=True),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
     "workspaced/context/usage": Method(p.Usage, conversations.usage),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute, SocketStream, TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from workspaced_events.errors import WorkspacedError
@@ -28,7 +28,7 @@ from ..limits import ANSWER_BYTES_MAX
 from .answers import AsyncToolMethods
 from .conversations import ContextMethods
 from .sync_client import socket_from_environment
-from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap, upload_parts
+from .wire import Answer, Notice, cancel_line, hello_params, parse_line, request_line, unwrap, upload_parts
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,8 @@ class Client(AsyncToolMethods):
         self._ids = itertools.count(1)
         self._lines: MemoryObjectSendStream[bytes] | None = None
         """Leads to the writing task, so that a cancelled caller leaves no partial line."""
+        self._tasks: TaskGroup | None = None
+        """Of the present connection."""
         self._connected = anyio.Event()
         self._pending: dict[int, _Pending] = {}
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
@@ -102,6 +104,8 @@ class Client(AsyncToolMethods):
 
     async def call(self, method: str, params: Any = None) -> Any:
         """Calls any method; returns its result as JSON values.
+
+        If it is cancelled, or times out, the daemon is told so, and ends a transform.
 
         Raises:
             RemoteError: the daemon refused.
@@ -225,9 +229,13 @@ class Client(AsyncToolMethods):
             self._lines, lines = anyio.create_memory_object_stream[bytes](0)
             with self._lines, lines:
                 async with stream, anyio.create_task_group() as tasks:
+                    self._tasks = tasks
                     tasks.start_soon(self._write, stream, lines)
                     tasks.start_soon(self._greet, stream)
-                    await self._read(stream)
+                    try:
+                        await self._read(stream)
+                    finally:
+                        self._tasks = None
                     self._lose()
                     tasks.cancel_scope.cancel()
             stream = await self._dial_again()
@@ -312,11 +320,20 @@ class Client(AsyncToolMethods):
             await waiting.done.wait()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             waiting.lost = True
+        except anyio.get_cancelled_exc_class():
+            if self._tasks is not None:
+                self._tasks.start_soon(self._cancel, number)  # the caller is not to wait for it
+            raise
         finally:
             self._pending.pop(number, None)
         if waiting.lost or waiting.answer is None:
             raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
         return unwrap(waiting.answer, self.server)
+
+    async def _cancel(self, number: int) -> None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            if self._lines is not None:
+                await self._lines.send(cancel_line(number))
 
 
 class _Pending:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from workspaced_events.private_files import make_folder, write_file
 
@@ -23,6 +24,8 @@ TOKEN_VARIABLE: Final = "WORKSPACED_PROXY_TOKEN"  # noqa: S105 - the name of a v
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,128}")
 _TOKEN_BYTES: Final = 24
 _PREFIX: Final = b"/t/"
+_ORIGIN: Final = re.compile(rb"https?://([^/]*)", re.IGNORECASE)
+"""What a request to a proxy in the usual sense has before its path (RFC 9112, 3.2.2)."""
 _OTHERS: Final = 0o077
 
 
@@ -36,6 +39,8 @@ def token_from(path: Path) -> str:
     if given is not None:
         return _checked(given, TOKEN_VARIABLE)
     try:
+        if path.is_dir():
+            raise SettingsInvalid(f"{path} is a folder.", hint="Give a file in it as --token-file.")
         if not path.exists():
             _make(path)
         status = path.stat()
@@ -80,25 +85,43 @@ class Access:
         self._token = token.encode()
         self._hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]")}
 
-    def path_behind(self, path: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    def path_behind(self, target: bytes, query: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
         """The path behind the token, as it came.
 
         Args:
+            target: a path, or a whole URL; without the query.
             headers: with names in lower case.
 
         Raises:
-            Refusal: the request came to another name, or without the token.
+            Refusal: the request came to another name, without the token, to no path, or would tell the provider
+                the token.
         """
         given = dict(headers)
-        if given.get(b"host", b"").lower() not in self._hosts:
+        names, path = {given.get(b"host", b"")}, target
+        if (origin := _ORIGIN.match(target)) is not None:
+            names.add(origin[1])
+            path = target[origin.end() :]
+        if not {name.lower() for name in names} <= self._hosts:
             raise Refusal(
                 403,
                 "FOREIGN_HOST",
                 "The request was sent to another name than this machine's own.",
                 "Use the URL that `workspaced proxy` prints.",
             )
-        if (token := given.get(b"x-workspaced-token")) is not None and self._is_right(token):
-            return self._without_token(path)
+        self._check_token(path, given.get(b"x-workspaced-token"))
+        behind = self._without_token(path)
+        if (behind and not behind.startswith(b"/")) or self._token in unquote_to_bytes(behind + b"?" + query):
+            raise Refusal(
+                400,
+                "TARGET_WRONG",
+                "What follows the token in the URL is no path, or holds the token again.",
+                "Use the URL that `workspaced proxy` prints, and behind it the provider's path.",
+            )
+        return behind
+
+    def _check_token(self, path: bytes, header: bytes | None) -> None:
+        if header is not None and self._is_right(header):
+            return
         if not path.startswith(_PREFIX) or not self._is_right(path[len(_PREFIX) :].partition(b"/")[0]):
             raise Refusal(
                 401,
@@ -106,7 +129,6 @@ class Access:
                 "The request has no token of this proxy, or a wrong one.",
                 "Use the URL that `workspaced proxy` prints, or send its token as x-workspaced-token.",
             )
-        return self._without_token(path)
 
     def _is_right(self, token: bytes) -> bool:
         return hmac.compare_digest(token, self._token)

@@ -23,6 +23,12 @@ logger = logging.getLogger(__name__)
 Send = Callable[[Message], Awaitable[None]]
 Scope = Message
 _ANY_ENCODING: Final = (b"", b"identity")
+_NO_TUNNEL: Final = Refusal(
+    405,
+    "NO_TUNNEL",
+    "This proxy makes no tunnels (CONNECT): it could not see the prompts in them.",
+    "Use the URL that `workspaced proxy` prints as the provider's base URL, not as an HTTP proxy.",
+)
 
 
 class _Outgoing(NamedTuple):
@@ -33,11 +39,16 @@ class _Outgoing(NamedTuple):
     outcome: Outcome
 
 
-class _Counted(NamedTuple):
-    """A prompt that the provider answered, and its usage."""
+class _Passage:
+    """What passed of a prompt and its answer, kept although the client leaves."""
 
-    outcome: Outcome
-    report: Report
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.usage: UsageReader | None = None
+
+    def report(self) -> Report | None:
+        """What the provider said of its usage, so far."""
+        return self.usage.report() if self.usage is not None else None
 
 
 class Application:
@@ -52,43 +63,42 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
         try:
-            path = self._access.path_behind(scope["raw_path"], scope["headers"])
+            if scope["method"] == "CONNECT":
+                raise _NO_TUNNEL
+            path = self._access.path_behind(scope["raw_path"], scope["query_string"], scope["headers"])
         except Refusal as refusal:
             await _refuse(send, refusal, [])
             return
-        body = RequestBody(receive)
-        counted = None
+        body, passage = RequestBody(receive), _Passage()
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
                 with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
-                    counted = await self._pass_on(scope, path, body, send)
+                    await self._pass_on(scope, path, body, send, passage)
                 tasks.cancel_scope.cancel()
         except Exception:
             logger.exception("a request could not be passed on")
             raise
-        if counted is not None:
-            await self._daemon.report_usage(counted.outcome.session, counted.report, counted.outcome.message)
+        if passage.outcome is not None and (report := passage.report()) is not None:
+            await self._daemon.report_usage(passage.outcome.session, report, passage.outcome.message)
 
-    async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send) -> "_Counted | None":
+    async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
+        passage.outcome = out.outcome
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
         try:
             async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-                usage = _usage_reader(response, out.outcome)
+                passage.usage = usage = _usage_reader(response, out.outcome)
                 async for data in response.aiter_raw():
-                    await send({"type": "http.response.body", "body": data, "more_body": True})
                     if usage is not None:
                         usage.feed(data)
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
                 await send({"type": "http.response.body", "body": b""})
         except Refusal as refusal:
             await _refuse(send, refusal, own)
-            return None
-        report = usage.report() if usage is not None else None
-        return _Counted(out.outcome, report) if report is not None else None
 
     async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
         headers: Headers = scope["headers"]
@@ -107,7 +117,7 @@ class Application:
         session = given.get(b"x-workspaced-session")
         named = session.decode("latin-1") if session else None
         content, outcome = await with_context(self._daemon, self._settings, form, path, whole, named)
-        headers = [each for each in headers if each[0] != b"content-length"]
+        headers = [each for each in headers if each[0] not in {b"content-length", b"transfer-encoding"}]
         if outcome.session:  # its usage is to be read
             headers = [
                 *(each for each in headers if each[0] != b"accept-encoding"),
@@ -128,7 +138,7 @@ async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
     """
     if headers.get(b"content-encoding", b"").strip().lower() not in _ANY_ENCODING:
         raise NoPrompt("COMPRESSED", "the body is compressed")
-    length = headers.get(b"content-length", b"0")
+    length = b"0" if b"transfer-encoding" in headers else headers.get(b"content-length", b"0")
     is_short = len(length) < 16 and int(length) <= PROXY_BODY_BYTES_MAX
     whole = await body.up_to(PROXY_BODY_BYTES_MAX) if is_short else None
     if whole is None:
@@ -141,7 +151,8 @@ def _usage_reader(response: httpx2.Response, outcome: Outcome) -> UsageReader | 
     encoding = response.headers.get("content-encoding", "identity")
     if not outcome.session or response.status_code != 200 or encoding != "identity":
         return None
-    return UsageReader(response.headers.get("content-type", "").encode("latin-1"))
+    raw = (value for name, value in response.headers.raw if name.lower() == b"content-type")
+    return UsageReader(next(raw, b""))
 
 
 async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:

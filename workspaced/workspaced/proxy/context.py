@@ -45,9 +45,8 @@ def unchanged(code: str, message: str) -> Outcome:
 
 
 def _one_line(text: str) -> str:
-    return "".join(each if each.isascii() and each.isprintable() else "?" for each in text)[
-        :PROXY_REASON_CHARS_MAX
-    ]
+    plain = "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
+    return plain[:PROXY_REASON_CHARS_MAX].strip()  # no header ends in a blank
 
 
 class Settings(NamedTuple):

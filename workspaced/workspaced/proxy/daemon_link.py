@@ -17,7 +17,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..client.async_client import Client
 from ..errors import NoDaemon, RequestError, TimedOut
-from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..limits import DAEMON_ANSWER_S, DAEMON_MARGIN_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -62,13 +62,13 @@ class DaemonLink:
 
     async def transform(self, messages: bytes, params: dict[str, Any]) -> dict[str, Any]:
         """The answer of `workspaced/context/transform`. `messages` is their list as JSON; one that is too long for
-        a line is uploaded.
+        a line is uploaded. If this is cancelled, the daemon is told so, and records nothing more of it.
 
         Raises:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
 
-        params = {**params, "deadline": round(1_000 * (time.time() + DAEMON_ANSWER_S))}
+        params = {**params, "deadline": round(1_000 * (time.time() + DAEMON_ANSWER_S - DAEMON_MARGIN_S))}
 
         async def transformed(client: Client) -> dict[str, Any]:
             try:

@@ -27,7 +27,8 @@ _HOP_BY_HOP: Final = frozenset(
     }
 )
 """They are about one connection, not about the request (RFC 9110, 7.6.1)."""
-_OF_OUR_CONNECTION: Final = frozenset({b"host", b"expect"})
+_NOT_SENT: Final = frozenset({b"host", b"expect", b"referer"})
+"""They are about our connection, or hold our URL, and so the token."""
 _OURS: Final = b"x-workspaced"
 
 
@@ -36,6 +37,8 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     given = [(name.lower(), value) for name, value in headers]
     named = {each.strip().lower() for name, value in given if name == b"connection" for each in value.split(b",")}
     dropped = _HOP_BY_HOP | named
+    if any(name == b"transfer-encoding" for name, _ in given):
+        dropped |= {b"content-length"}  # it does not count then (RFC 9112, 6.3)
     return [(name, value) for name, value in given if name not in dropped and not name.startswith(_OURS)]
 
 
@@ -79,10 +82,11 @@ class Upstream:
             path: what follows the path of the URL, as it came.
 
         Raises:
-            Refusal: the provider cannot be reached, or is silent for too long. After the head, `httpx2.HTTPError`.
+            Refusal: the provider cannot be reached, is silent for too long, or answers with a status that HTTP
+                does not have. After the head, `httpx2.HTTPError`.
         """
         target = self._base.raw_path.rstrip(b"/") + path + (b"?" + query if query else b"")
-        sent = [(name, value) for name, value in end_to_end(headers) if name not in _OF_OUR_CONNECTION]
+        sent = [(name, value) for name, value in end_to_end(headers) if name not in _NOT_SENT]
         extensions = {"target": target or b"/"}  # a path in the URL would be escaped anew
         request = httpx2.Request(method, self._base, headers=sent, content=content, extensions=extensions)
         try:
@@ -97,6 +101,9 @@ class Upstream:
             hint = "Is the network there, and the --upstream of `workspaced proxy` right?"
             raise Refusal(502, "UPSTREAM_UNREACHABLE", message, hint) from None
         try:
+            if not 200 <= (status := response.status_code) < 600:
+                hint = "Is the --upstream of `workspaced proxy` a provider's URL?"
+                raise Refusal(502, "UPSTREAM_STATUS", f"{self.url} answered with the status {status}.", hint)
             yield response
         finally:
             await response.aclose()

@@ -5,6 +5,7 @@ event that ends them; Anthropic begins it in the first event and completes it in
 `usageMetadata` in each. What comes later wins, field by field.
 """
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +14,8 @@ from ..limits import PROXY_USAGE_BYTES_MAX
 
 Report = dict[str, Any]
 _NAME: Final = b'"usage'
+_LINE_END: Final = re.compile(rb"[\r\n]")
+"""Of an event stream; between the two characters of one end is an empty line, which says nothing."""
 
 
 class _Inner(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ class UsageReader:
     """Takes the bytes of an answer; holds PROXY_USAGE_BYTES_MAX of them at most."""
 
     def __init__(self, content_type: bytes) -> None:
-        self._is_stream = content_type.startswith(b"text/event-stream")
+        self._is_stream = content_type.strip().lower().startswith(b"text/event-stream")
         self._held = bytearray()
         self._is_too_long = False
         """The rest of this line, or of the answer if it is no stream, is not looked into."""
@@ -47,14 +50,14 @@ class UsageReader:
         if not self._is_stream:
             self._hold(data)
             return
-        *lines, rest = data.split(b"\n")
+        *lines, rest = _LINE_END.split(data)
         for line in lines:
             self._hold(line)
             self._take_line()
         self._hold(rest)
 
     def report(self) -> Report | None:
-        """The usage, once the answer has ended; None: it had none."""
+        """The usage that has passed; None: there was none so far."""
         if not self._is_stream and not self._is_too_long and _NAME in self._held:
             self._take(bytes(self._held))
         return self._report or None

@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
             return
         if not inspect.iscoroutine(result):
             self.answer(request_id, protocol.decorate(method, result))
-        elif protocol.is_mcp and request_id is not None:
+        elif request_id is not None and (protocol.is_mcp or method.is_cancellable):
             scope = self._running[request_id] = anyio.CancelScope()
             self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
         else:
@@ -211,7 +211,7 @@ class Connection(asyncio.Protocol):
             self._ended()
 
     def cancel(self, request_id: RequestId) -> None:
-        """Ends an open MCP request without an answer, at its client's request."""
+        """Ends an open request without an answer, at its client's request."""
         follower = self.subscriptions.get(request_id)
         if follower is not None and follower.closing_response is not None:
             follower.close()

@@ -31,6 +31,8 @@ from ..service.session import Session
 from ..service.status import status
 
 NATIVE_PREFIX: Final = "workspaced/"
+_CANCEL: Final = "notifications/cancelled"
+"""As in MCP, on all connections."""
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _LISTS_TTL_MS: Final = 300_000
 """Lists are constant while the daemon runs; a new version may have others."""
@@ -78,12 +80,15 @@ class ProtocolVersion:
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
 
-    def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
-        """The requested method; None for a notification that needs no handling.
+    def begin(self, session: Session, request: Request) -> Method | None:
+        """The requested method; None for a notification that needs no more handling.
 
         Raises:
             RequestError: UNKNOWN_METHOD.
         """
+        if request.id is msgspec.UNSET and request.method == _CANCEL:
+            _cancel(session, request)
+            return None
         method = self.methods.get(request.method)
         if method is None:
             raise RequestError(
@@ -105,7 +110,7 @@ class _Mcp(ProtocolVersion):
 
     def begin(self, session: Session, request: Request) -> Method | None:
         if request.id is msgspec.UNSET:
-            if request.method == "notifications/cancelled":
+            if request.method == _CANCEL:
                 _cancel(session, request)
             elif request.method == TOOLS_CHOSEN:
                 _choose_tools(session, request)

@@ -21,6 +21,8 @@ class Method:
     handler: Callable[[Session, RequestId | None, Any], Any]
     cache: dict[str, Any] | None = None
     """The fields that MCP 2026-07-28 adds to the result: how long it may be cached, and by which clients."""
+    is_cancellable: bool = False
+    """Whether a native client may cancel it. MCP's clients may cancel whatever waits."""
     decode: Callable[[bytes], Any] = field(init=False)
     """Decodes JSON to `params`; raises msgspec's errors."""
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ...proxy.server import Started
 
 _PACKAGES = {"uvicorn", "httpx2"}
-_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
-"""Which variable a runtime reads its URL from, by a word of the URL; else it is OpenAI's."""
+_OPENAI = "OPENAI_BASE_URL"
+_VARIABLES = {"/openai": _OPENAI, "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
+"""Which variable a runtime reads its URL from, by the first of these that the URL has; else it is OpenAI's. Other
+providers have OpenAI's interface below `/openai`."""
 
 
 @click.command()
@@ -95,7 +97,7 @@ def proxy_command(
         if as_json:
             print_json({"url": started.url, "upstream": started.upstream, "pid": os.getpid()})
             return
-        name = next((name for word, name in _VARIABLES.items() if word in started.upstream), "OPENAI_BASE_URL")
+        name = next((name for word, name in _VARIABLES.items() if word in started.upstream), _OPENAI)
         click.echo(f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
