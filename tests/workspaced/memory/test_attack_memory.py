@@ -20,6 +20,8 @@ from workspaced_tools.memory.shared_folder import BesideVaults, SharedFolder
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.vault.files.safe_open import VaultRoot
 
+pytestmark = pytest.mark.thorough
+
 PLAN = "/memories/plan.md"
 OLD, NEW = "one\ntwo\n", "one\nzwei\n"
 WRITES: dict[str, tuple[str, dict[str, str]]] = {

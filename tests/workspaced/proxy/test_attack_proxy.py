@@ -14,6 +14,8 @@ from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 from workspaced.limits import PROXY_BODY_BYTES_MAX
 from workspaced.proxy.usage import UsageReader
 
+pytestmark = pytest.mark.thorough
+
 CHAT = "/v1/chat/completions"
 PROMPT = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
 EVENTS = OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
