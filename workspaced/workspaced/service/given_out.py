@@ -53,37 +53,36 @@ class GivenOut:
                 self._by_head.popitem(last=False)
 
     def cut(self, text: str) -> str:
-        """The text without the contexts that were given out."""
-        at = 0
-        while (frame := text.find(QUERY_FRAME, at)) >= 0:
-            end = frame + len(QUERY_FRAME)
-            begin = self._begin(text, end)
-            if begin is None:
-                at = end
-            else:
-                text, at = text[:begin] + text[end:].removeprefix(BLANK_LINE), begin
-        return text
+        """The text without the contexts that were given out.
 
-    def _begin(self, text: str, end: int) -> int | None:
-        """Where the context begins that ends there; None if none was given out that does.
-
-        Of several the longest counts: a label may have stood alone once.
+        Where one begins within another, the other one counts: a label may have stood alone once.
         """
-        if self._has(text[:end]):  # as it mostly is
-            return 0
-        begins = (begin for head in self._by_head for begin in _places(head, text, end))
-        return min((begin for begin in begins if self._has(text[begin:end])), default=None)
+        before, frame, behind = text.partition(QUERY_FRAME)
+        if not frame:
+            return text
+        context = before + frame
+        if (len(context), _hash(context)) in self._by_head.get(context[:_HEAD_CHARS], ()):  # as it mostly is
+            text = behind.removeprefix(BLANK_LINE)
+        if QUERY_FRAME not in text:
+            return text
+        pieces, at = list[str](), 0
+        for begin, end in sorted(self._spans(text), key=lambda span: (span[0], -span[1])):
+            if begin >= at:
+                pieces.append(text[at:begin])
+                at = end + len(BLANK_LINE) if text.startswith(BLANK_LINE, end) else end
+        return "".join((*pieces, text[at:]))
 
-    def _has(self, context: str) -> bool:
-        held = self._by_head.get(context[:_HEAD_CHARS], ())
-        return any(length == len(context) for length, _digest in held) and (len(context), _hash(context)) in held
-
-
-def _places(head: str, text: str, end: int) -> Iterator[int]:
-    at = text.find(head, 0, end)
-    while at >= 0:
-        yield at
-        at = text.find(head, at + 1, end)
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where each context begins and ends. Looks for each head once, however many labels there are."""
+        for head, held in self._by_head.items():
+            begin = text.find(head)
+            while begin >= 0:
+                for length, digest in held:
+                    end = begin + length
+                    is_label = text.startswith(QUERY_FRAME, end - len(QUERY_FRAME))
+                    if is_label and digest == _hash(text[begin:end]):
+                        yield begin, end
+                begin = text.find(head, begin + len(head))
 
 
 class Clients:

@@ -1,9 +1,10 @@
 """The contexts in what `transform` gives out, each up to the label of the words behind it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message
@@ -12,6 +13,8 @@ from workspaced_tools.prompts.model.blocks import BLANK_LINE, QUERY_FRAME, trimm
 from workspaced_tools.prompts.model.sent_turn import SentPart
 from workspaced_tools.prompts.model.standing import content_of, lost_turns, read_turn, sent_before, standing_before
 from workspaced_tools.prompts.model.types import Texts
+
+_WORDLESS: Final = (None, sha256(b"").hexdigest())
 
 
 def sent_text(turn_sha256: str, texts: Texts) -> str:
@@ -40,20 +43,19 @@ def contexts_of(conversation: Conversation, texts: Texts) -> Iterator[str]:
 
 
 def contexts_given(
-    messages: Iterable[Any], conversation: Conversation, texts: Texts
-) -> Iterator[tuple[str, list[str]]]:
-    """Each message of the user that is given out, with the words in it. The last ones first.
+    messages: Iterable[Any], conversation: Conversation, texts: Texts, is_new: Callable[[str], bool]
+) -> Iterator[str]:
+    """The contexts in the messages of the user that are given out and new. Reads the words of no others.
 
-    Messages of the user in a row are given out as one. A fold takes the first ones.
+    Messages of the user in a row are given out as one. A fold takes the first ones, so the last ones are paired
+    first.
     """
-    runs = [
-        list(group)
-        for role, group in groupby(conversation.messages.values(), key=lambda message: message.role)
-        if role == "user"
-    ]
-    with suppress(NotRecorded):
-        words = [found for run in runs if (found := _words(run, texts))]
-        yield from zip(reversed(list(_spoken(messages))), reversed(words), strict=False)
+    by_role = groupby(conversation.messages.values(), key=lambda message: message.role)
+    runs = [[each for each in run if each.text_sha256 not in _WORDLESS] for role, run in by_role if role == "user"]
+    for text, run in zip(reversed([*_spoken(messages)]), reversed([run for run in runs if run]), strict=False):
+        with suppress(NotRecorded):
+            if is_new(text):
+                yield from contexts_in(text, _words(run, texts))
 
 
 def contexts_in(text: str, words: Sequence[str]) -> Iterator[str]:

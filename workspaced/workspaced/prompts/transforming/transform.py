@@ -45,7 +45,7 @@ from ..forms.form import Earlier, Told
 from ..forms.request import told
 from ..message_commands import nothing_uploaded
 from .continuation import Given, Place, aligned, found, read_given, said_by
-from .given_contexts import contexts_given, contexts_in, contexts_of
+from .given_contexts import contexts_given, contexts_of
 
 if TYPE_CHECKING:
     from ...service.given_out import GivenOut
@@ -149,9 +149,7 @@ def _answer(service: "Service", params: p.Transform, session: ConversationId, pr
 
 def _remember(client: "GivenOut", answer: Transformed, conversation: Conversation, texts: Texts) -> None:
     """What the client was given, to know it again. On a thread."""
-    for text, words in contexts_given(answer.messages, conversation, texts):
-        if client.is_new(text):
-            client.add(contexts_in(text, words))
+    client.add(contexts_given(answer.messages, conversation, texts, client.is_new))
 
 
 # -- reading a request --
