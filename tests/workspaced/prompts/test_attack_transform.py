@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from support.daemon import refusal
 from support.images import png
+from support.transforms import NOTES, TRANSFORM, assistant, call, own_client, spoken, user
 
 Json = dict[str, Any]
-TRANSFORM = "workspaced/context/transform"
-NOTES = {"a.md": "# A\n\nAlpha is red.\n", "b.md": "# B\n\nBeta is blue.\n"}
 
 
 @pytest.fixture(scope="module")
@@ -24,34 +23,8 @@ def running(module_daemon: Any) -> Any:
 
 @pytest.fixture
 def client(running: Any, request: Any) -> Iterator[Any]:
-    """A client of its own for each test, since conversations are found among those of one client."""
-    with running.connect(request.node.name[-60:]) as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    with own_client(running, request) as client:
         yield client
-
-
-def user(content: Any) -> Json:
-    return {"role": "user", "content": content}
-
-
-def assistant(content: Any, **more: Any) -> Json:
-    return {"role": "assistant", "content": content, **more}
-
-
-def call(client: Any, messages: Any, form: str = "openai", /, **more: Any) -> Json:
-    made: Json = client.call(TRANSFORM, {"form": form, "messages": messages, **more})
-    return made
-
-
-def spoken(made: Json) -> list[str]:
-    """The words of each message of an answer."""
-    texts = []
-    for message in made["messages"]:
-        content = message.get("content") or ""
-        texts.append(
-            content if isinstance(content, str) else "\n\n".join(each.get("text", "") for each in content)
-        )
-    return texts
 
 
 def image(colour: str) -> str:

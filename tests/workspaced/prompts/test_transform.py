@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from support.daemon import refusal
+from support.transforms import NOTES, own_client
+from support.transforms import text_of as spoken
 
 Json = dict[str, Any]
-NOTES = {"a.md": "# A\n\nAlpha is red.\n", "b.md": "# B\n\nBeta is blue.\n"}
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +42,8 @@ class Framework:
 
 @pytest.fixture
 def client(running: Any, request: Any) -> Iterator[Any]:
-    """A client of its own for each test, since conversations are found among those of one client."""
-    with running.connect(request.node.name[-60:]) as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    with own_client(running, request) as client:
         yield client
-
-
-def spoken(message: Json) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "\n\n".join(each.get("text", "") for each in content)
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])

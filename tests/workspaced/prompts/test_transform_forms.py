@@ -8,6 +8,7 @@ import pytest
 from support import model_server
 from support.daemon import refusal
 from support.images import png
+from support.transforms import own_client
 
 Json = dict[str, Any]
 NOTES = {"a.md": "# A\n\nAlpha is red.\n"}
@@ -23,8 +24,7 @@ def running(module_daemon: Any) -> Any:
 
 @pytest.fixture
 def client(running: Any, request: Any) -> Iterator[Any]:
-    with running.connect(request.node.name[-60:]) as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    with own_client(running, request) as client:
         yield client
 
 

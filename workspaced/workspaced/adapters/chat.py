@@ -1,8 +1,8 @@
 """A framework's messages in the form of chat completions, and back.
 
-The daemon puts context into messages of the user, and takes turns out at a fold. So of an answer it is told no
-more than words and calls, by which it is recognised: what came back unchanged is the framework's own message, with
-all that the form does not hold. A framework's message that is not told stays where it stood.
+The daemon puts context into messages of the user, and takes turns out at a fold. An answer is sent to it as words
+and calls alone, by which it is recognised: one that comes back unchanged is the framework's own message, with all
+that the form does not hold. A framework's message that is not sent to the daemon stays in its place.
 """
 
 import json
@@ -17,11 +17,11 @@ _TRIMMED: Final = " \t\r\n"
 """The daemon trims these from both ends of a text."""
 
 
-class Given(NamedTuple, Generic[Own]):
-    """A message of the framework, and what the daemon is told of it; None: nothing."""
+class Pair(NamedTuple, Generic[Own]):
+    """A message of the framework, and its form for the daemon; None: the daemon does not get it."""
 
     own: Own
-    told: Json | None
+    converted: Json | None
 
 
 class Placed(NamedTuple, Generic[Own]):
@@ -34,7 +34,7 @@ class Placed(NamedTuple, Generic[Own]):
 
 
 def placed(
-    transform: Transform, system: str, given: Sequence[Given[Own]], build: Callable[[Json, Own | None], Own]
+    transform: Transform, system: str, given: Sequence[Pair[Own]], build: Callable[[Json, Own | None], Own]
 ) -> Placed[Own]:
     """The messages with context in place.
 
@@ -45,30 +45,30 @@ def placed(
     Raises:
         WorkspacedError: as `transform`.
     """
-    told = [each.told for each in given if each.told is not None]
+    converted = [each.converted for each in given if each.converted is not None]
     head = [{"role": "system", "content": system}] if system else []
-    made: list[Json] = list(transform("openai", [*head, *told])["messages"])
+    made: list[Json] = list(transform("openai", [*head, *converted])["messages"])
     prompt = text_of(made.pop(0)["content"]) if made and made[0]["role"] == "system" else ""
     library = prompt.removeprefix(system.strip(_TRIMMED)).strip(_TRIMMED)
     return Placed(library, list(_in_place(given, made, build)))
 
 
 def answer(text: str, calls: Iterable[tuple[str, str, str]]) -> Json | None:
-    """What is told of an assistant's message; nothing of one without words and calls.
+    """The form of an assistant's message; None for one without words and calls.
 
     Args:
         calls: of each its id, name and arguments as JSON.
     """
     made: Json = {"role": "assistant", "content": text}
-    told = [
+    converted = [
         {"id": name, "type": "function", "function": {"name": function, "arguments": arguments}}
         for name, function, arguments in calls
     ]
-    return {**made, "tool_calls": told} if told else made if text else None
+    return {**made, "tool_calls": converted} if converted else made if text else None
 
 
 def result(call: str, text: str) -> Json:
-    """What is told of a tool's result."""
+    """The form of a tool's result."""
     return {"role": "tool", "tool_call_id": call, "content": text}
 
 
@@ -80,24 +80,24 @@ def text_of(content: Any) -> str:
 
 
 def _in_place(
-    given: Sequence[Given[Own]], made: Sequence[Json], build: Callable[[Json, Own | None], Own]
+    given: Sequence[Pair[Own]], made: Sequence[Json], build: Callable[[Json, Own | None], Own]
 ) -> Iterator[Own]:
     own_ids: dict[str, str] = {}
     """Of calls, by the daemon's: a framework may have given other ids the first time."""
     at = 0
     for message in made:
         message = _with_ids(message, own_ids)
-        found = next((place for place in range(at, len(given)) if _is_of(message, given[place].told)), None)
+        found = next((place for place in range(at, len(given)) if _is_of(message, given[place].converted)), None)
         if found is None:
             yield build(message, None)
             continue
-        yield from (each.own for each in given[at:found] if each.told is None)
-        own, told = given[found]
-        assert told is not None
-        own_ids |= zip(_call_ids(message), _call_ids(told), strict=False)
-        yield own if _says(message) == _says(told) else build(message, own)
+        yield from (each.own for each in given[at:found] if each.converted is None)
+        own, converted = given[found]
+        assert converted is not None
+        own_ids |= zip(_call_ids(message), _call_ids(converted), strict=False)
+        yield own if _says(message) == _says(converted) else build(message, own)
         at = found + 1
-    yield from (each.own for each in given[at:] if each.told is None)
+    yield from (each.own for each in given[at:] if each.converted is None)
 
 
 def _with_ids(message: Json, own_ids: dict[str, str]) -> Json:
@@ -106,19 +106,19 @@ def _with_ids(message: Json, own_ids: dict[str, str]) -> Json:
     return {**message, "tool_call_id": own_ids.get(message["tool_call_id"], message["tool_call_id"])}
 
 
-def _is_of(made: Json, told: Json | None) -> bool:
+def _is_of(made: Json, converted: Json | None) -> bool:
     """Whether the one was made of the other: with context before it, or with a shorter result."""
-    if told is None or made["role"] != told["role"]:
+    if converted is None or made["role"] != converted["role"]:
         return False
     if made["role"] == "tool":
-        return bool(made["tool_call_id"] == told["tool_call_id"])
+        return bool(made["tool_call_id"] == converted["tool_call_id"])
     if made["role"] == "user":
-        return text_of(made["content"]).endswith(text_of(told["content"]).strip(_TRIMMED))
-    return bool(_says(made) == _says(told))
+        return text_of(made["content"]).endswith(text_of(converted["content"]).strip(_TRIMMED))
+    return bool(_says(made) == _says(converted))
 
 
 def _says(message: Json) -> Any:
-    """All that a message says, ids aside."""
+    """The content of a message, without ids."""
     content = message.get("content")
     images = [each for each in content if each["type"] != "text"] if isinstance(content, list) else []
     calls = [each["function"] for each in message.get("tool_calls") or ()]

@@ -19,7 +19,7 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
-from .chat import Given, Placed, answer, placed, result
+from .chat import Pair, Placed, answer, placed, result
 from .placing import Json, Placing, Transform
 
 _PLACING: Final = Placing("langgraph")
@@ -63,18 +63,18 @@ def with_library(system: SystemMessage | None, library: str) -> SystemMessage | 
     return system.model_copy(update={"content": [*content, {"type": "text", "text": library}]})
 
 
-def _given(messages: Iterable[AnyMessage]) -> Iterator[Given[AnyMessage]]:
+def _given(messages: Iterable[AnyMessage]) -> Iterator[Pair[AnyMessage]]:
     called = set[str]()
     for message in messages:
-        told: Json | None = None
+        converted: Json | None = None
         if isinstance(message, AIMessage):
-            told = answer(str(message.text), _calls(message))
+            converted = answer(str(message.text), _calls(message))
             called.update(each[0] for each in _calls(message))
         elif isinstance(message, HumanMessage):
-            told = {"role": "user", "content": convert_to_openai_messages(message)["content"]}
+            converted = {"role": "user", "content": convert_to_openai_messages(message)["content"]}
         elif isinstance(message, ToolMessage) and message.tool_call_id in called:
-            told = result(message.tool_call_id, str(message.text))
-        yield Given(message, told)
+            converted = result(message.tool_call_id, str(message.text))
+        yield Pair(message, converted)
 
 
 def _calls(message: AIMessage) -> Iterator[tuple[str, str, str]]:

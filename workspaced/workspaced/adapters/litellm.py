@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from .chat import Given, answer, placed, result, text_of
+from .chat import Pair, answer, placed, result, text_of
 from .placing import Json, Placing, Transform
 
 _CHAT: Final = {"completion", "acompletion"}
@@ -61,19 +61,19 @@ def _chat(transform: Transform, data: Json) -> Json:
     return {**data, "messages": [*system, *made.messages]}
 
 
-def _given(messages: Iterable[Json]) -> Iterator[Given[Json]]:
+def _given(messages: Iterable[Json]) -> Iterator[Pair[Json]]:
     called = set[str]()
     for message in messages:
-        told: Json | None = None
+        converted: Json | None = None
         if message["role"] == "assistant":
             calls = [each for each in message.get("tool_calls") or () if "function" in each]
             called.update(each["id"] for each in calls)
-            told = answer(text_of(message.get("content")), map(_call, calls))
+            converted = answer(text_of(message.get("content")), map(_call, calls))
         elif message["role"] == "tool" and message["tool_call_id"] in called:
-            told = result(message["tool_call_id"], text_of(message.get("content")))
+            converted = result(message["tool_call_id"], text_of(message.get("content")))
         elif message["role"] == "user":
-            told = {"role": "user", "content": message["content"]}
-        yield Given(message, told)
+            converted = {"role": "user", "content": message["content"]}
+        yield Pair(message, converted)
 
 
 def _call(call: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from agents.run import CallModelData, ModelInputData
 
 from workspaced_events.errors import InvalidArgument
 
-from .chat import Given, answer, placed, result, text_of
+from .chat import Pair, answer, placed, result, text_of
 from .placing import Json, Placing, Transform
 
 Items = list[Any]
@@ -22,7 +22,7 @@ Items = list[Any]
 class WorkspacedFilter:
     """A `call_model_input_filter`; what it is given goes on as it is if the daemon cannot help.
 
-    A filter is not told whether the server holds the history (`conversation_id`, `previous_response_id`). Such a
+    A filter does not see whether the server holds the history (`conversation_id`, `previous_response_id`). Such a
     run should have none: its requests with results of tools pass unchanged, but those with new words get context,
     which the server then keeps.
     """
@@ -40,7 +40,7 @@ class WorkspacedFilter:
 
 def _with_context(transform: Transform, data: ModelInputData) -> ModelInputData:
     given = list(_given(data.input))
-    if all(each.told is None for each in given):
+    if all(each.converted is None for each in given):
         return data
     made = placed(transform, data.instructions or "", given, _build)
     instructions = "\n\n".join(filter(None, (data.instructions, made.library)))
@@ -48,24 +48,24 @@ def _with_context(transform: Transform, data: ModelInputData) -> ModelInputData:
     return ModelInputData(input=items, instructions=instructions or None)
 
 
-def _given(items: Iterable[Any]) -> Iterator[Given[Items]]:
+def _given(items: Iterable[Any]) -> Iterator[Pair[Items]]:
     called, answered = set[str](), Items()
     for item in items:
         if not (_is_message(item, "user", "system", "developer") or _kind(item) == "function_call_output"):
             answered.append(item)
             continue
         if answered:
-            yield Given(answered, _answer(answered))
+            yield Pair(answered, _answer(answered))
             called.update(str(each["call_id"]) for each in answered if _kind(each) == "function_call")
             answered = Items()
-        told: Json | None = None
+        converted: Json | None = None
         if _is_message(item, "user"):
-            told = {"role": "user", "content": _content(item["content"])}
+            converted = {"role": "user", "content": _content(item["content"])}
         elif _kind(item) == "function_call_output" and item["call_id"] in called:
-            told = result(item["call_id"], _text(item["output"]))
-        yield Given([item], told)
+            converted = result(item["call_id"], _text(item["output"]))
+        yield Pair([item], converted)
     if answered:
-        yield Given(answered, _answer(answered))
+        yield Pair(answered, _answer(answered))
 
 
 def _kind(item: Any) -> str:
@@ -125,7 +125,7 @@ def _build(made: Json, own: Items | None) -> Items:
 
 
 def _input(block: Json, images: Sequence[Mapping[str, Any]]) -> Json:
-    """`images`: the framework's own, which hold more than the daemon was told."""
+    """`images`: the framework's own, which hold more than the form."""
     if block["type"] == "text":
         return {"type": "input_text", "text": block["text"]}
     url = block["image_url"]["url"]

@@ -34,7 +34,7 @@ from pydantic_ai.tools import RunContext
 
 from workspaced_events.errors import InvalidArgument
 
-from .chat import Given, answer, placed, result
+from .chat import Pair, answer, placed, result
 from .placing import Json, Placing, Transform
 
 
@@ -106,17 +106,17 @@ def _in_place(
     return list(_joined([*library, *made.messages]))
 
 
-def _given(messages: Iterable[ModelMessage]) -> Iterator[Given[_Piece]]:
+def _given(messages: Iterable[ModelMessage]) -> Iterator[Pair[_Piece]]:
     called = set[str]()
     for message in messages:
         if isinstance(message, ModelResponse):
             calls = [each for each in message.parts if isinstance(each, ToolCallPart)]
             called.update(each.tool_call_id for each in calls)
-            told = [(each.tool_call_id, each.tool_name, each.args_as_json_str()) for each in calls]
+            converted = [(each.tool_call_id, each.tool_name, each.args_as_json_str()) for each in calls]
             texts = [each.content for each in message.parts if isinstance(each, TextPart)]
-            yield Given(_Piece(message), answer("".join(texts), told))
+            yield Pair(_Piece(message), answer("".join(texts), converted))
         else:
-            yield from (Given(_Piece(message, part), _told(part, called)) for part in message.parts)
+            yield from (Pair(_Piece(message, part), _told(part, called)) for part in message.parts)
 
 
 def _told(part: ModelRequestPart, called: set[str]) -> Json | None:
@@ -168,7 +168,7 @@ def _build(made: Json, own: _Piece | None) -> _Piece:
 
 
 def _content(block: Json, own_parts: str | Sequence[UserContent]) -> UserContent:
-    """`own_parts`: the framework's own, which hold more than the daemon was told."""
+    """`own_parts`: the framework's own, which hold more than the form."""
     if block["type"] == "text":
         return str(block["text"])
     image = BinaryContent.from_data_uri(block["image_url"]["url"])

@@ -35,7 +35,7 @@ from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
-from .given_out import Clients
+from .sent_contexts import SentContextsByClient
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Service:
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
-        self.given_out = Clients()
+        self.sent_contexts = SentContextsByClient()
         self.publishing = Publishing(writer, self.log)
         self.memory = Memory(
             Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running

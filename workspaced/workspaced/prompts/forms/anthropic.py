@@ -10,7 +10,7 @@ from .form import (
     SYSTEM_ROLES,
     Earlier,
     Json,
-    Told,
+    ReadRequest,
     check_fields,
     check_order,
     images_of,
@@ -25,7 +25,7 @@ from .form import (
 )
 
 
-def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
+def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> ReadRequest:
     """`system`: the system prompt, a text or blocks.
 
     Raises:
@@ -33,7 +33,7 @@ def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """
     reader = _Reader((earlier or BEGINNING).calls)
     found = tuple(message_of(reader.message(each, at), at) for at, each in enumerate(messages))
-    return Told(text_of(system, None, fields=_MARK), found)
+    return ReadRequest(text_of(system, None, fields=_MARK), found)
 
 
 class _Reader:

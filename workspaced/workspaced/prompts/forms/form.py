@@ -24,7 +24,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Of a tool, as all providers take it: another one would be renamed in the messages, not in its definition."""
 
 
-class Told(NamedTuple):
+class ReadRequest(NamedTuple):
     """A request's system prompt and messages."""
 
     system: str

@@ -14,7 +14,7 @@ from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from .form import (
     BEGINNING,
     Earlier,
-    Told,
+    ReadRequest,
     check_fields,
     check_order,
     images_of,
@@ -36,7 +36,7 @@ _ANSWERS: Final = ("output", "result", "error")
 """The field of a response that holds it, where it is the only one."""
 
 
-def read(contents: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
+def read(contents: Sequence[Any], system: Any, earlier: Earlier | None) -> ReadRequest:
     """`system`: the system instruction, a text or a content.
 
     Raises:
@@ -44,7 +44,7 @@ def read(contents: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     """
     reader = _Reader(earlier or BEGINNING)
     found = tuple(message_of(reader.message(each, at), at) for at, each in enumerate(contents))
-    return Told(_instruction(system), found)
+    return ReadRequest(_instruction(system), found)
 
 
 def _instruction(system: Any) -> str:

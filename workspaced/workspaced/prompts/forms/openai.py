@@ -9,7 +9,7 @@ from .form import (
     BEGINNING,
     SYSTEM_ROLES,
     Earlier,
-    Told,
+    ReadRequest,
     arguments_of,
     check_fields,
     detail_of,
@@ -26,7 +26,7 @@ from .form import (
 )
 
 
-def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
+def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> ReadRequest:
     """The messages of the system that come first are its prompt.
 
     Raises:
@@ -41,7 +41,7 @@ def read(messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
     found = tuple(
         message_of(reader.message(each, at), at) for at, each in enumerate(messages[first:], start=first)
     )
-    return Told(BLANK_LINE.join(filter(None, prompts)), found)
+    return ReadRequest(BLANK_LINE.join(filter(None, prompts)), found)
 
 
 class _Reader:

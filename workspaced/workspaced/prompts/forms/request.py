@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from . import anthropic, gemini, openai, responses
-from .form import BEGINNING, Earlier, Told, check_pairs, refused
+from .form import BEGINNING, Earlier, ReadRequest, check_pairs, refused
 
 MessagesForm = Literal["openai", "responses", "anthropic", "gemini"]
-_READERS: Final[Mapping[MessagesForm, Callable[[Sequence[Any], Any, Earlier | None], Told]]] = {
+_READERS: Final[Mapping[MessagesForm, Callable[[Sequence[Any], Any, Earlier | None], ReadRequest]]] = {
     "openai": openai.read,
     "responses": responses.read,
     "anthropic": anthropic.read,
@@ -15,7 +15,7 @@ _READERS: Final[Mapping[MessagesForm, Callable[[Sequence[Any], Any, Earlier | No
 }
 
 
-def told(form: MessagesForm, messages: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
+def read_request(form: MessagesForm, messages: Sequence[Any], system: Any, earlier: Earlier | None) -> ReadRequest:
     """The messages of a request, and its system prompt.
 
     Args:

@@ -11,7 +11,7 @@ from .form import (
     BEGINNING,
     SYSTEM_ROLES,
     Earlier,
-    Told,
+    ReadRequest,
     arguments_of,
     check_fields,
     check_order,
@@ -34,7 +34,7 @@ _EMPTY: Final = ("annotations", "logprobs")
 """What the provider says of its own texts, and does not need again."""
 
 
-def read(items: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
+def read(items: Sequence[Any], system: Any, earlier: Earlier | None) -> ReadRequest:
     """`system`: the instructions. The messages of the system that come first follow them.
 
     Raises:
@@ -51,7 +51,7 @@ def read(items: Sequence[Any], system: Any, earlier: Earlier | None) -> Told:
             found.append(message_of(raw, places[0]))
             continue
         found += [message_of(reader.message(items[at], side, at), at) for at in places]
-    return Told(BLANK_LINE.join(filter(None, prompts)), tuple(found))
+    return ReadRequest(BLANK_LINE.join(filter(None, prompts)), tuple(found))
 
 
 def _kind(item: Mapping[str, Any]) -> str:

@@ -5,10 +5,11 @@ Context that we gave out is cut from them first. Empty messages are passed over.
 row may have become one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count, takewhile
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -21,19 +22,19 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.types import Texts
 
-from ...service.given_out import GivenOut
+from ...service.sent_contexts import SentContexts
 from .. import params as p
 from ..commands import vault_of
 from ..message_commands import nothing_uploaded, recorded, resolved
-from .given_contexts import sent_text
+from .context_extraction import sent_text
 
 MERGED_MAX: Final = 8
 """At most so many messages of the user in a row are recognised where a framework made one of them."""
 _NOTHING: Final = sha256(b"").hexdigest()
 
 
-class Said(NamedTuple):
-    """What a message says, whoever gave it which id."""
+class MessageContent(NamedTuple):
+    """The content of a message, without ids."""
 
     role: str
     words: str
@@ -53,19 +54,19 @@ class Said(NamedTuple):
         return self.role == "user" and not self.results
 
 
-class Given(NamedTuple):
+class Incoming(NamedTuple):
     """A message of a request."""
 
     message: p.Message
     """As it is recorded: without context that we gave."""
     data: c.MessageData
     """As its event would have it, but for its ids and what the workspace decides."""
-    said: Said
+    content: MessageContent
     text: str
     """As it was given."""
 
 
-class Place(NamedTuple):
+class Continuation(NamedTuple):
     """Where given messages go on."""
 
     conversation: Conversation | None = None
@@ -80,11 +81,11 @@ class Place(NamedTuple):
     """How many of them are the assistant's."""
     exact: int = 0
     """How many of them have the very context that the conversation was sent with."""
-    calls: dict[str, str] = {}  # noqa: RUF012 (nobody changes it)
+    calls: Mapping[str, str] = MappingProxyType({})
     """The conversation's id of each call that it has already, by the given one."""
 
 
-def read_given(messages: Iterable[p.Message], given_out: GivenOut) -> list[Given]:
+def read_incoming(messages: Iterable[p.Message], sent_contexts: SentContexts) -> list[Incoming]:
     """The messages, prepared to be compared and recorded.
 
     Raises:
@@ -93,17 +94,17 @@ def read_given(messages: Iterable[p.Message], given_out: GivenOut) -> list[Given
     found = []
     for at, message in enumerate(messages):
         text = message.text or ""
-        own = given_out.cut(text) if message.role == "user" else text
+        own = sent_contexts.cut(text) if message.role == "user" else text
         cut = message if own == text else replace(message, text=own)
         data = recorded(ConversationId(""), cut, at, nothing_uploaded)[0]
-        found.append(Given(cut, data, said_by(data), text))
+        found.append(Incoming(cut, data, content_of_message(data), text))
     return found
 
 
-def said_by(message: Message | c.MessageData) -> Said:
+def content_of_message(message: Message | c.MessageData) -> MessageContent:
     attached = zip(count(1), message.attachments)
     own = takewhile(lambda each: each[1].kind == "image" and each[1].id == f"image {each[0]}", attached)
-    return Said(
+    return MessageContent(
         message.role,
         message.text_sha256 or _NOTHING,
         tuple((each.name, each.arguments_sha256) for each in message.tool_calls),
@@ -113,51 +114,51 @@ def said_by(message: Message | c.MessageData) -> Said:
     )
 
 
-def found(
-    state: WorkspaceState, conversations: Iterable[Conversation], given: Sequence[Given], texts: Texts
-) -> Place:
+def find_continuation(
+    state: WorkspaceState, conversations: Iterable[Conversation], given: Sequence[Incoming], texts: Texts
+) -> Continuation:
     """Where the messages go on, among `conversations`, of which the last one changed most recently.
 
     First comes the conversation that was sent with the very contexts that the messages have; then the one that
     shares the most answers, since two chats rarely get the same; then one that waits for just this answer or
     question; then the one that shares the most messages; then the most recent one.
     """
-    memory: dict[int, Said] = {}
-    best, best_rank = Place(), (0, 0, False, 0)
+    contents: dict[int, MessageContent] = {}
+    best, best_rank = Continuation(), (0, 0, False, 0)
     for conversation in conversations:
-        place = aligned(state, conversation, given, texts, memory)
+        place = align(state, conversation, given, texts, contents)
         rank = (place.exact, place.answers, _goes_on(place, given), place.given)
         if place.given and rank >= best_rank:
             best, best_rank = place, rank
     return best
 
 
-def _goes_on(place: Place, given: Sequence[Given]) -> bool:
+def _goes_on(place: Continuation, given: Sequence[Incoming]) -> bool:
     """Whether the conversation ends where the messages go on with one answer at most: each request came to us."""
     assert place.conversation is not None
-    answers = sum(each.said.role == "assistant" for each in given[place.given :])
+    answers = sum(each.content.role == "assistant" for each in given[place.given :])
     return place.held == len(place.conversation.messages) and answers <= 1
 
 
-def aligned(
+def align(
     state: WorkspaceState,
     conversation: Conversation,
-    given: Sequence[Given],
+    given: Sequence[Incoming],
     texts: Texts,
-    memory: dict[int, Said] | None = None,
-) -> Place:
+    contents: dict[int, MessageContent] | None = None,
+) -> Continuation:
     """How much of the conversation the given messages begin with.
 
     Where a fold left turns out, the messages may begin behind it. Words of the user that come last are another
     message if they attach something else now: a new chat often begins with the words of an older one, over
     another note.
     """
-    walk = _Walk(conversation, given, texts, {} if memory is None else memory)
+    walk = _Alignment(conversation, given, texts, {} if contents is None else contents)
     place = walk.place(0)
     if not place.given and conversation.elided_until is not None:
         place = walk.place(walk.ids.index(conversation.elided_until) + 1)
     last = given[-1]
-    if place.given < len(given) or not last.said.is_words_of_user:
+    if place.given < len(given) or not last.content.is_words_of_user:
         return place
     workspace = state.of(vault_of(state, conversation))
     held = conversation.messages[walk.ids[place.held - 1]]
@@ -170,18 +171,22 @@ def _besides_images(message: c.MessageData | Message) -> list[c.Attachment]:
     return [each for each in message.attachments if each.kind != "image"]
 
 
-class _Walk:
+class _Alignment:
     """Compares the messages of a conversation with the given ones, one by one."""
 
     def __init__(
-        self, conversation: Conversation, given: Sequence[Given], texts: Texts, memory: dict[int, Said]
+        self,
+        conversation: Conversation,
+        given: Sequence[Incoming],
+        texts: Texts,
+        contents: dict[int, MessageContent],
     ) -> None:
         self.ids = list(conversation.messages)
         self._conversation, self._given = conversation, given
         self._held = list(conversation.messages.values())
-        self._texts, self._memory = texts, memory
+        self._texts, self._contents = texts, contents
 
-    def place(self, start: int) -> Place:
+    def place(self, start: int) -> Continuation:
         at, of, before, exact, answers = start, 0, start, 0, 0
         calls: dict[str, str] = {}
         while of < len(self._given):
@@ -189,43 +194,43 @@ class _Walk:
             if at < len(self._held) and (taken := self._taken(at, given)):
                 ours = zip(given.data.tool_calls, self._held[at].tool_calls, strict=False)
                 calls |= {mine.id: held.id for mine, held in ours}
-                answers += given.said.role == "assistant"
+                answers += given.content.role == "assistant"
                 exact += self._is_exact(at, given)
                 before, at, of = at, at + taken, of + 1
-            elif at < len(self._held) and self._said(at).is_empty:
+            elif at < len(self._held) and self._content(at).is_empty:
                 at += 1
-            elif given.said.is_empty and of + 1 < len(self._given):
+            elif given.content.is_empty and of + 1 < len(self._given):
                 of += 1
             else:
                 break
-        return (
-            Place(self._conversation, at, of, before, answers, exact, calls) if of else Place(self._conversation)
-        )
+        if not of:
+            return Continuation(self._conversation)
+        return Continuation(self._conversation, at, of, before, answers, exact, calls)
 
-    def _said(self, at: int) -> Said:
+    def _content(self, at: int) -> MessageContent:
         message = self._held[at]
-        found = self._memory.get(id(message))
+        found = self._contents.get(id(message))
         if found is None:
-            found = self._memory[id(message)] = said_by(message)
+            found = self._contents[id(message)] = content_of_message(message)
         return found
 
-    def _taken(self, at: int, given: Given) -> int:
+    def _taken(self, at: int, given: Incoming) -> int:
         """How many held messages from `at` on the given one is."""
-        held = self._said(at)
-        if held == given.said or (not given.said.thinking and held._replace(thinking=()) == given.said):
+        held = self._content(at)
+        if held == given.content or (not given.content.thinking and held._replace(thinking=()) == given.content):
             return 1  # many frameworks drop the thinking of earlier turns
-        if not (held.is_words_of_user and given.said.is_words_of_user):
+        if not (held.is_words_of_user and given.content.is_words_of_user):
             return 0
-        if held._replace(images=self._all_images(at)) == given.said:
+        if held._replace(images=self._all_images(at)) == given.content:
             return 1  # a framework that keeps what it got has the attached ones, too
         if self._conversation.pins and self._is_exact(at, given):
             return 1  # pins stand before the words without a label
-        return self._merged(at, given.said)
+        return self._merged(at, given.content)
 
     def _all_images(self, at: int) -> tuple[str | None, ...]:
         return tuple(each.text_sha256 for each in self._held[at].attachments if each.kind == "image")
 
-    def _is_exact(self, at: int, given: Given) -> bool:
+    def _is_exact(self, at: int, given: Incoming) -> bool:
         """Whether the message was sent with the context that the given one has."""
         sent = self._conversation.turns.get(self._held[at].id)
         if sent is None or (given.text == (given.message.text or "") and not self._conversation.pins):
@@ -234,21 +239,22 @@ class _Walk:
             return sent_text(sent.turn_sha256, self._texts) == given.text
         return False
 
-    def _merged(self, at: int, given: Said) -> int:
+    def _merged(self, at: int, given: MessageContent) -> int:
         """How many of the user's messages from `at` on became the given one."""
         end = at
-        while end < min(len(self._held), at + MERGED_MAX) and self._said(end).is_words_of_user:
+        while end < min(len(self._held), at + MERGED_MAX) and self._is_words(end):
             end += 1
         with suppress(NotRecorded):
-            words = [self._texts(self._said(each).words) for each in range(at, end) if not self._is_wordless(each)]
-            for number in range(2, len(words) + 1 if len(words) == end - at else 0):
-                images = tuple(image for each in range(at, at + number) for image in self._all_images(each))
-                if given.words == _hash(BLANK_LINE.join(words[:number])) and set(given.images) <= set(images):
+            words = [self._texts(self._content(each).words) for each in range(at, end)]
+            for number in range(2, len(words) + 1):
+                images = {image for each in range(at, at + number) for image in self._all_images(each)}
+                if given.words == _hash(BLANK_LINE.join(words[:number])) and images.issuperset(given.images):
                     return number
         return 0
 
-    def _is_wordless(self, at: int) -> bool:
-        return self._said(at).words == _NOTHING
+    def _is_words(self, at: int) -> bool:
+        content = self._content(at)
+        return content.is_words_of_user and content.words != _NOTHING
 
 
 def _hash(text: str) -> str:

@@ -1,6 +1,6 @@
 """`workspaced/context/transform`: messages in, the same messages with context in place out.
 
-The caller keeps no state and tells nothing twice: the conversation that its messages continue is found by them
+The caller keeps no state and names no conversation: the one that its messages continue is found by them
 (continuation.py). Messages that part from it go on in a branch, which keeps the common turns as they were sent.
 """
 
@@ -41,14 +41,14 @@ from ...limits import (
 from .. import params as p
 from ..assemble import Prompted, assemble
 from ..commands import action, add_messages, change_plan, known, start_plan
-from ..forms.form import Earlier, Told
-from ..forms.request import told
+from ..forms.form import Earlier, ReadRequest
+from ..forms.request import read_request
 from ..message_commands import nothing_uploaded
-from .continuation import Given, Place, aligned, found, read_given, said_by
-from .given_contexts import contexts_given, contexts_of
+from .context_extraction import contexts_of, new_contexts
+from .continuation import Continuation, Incoming, align, content_of_message, find_continuation, read_incoming
 
 if TYPE_CHECKING:
-    from ...service.given_out import GivenOut
+    from ...service.sent_contexts import SentContexts
     from ...service.service import Service
 
 _SESSIONS: Final = "transform-"
@@ -81,8 +81,8 @@ class _Request(NamedTuple):
     """A request, read."""
 
     system: str
-    given: Sequence[Given]
-    place: Place
+    given: Sequence[Incoming]
+    place: Continuation
 
 
 class _Moved(Conflict):
@@ -100,7 +100,7 @@ async def transform(service: "Service", params: p.Transform, caller: str) -> Tra
             ASSEMBLE_ATTEMPTS_MAX attempts.
     """
     uploaded = service.uploads.text(params.messages_sha256) if params.messages_sha256 is not None else None
-    client = service.given_out.of(caller)
+    client = service.sent_contexts.of(caller)
     async with client.lock:
         for _ in range(ASSEMBLE_ATTEMPTS_MAX - 1):
             with suppress(_Moved):
@@ -109,7 +109,7 @@ async def transform(service: "Service", params: p.Transform, caller: str) -> Tra
 
 
 async def _transformed(
-    service: "Service", params: p.Transform, uploaded: bytes | None, caller: str, client: "GivenOut"
+    service: "Service", params: p.Transform, uploaded: bytes | None, caller: str, client: "SentContexts"
 ) -> Transformed:
     attached = await _attached(service, params, caller)
     request = await service.threads.run(_read, service, params, uploaded, attached, caller, client)
@@ -147,9 +147,9 @@ def _answer(service: "Service", params: p.Transform, session: ConversationId, pr
     )
 
 
-def _remember(client: "GivenOut", answer: Transformed, conversation: Conversation, texts: Texts) -> None:
+def _remember(client: "SentContexts", answer: Transformed, conversation: Conversation, texts: Texts) -> None:
     """What the client was given, to know it again. On a thread."""
-    client.add(contexts_given(answer.messages, conversation, texts, client.is_new))
+    client.add(new_contexts(answer.messages, conversation, texts, client.is_new))
 
 
 # -- reading a request --
@@ -161,7 +161,7 @@ def _read(
     uploaded: bytes | None,
     attached: Sequence[p.Attached],
     caller: str,
-    client: "GivenOut",
+    client: "SentContexts",
 ) -> _Request:
     """The request with the place where it goes on. On a thread.
 
@@ -174,19 +174,19 @@ def _read(
         client.add(context for each in mine for context in contexts_of(each, service.texts))
         client.is_read = True
     session = known(state, params.session) if params.session is not None else None
-    read = _told(params, uploaded, session)
-    given = read_given(_with_attachments(read.messages, attached), client)
+    read = _messages_of(params, uploaded, session)
+    given = read_incoming(_with_attachments(read.messages, attached), client)
     system = _without_library(read.system, mine if session is None else [session])
     if session is None:
-        return _Request(system, given, found(state, mine, given, service.texts))
+        return _Request(system, given, find_continuation(state, mine, given, service.texts))
     if params.base is None:
-        return _Request(system, given, aligned(state, session, given, service.texts))
+        return _Request(system, given, align(state, session, given, service.texts))
     if _base_of(session) != params.base:
         raise Conflict("The session holds other messages than `base` names.", hint="Send all messages.")
-    return _Request(system, given, Place(session, len(session.messages)))
+    return _Request(system, given, Continuation(session, len(session.messages)))
 
 
-def _told(params: p.Transform, uploaded: bytes | None, session: Conversation | None) -> Told:
+def _messages_of(params: p.Transform, uploaded: bytes | None, session: Conversation | None) -> ReadRequest:
     """The messages of the request.
 
     Raises:
@@ -215,7 +215,8 @@ def _told(params: p.Transform, uploaded: bytes | None, session: Conversation | N
             f"Expected at most {MESSAGES_PER_CONVERSATION_MAX} messages, got {len(messages)}.",
             hint="Send the request as it is.",
         )
-    read = told(params.form, messages, params.system, _earlier(session) if params.base is not None else None)
+    earlier = _earlier(session) if params.base is not None else None
+    read = read_request(params.form, messages, params.system, earlier)
     if not read.messages:
         raise InvalidArgument("Expected a message besides those of the system; got none.")
     return read
@@ -243,7 +244,8 @@ def _mark(caller: str) -> str:
 
 
 def _base_of(conversation: Conversation) -> str:
-    return sha256(msgspec.json.encode([said_by(each) for each in conversation.messages.values()])).hexdigest()
+    contents = [content_of_message(each) for each in conversation.messages.values()]
+    return sha256(msgspec.json.encode(contents)).hexdigest()
 
 
 # -- what is attached --
@@ -303,16 +305,15 @@ async def _record(service: "Service", params: p.Transform, request: _Request, ca
     record = partial(service.publishing.record, source=caller)
     if not goes_on:
         await record(_begun(service.tail.state, session, place._replace(conversation=before)), size_bytes=1)
-    settings: Plan | None = _settings(params, request.system, session)
+    settings = _settings(params, request.system, session)
+    is_apart = not goes_on or not added  # otherwise one record has them with the first messages
+    if is_apart:
+        await record(settings, size_bytes=p.bytes_of(params))
     expected = ids if goes_on else ids[: place.held]
-    if not goes_on or not added:
-        await record(_settings(params, request.system, session), size_bytes=p.bytes_of(params))
-        settings = None
-    for each in added:
-        plan = _unmoved(session, expected, each.plan, settings)
+    for at, each in enumerate(added):
+        plan = _unmoved(session, expected, each.plan, settings if at == 0 and not is_apart else None)
         await record(plan, size_bytes=max(each.size_bytes, 1))
-        expected = [*ids[: place.held], *each.messages] if each is added[0] else [*expected, *each.messages]
-        settings = None
+        expected = [*(ids[: place.held] if at == 0 else expected), *each.messages]
     return session
 
 
@@ -336,7 +337,7 @@ def _batches(
         yield list(messages[begin : begin + MESSAGES_PER_REQUEST_MAX]), removal if begin == 0 else None
 
 
-def _begun(state: WorkspaceState, session: ConversationId, place: Place) -> list[Action]:
+def _begun(state: WorkspaceState, session: ConversationId, place: Continuation) -> list[Action]:
     """Makes room for a session, and begins it as a branch where there is something to go on from."""
     sessions = [each for name, each in state.conversations.by_id.items() if name.startswith(_SESSIONS)]
     origin = place.conversation

@@ -42,7 +42,7 @@ def contexts_of(conversation: Conversation, texts: Texts) -> Iterator[str]:
                 yield from contexts_in(_text_of(parts), words)
 
 
-def contexts_given(
+def new_contexts(
     messages: Iterable[Any], conversation: Conversation, texts: Texts, is_new: Callable[[str], bool]
 ) -> Iterator[str]:
     """The contexts in the messages of the user that are given out and new. Reads the words of no others.

@@ -17,7 +17,7 @@ TEXTS_MAX: Final = 8_192
 _HEAD_CHARS: Final = 64
 
 
-class GivenOut:
+class SentContexts:
     """The contexts given to one client, each up to the label of the words behind it.
 
     Of a context it holds the first characters, the length and a hash. Belongs to the request that has the lock.
@@ -85,14 +85,14 @@ class GivenOut:
                 begin = text.find(head, begin + len(head))
 
 
-class Clients:
+class SentContextsByClient:
     """What each client was given, by its name; the longest unused goes."""
 
     def __init__(self) -> None:
-        self._by_name: OrderedDict[str, GivenOut] = OrderedDict()
+        self._by_name: OrderedDict[str, SentContexts] = OrderedDict()
 
-    def of(self, client: str) -> GivenOut:
-        found = self._by_name.setdefault(client, GivenOut())
+    def of(self, client: str) -> SentContexts:
+        found = self._by_name.setdefault(client, SentContexts())
         self._by_name.move_to_end(client)
         unused = [name for name, each in self._by_name.items() if not each.lock.statistics().locked]
         for name in unused[: max(0, len(self._by_name) - CLIENTS_MAX)]:

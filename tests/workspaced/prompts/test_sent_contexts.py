@@ -3,15 +3,15 @@
 import pytest
 from support.growth import grows_linearly, thread_seconds
 
-from workspaced.service.given_out import GivenOut
+from workspaced.service.sent_contexts import SentContexts
 
 LABEL = "---\n\n[User query]:"
 NOTE = f"<active_note>\n<title>A note with a long title, longer than a head</title>\n{'Words. ' * 20}\n\n{LABEL}"
 LINE = f"Active note: a.md (above)\n\n{LABEL}"
 
 
-def given(*contexts: str) -> GivenOut:
-    made = GivenOut()
+def given(*contexts: str) -> SentContexts:
+    made = SentContexts()
     made.add(contexts)
     return made
 
