@@ -27,8 +27,7 @@ async def writes(session: Session, _id: RequestId | None, params: Writes) -> Any
     """The latest writes, newest last."""
     service = session.service
     await service.threads.run(service.publishing.wait_until_written)
-    end = service.tail.seq + 1
-    found = await service.threads.run(writes_before, service.log, end, params.before, params.limit)
+    found = await service.threads.run(writes_before, service.moments, params.before, params.limit)
     return {"writes": found, "clock": service.tail.clock()}
 
 

@@ -1,14 +1,10 @@
 """The writes to the memory folder, as the log tells of them."""
 
-from typing import Final
-
 import msgspec
 
-from workspaced_events.log.segments import SegmentLog
+from workspaced_events.replay.backward_scan import PastEvents
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-
-_PAGE_EVENTS: Final = 1_000
 
 
 class Write(msgspec.Struct, frozen=True, rename="camel"):
@@ -29,35 +25,25 @@ class Write(msgspec.Struct, frozen=True, rename="camel"):
     """`done`, `failed`, or null: it has no end yet."""
 
 
-def writes_before(log: SegmentLog, end: int, before: int | None, limit: int) -> list[Write]:
-    """The last `limit` writes before the sequence `before` (None: before `end`), newest last.
+def writes_before(events: PastEvents, before: int | None, limit: int) -> list[Write]:
+    """The last `limit` writes before the sequence `before` (None: of all), newest last.
 
-    Args:
-        end: the sequence after the last event; the ends of writes come later than the writes.
+    Scans the log from its end, since the ends of writes come later than the writes.
 
     Raises:
         LogError: the log cannot be read.
+        Busy: the daemon is ending.
     """
     ends: dict[int, str] = {}
     found: list[Write] = []
-    while end > 1 and len(found) < limit:
-        first = max(end - _PAGE_EVENTS, 1)
-        for event in reversed(_read(log, first, end)):
-            if type(event.data) is c.MemoryWriteEnded:
-                ends[event.data.write] = event.data.outcome
-            elif type(event.data) is c.MemoryWritten and (before is None or event.seq < before):
-                found.append(_write(event, ends.get(event.seq)))
-        end = first
-    return found[:limit][::-1]
-
-
-def _read(log: SegmentLog, first: int, end: int) -> list[Event]:
-    found: list[Event] = []
-    while first < end:
-        events = log.read(first, end - first)
-        found += events
-        first = events[-1].seq + 1
-    return found
+    for event in events.before(events.tail):
+        if len(found) == limit:
+            break
+        if type(event.data) is c.MemoryWriteEnded:
+            ends[event.data.write] = event.data.outcome
+        elif type(event.data) is c.MemoryWritten and (before is None or event.seq < before):
+            found.append(_write(event, ends.get(event.seq)))
+    return found[::-1]
 
 
 def _write(event: Event, outcome: str | None) -> Write:
