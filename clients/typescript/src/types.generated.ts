@@ -335,6 +335,35 @@ export interface ContextUnpinnedEvent {
   };
 }
 
+export interface ContextVolunteeredEvent {
+  readonly type: "context_volunteered";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly tool: string;
+    readonly caller: string;
+    readonly arguments: Readonly<Record<string, unknown>>;
+    readonly asOfSeq: number;
+    readonly resultSha256: string;
+    readonly bytes: number;
+    readonly durationUs: number;
+    readonly ok: boolean;
+    readonly now: string;
+    readonly tailSeq?: number | null;
+    readonly inputsSha256?: string | null;
+    readonly argumentsSha256?: string | null;
+    /** (default 1) */
+    readonly answerVersion?: number;
+    readonly session: string;
+    readonly event: string;
+    readonly from?: number | null;
+    readonly textSha256: string;
+  };
+}
+
 export interface ConversationBranchedEvent {
   readonly type: "conversation_branched";
   readonly seq: number;
@@ -1072,13 +1101,27 @@ export interface VaultSwitchedEvent {
   };
 }
 
+export interface VolunteeringSetEvent {
+  readonly type: "volunteering_set";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    /** (minLength 1, maxLength 200) */
+    readonly client: string;
+    readonly volunteering: "off" | "on" | "selection-off";
+  };
+}
+
 /** First line of an export. */
 export interface ExportHeader {
   readonly workspaced: string;
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 9) */
+  /** (default 10) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1637,6 +1680,7 @@ export interface WorkspaceState {
   readonly archived: readonly string[];
   readonly lastUpdated: string | null;
   readonly sharing?: { readonly [name: string]: "all" | "names" | "none" };
+  readonly volunteering?: { readonly [name: string]: "off" | "on" | "selection-off" };
   readonly alsoAt?: readonly number[];
 }
 
@@ -2326,6 +2370,7 @@ export type WorkspaceEvent =
   | ContextFoldedEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
+  | ContextVolunteeredEvent
   | ConversationBranchedEvent
   | ConversationEndedEvent
   | ConversationStartedEvent
@@ -2364,7 +2409,8 @@ export type WorkspaceEvent =
   | UsageReportedEvent
   | VaultClosedEvent
   | VaultOpenedEvent
-  | VaultSwitchedEvent;
+  | VaultSwitchedEvent
+  | VolunteeringSetEvent;
 
 /** Parameters by the name of the method. */
 export interface MethodParams {

@@ -51,6 +51,7 @@ _OF_WORKSPACE: Final = {
     "currentVaultId": ("current",),
     "vaults": ("vaults",),
     "sharing": ("sharing",),
+    "volunteering": ("volunteering",),
 }
 _OF_VAULT: Final = {
     "activeNote": ("active",),

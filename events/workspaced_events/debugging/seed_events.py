@@ -43,6 +43,7 @@ def seed_events(state: WorkspaceState) -> list[Event]:
     if state.current is not None and state.current != vaults[0]:
         steps.append(_Step(first, state.current, c.VaultSwitched(state.current)))
     steps += [_Step(first, state.current, c.SharingSet(*each)) for each in state.sharing.items()]
+    steps += [_Step(first, state.current, c.VolunteeringSet(*each)) for each in state.volunteering.items()]
     steps += timed
     steps += [_Step(last, vault, data) for vault in vaults for data in _in_order(state.of(vault))]
     closed = [vault.id for vault in state.vaults.values() if not vault.open]

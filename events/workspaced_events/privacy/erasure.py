@@ -351,7 +351,7 @@ class _Recordings:
                 self.kept.add(remaining.data.text_sha256)
             elif type(remaining.data) is c.MemoryWritten:
                 self.kept.update(filter(None, (remaining.data.former_sha256, remaining.data.text_sha256)))
-            elif type(remaining.data) is c.ToolCalled:
+            elif isinstance(remaining.data, c.ToolCalled):
                 remaining = self._call(remaining, has_changed)
             elif type(remaining.data) in CONVERSATION_EVENT_TYPES:
                 self._keep_of_conversation(remaining.data)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ..ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
 from ..limits import SHARING_CLIENT_CHARS_MAX
+from ..projections.workspace_state import client_key
 from ..schema.catalogue import CATALOGUE, Event, Redact, UnknownEvent
 from .pseudonyms import Pseudonyms
 
@@ -131,8 +132,8 @@ class Redactor:
         return self._arguments(value)
 
     def _client(self, name: str) -> str:
-        # Casefolding comes first, so that equal clients get one pseudonym; it may lengthen a name.
-        return self._text(name.casefold())[:SHARING_CLIENT_CHARS_MAX]
+        # The key comes first, so that equal clients get one pseudonym; it may be longer than the name, or empty.
+        return self._text(client_key(name) or name)[:SHARING_CLIENT_CHARS_MAX]
 
     def _id(self, text: str) -> str:
         return text if _GENERATED_ID.fullmatch(text) else self._text(text)

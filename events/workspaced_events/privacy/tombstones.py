@@ -146,7 +146,7 @@ class NoteEraser:
 
     def _without_note(self, event: Event, before: VaultState, did_change: bool) -> Event:
         data = event.data
-        if type(event) is UnknownEvent or type(data) is c.ToolCalled:
+        if type(event) is UnknownEvent or isinstance(data, c.ToolCalled):
             return _tombstone(event, c.RecordForgotten()) if self._mentions_note(event) else event
         if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._conversation_eraser(data)

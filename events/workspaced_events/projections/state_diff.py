@@ -21,7 +21,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """Wire name of the state's field."""
     kind: Literal["changed", "added", "removed", "order"]
     id: str | None = None
-    """The list entry (in `sharing`: the client); null if the field itself changed."""
+    """The list entry (in `sharing` and `volunteering`: the client); null if the field itself changed."""
     at: int | None = None
     """The entry's index: in the second state, or for a removed one in the first."""
     before: Any = None
@@ -40,6 +40,9 @@ def changes(before: StateJson, after: StateJson) -> list[Change]:
             all_changes += _entries(name, _by_id(old), _by_id(new))
     if before.sharing != after.sharing:
         all_changes += _entries("sharing", before.sharing or {}, after.sharing or {}, ordered=False)
+    if before.volunteering != after.volunteering:
+        told_before, told = before.volunteering or {}, after.volunteering or {}
+        all_changes += _entries("volunteering", told_before, told, ordered=False)
     all_changes += _scalar("lastUpdated", before.last_updated, after.last_updated)
     return all_changes
 
@@ -111,6 +114,7 @@ _WORDS: Final = {
     "archived": "archived",
     "vaults": "open vault",
     "sharing": "shared",
+    "volunteering": "volunteered",
     "lastUpdated": "last updated",
 }
 
@@ -150,7 +154,7 @@ def _entry(change: Change, value: Any) -> str:
             return f"{change.id} {value['noteId']}"
         case "vaults":
             return f"{change.id} {value['path']}"
-        case "sharing":
+        case "sharing" | "volunteering":
             return f"{change.id}: {value}"
         case _:
             return _value(value) if change.id is None else change.id

@@ -41,7 +41,7 @@ from .workspace_state import (
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 5
+FOLD_VERSION: Final = 6
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
 
 
@@ -66,6 +66,7 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             state.sharing,
             state.conversations,
             state.clock_steps,
+            state.volunteering,
         )
     if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
         return replace(switch(state, data), seq=event.seq)
@@ -149,6 +150,17 @@ def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
     if len(sharing) > SHARING_CLIENTS_MAX and client not in state.sharing:
         return state
     return replace(state, sharing=sharing)
+
+
+def _volunteering_set(state: WorkspaceState, data: c.VolunteeringSet) -> WorkspaceState:
+    """Stores only what differs from the default, as `_sharing_set`."""
+    client = client_key(data.client)
+    volunteering = {**state.volunteering, client: data.volunteering}
+    if volunteering.get(ANY_CLIENT, "on") == "on":
+        volunteering = {name: each for name, each in volunteering.items() if each != "on"}
+    if len(volunteering) > SHARING_CLIENTS_MAX and client not in state.volunteering:
+        return state
+    return replace(state, volunteering=volunteering)
 
 
 # -- active note, selection --
@@ -377,6 +389,7 @@ _WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Any], WorkspaceState]] = 
     c.VaultClosed: _vault_closed,
     c.VaultSwitched: _vault_switched,
     c.SharingSet: _sharing_set,
+    c.VolunteeringSet: _volunteering_set,
 }
 _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.ActiveNoteSet: _active_note_set,

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..ids import NoteId, TabId, VaultId
-from ..schema.catalogue import Sharing, TabSource
+from ..schema.catalogue import Sharing, TabSource, Volunteering
 from .clock_steps import ClockStep
 from .conversations import NO_CONVERSATIONS, Conversations
 
@@ -94,6 +94,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     """They do not move `seq`, because no tool that answers from the workspace sees them."""
     clock_steps: tuple[ClockStep, ...] = ()
     """The latest CLOCK_STEPS_MAX times the clock was set."""
+    volunteering: dict[str, Volunteering] = {}
+    """By client, as `sharing`. Empty: all clients are told without asking."""
 
     def sharing_of(self, client: str) -> Sharing:
         """The share level of a client."""
@@ -102,17 +104,24 @@ class WorkspaceState(msgspec.Struct, frozen=True):
         level = self.sharing.get(client_key(client))
         return level if level is not None else self.sharing.get(ANY_CLIENT, "all")
 
+    def volunteering_of(self, client: str) -> Volunteering:
+        """Whether a client is told without asking."""
+        own = self.volunteering.get(client_key(client))
+        return own if own is not None else self.volunteering.get(ANY_CLIENT, "on")
+
     def of(self, vault: VaultId | None) -> VaultState:
         """The state of `vault`; empty for None or a vault without events."""
         return self.by_vault.get(vault, EMPTY_VAULT) if vault is not None else EMPTY_VAULT
 
 
 def client_key(client: str) -> str:
-    """The key of a client's share level."""
-    return client.strip().casefold()
+    """The key of a client's share level. Gemini CLI's names differ by the server it talks to; they have one key."""
+    key = client.strip().casefold()
+    return GEMINI if key.startswith(GEMINI) else key
 
 
 ANY_CLIENT: Final = "*"
+GEMINI: Final = "gemini-cli-mcp-client"
 EMPTY_VAULT = VaultState()
 EMPTY = WorkspaceState()
 
@@ -160,6 +169,8 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     last_updated: str | None
     sharing: dict[str, Sharing] | msgspec.UnsetType = msgspec.UNSET
     """Omitted if every client sees everything."""
+    volunteering: dict[str, Volunteering] | msgspec.UnsetType = msgspec.UNSET
+    """Omitted if every client is told without asking."""
     also_at: Sequence[int] | msgspec.UnsetType = msgspec.UNSET
     """For a state at a time that the log holds more than once: the sequences of the other moments."""
 
@@ -183,5 +194,6 @@ def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequen
         archived=list(vault_state.archived),
         last_updated=vault_state.last_updated,
         sharing=state.sharing or msgspec.UNSET,
+        volunteering=state.volunteering or msgspec.UNSET,
         also_at=also_at or msgspec.UNSET,
     )

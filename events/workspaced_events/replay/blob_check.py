@@ -87,7 +87,7 @@ def texts_named(event: Event) -> Iterator[str]:
 
 def _served_named(event: Event) -> Iterator[str]:
     data = event.data
-    if type(data) is c.ToolCalled and data.inputs_sha256 is not None:
+    if isinstance(data, c.ToolCalled) and data.inputs_sha256 is not None:
         yield data.result_sha256
         yield data.inputs_sha256
         if data.arguments_sha256 is not None:

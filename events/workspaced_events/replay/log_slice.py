@@ -162,7 +162,7 @@ def _first_needed(state: WorkspaceState, events: Sequence[Event], first: int) ->
     for event in reversed(events):
         if event.seq < first:
             break
-        if type(event.data) is ToolCalled:
+        if isinstance(event.data, ToolCalled):
             first = min(first, _end_of(seqs, event.data.as_of_seq) or first)
         elif type(event.data) is PromptAssembled:
             first = min(first, _end_of(conversation_seqs[event.data.conversation], event.data.as_of_seq) or first)

@@ -89,11 +89,13 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 9
+CATALOGUE_VERSION: Final = 10
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
 """How much of the vault a client of the tools may see."""
+Volunteering = Literal["on", "selection-off", "off"]
+"""Whether a client is told of the workspace without asking; `selection-off`: of all but what is selected."""
 Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
 Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
 
@@ -308,6 +310,15 @@ class SharingSet(Data, frozen=True, gc=False):
     level: Sharing
 
 
+@entry("volunteering_set", Publisher.DAEMON)
+class VolunteeringSet(Data, frozen=True, gc=False):
+    """Whether a client is told of the workspace without asking, from now on. Belongs to no vault."""
+
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX), Redact.CLIENT]
+    """As in `sharing_set`."""
+    volunteering: Volunteering
+
+
 # -- erasure (privacy/erasure.py) --
 
 
@@ -355,6 +366,22 @@ class ToolCalled(Data, frozen=True):
     def tail(self) -> int:
         """The last sequence the call could see."""
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
+
+
+@entry("context_volunteered", Publisher.DAEMON, changes_state=False)
+class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
+    """What an agent was told without asking. The daemon answered it as a call of the tool `volunteer_context`, which
+    no list shows; so it is recorded and replayed like a call. Appended after the agent's runtime had taken the text.
+    """
+
+    session: Annotated[str, Redact.ID]
+    """The runtime's name of the agent's session."""
+    event: Annotated[str, Redact.CLIENT]
+    """The runtime's name of the moment, such as `UserPromptSubmit`."""
+    from_seq: Number | None = msgspec.field(name="from", default=None)
+    """The `asOfSeq` of what the session had been told before; absent: it was told everything."""
+    text_sha256: Annotated[str, Redact.HASH]
+    """Of the text that the agent was given."""
 
 
 @entry("clock_stepped", Publisher.DAEMON)

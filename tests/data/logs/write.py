@@ -6,7 +6,7 @@ makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.j
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
 version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920,
-version 7 of 451c334, version 8 of 4ea7765.
+version 7 of 451c334, version 8 of 4ea7765, version 9 of 0ccbf55.
 Run it anew only for a version that was never released.
 """
 
@@ -261,8 +261,21 @@ ROWS = [
     ("tool_called", {**CALL, "tool": "get_current_note", "arguments": {}, "ok": True}),
     ("tool_called", {**CALL, "tool": "get_note_by_reference", "ok": False, "inputsSha256": HASH, "tailSeq": 12}),
     ("tool_called", {**CALL, "tool": "get_current_note", "ok": True, "answerVersion": 2}),
+    (
+        "context_volunteered",
+        {
+            **CALL,
+            "tool": "volunteer_context",
+            "ok": True,
+            "session": "s-1",
+            "event": "UserPromptSubmit",
+            "from": 7,
+            "textSha256": HASH,
+        },
+    ),
     ("clock_stepped", {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"}),
     ("sharing_set", {"client": "Agent", "level": "names"}),
+    ("volunteering_set", {"client": "Agent", "volunteering": "selection-off"}),
     ("vault_switched", {"vaultId": "work"}),
     ("active_note_set", {"note": "todo.md"}),
     ("temporary_tab_opened", {"note": "one.md", "source": "history"}),
@@ -318,7 +331,7 @@ def main(directory: Path) -> None:
 
 def _append(journal, kind, wire) -> None:
     entry = CATALOGUE[kind]
-    if kind == "tool_called":
+    if kind in ("tool_called", "context_volunteered"):
         wire.setdefault("arguments", {"reference": "[[Plan]]", "deep": [1, None, True]})
         wire["now"] = "2026-03-01T11:59:59.999999Z"
         wire = {key: value for key, value in wire.items() if key in entry.fields}

@@ -74,6 +74,7 @@ EXPRESSIONS = (
     "!activeNote && recentNotes[0]",
     "[] | [0]",
     "sharing",
+    "volunteering",
 )
 some_logs = st.builds(
     lambda seed, count: logs.random_log(seed, count, (V, W)), st.integers(0, 10_000), st.integers(2, 60)

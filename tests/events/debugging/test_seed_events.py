@@ -14,6 +14,10 @@ def test_levels_of_sharing_are_part_of_the_state() -> None:
     assert_led_to(c.SharingSet("agent", "names"), c.SharingSet("*", "none"))
 
 
+def test_what_clients_are_told_without_asking_is_part_of_the_state() -> None:
+    assert_led_to(c.VolunteeringSet("agent", "off"), c.VolunteeringSet("*", "selection-off"))
+
+
 def test_no_vault_is_current_if_the_current_one_was_closed() -> None:
     assert_led_to(c.VaultSwitched(logs.W), c.VaultClosed(logs.W))
 

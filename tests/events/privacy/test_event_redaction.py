@@ -209,6 +209,8 @@ class TestTheTags:
             "note_changed.mtime_ns",
             "tool_called.tool",
             "tool_called.now",
+            "context_volunteered.tool",
+            "context_volunteered.now",
             "clock_stepped.before",
             "clock_stepped.after",
             "log_recovered.segment",
@@ -512,6 +514,7 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         },
         by_vault={VaultId(p.text(vault)): renamed_vault(sub, p) for vault, sub in state.by_vault.items()},
         sharing={client_key(p.text(client)): level for client, level in state.sharing.items()},
+        volunteering={client_key(p.text(client)): each for client, each in state.volunteering.items()},
         conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),
     )
 

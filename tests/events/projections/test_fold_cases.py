@@ -56,6 +56,7 @@ from workspaced_events.schema.catalogue import (
     VaultClosed,
     VaultOpened,
     VaultSwitched,
+    VolunteeringSet,
 )
 
 A, B, C, D = NoteId("a.md"), NoteId("work/b.md"), NoteId("c.md"), NoteId("d.md")
@@ -190,6 +191,24 @@ def test_a_level_is_part_of_the_state_of_every_vault_and_moves_its_sequence() ->
     before = session.state
     session.publish(SharingSet("a", "all"), vault=V1)
     assert session.state.by_vault == before.by_vault and session.state.seq == session.seq
+
+
+def test_what_a_client_is_told_without_asking_is_its_last_setting() -> None:
+    session = Session(V1)
+    assert session.state.volunteering_of("Claude") == "on" and "volunteering" not in msgspec.to_builtins(
+        session.view()
+    )
+    session.publish(VolunteeringSet("Claude", "off"), VolunteeringSet("CLAUDE ", "selection-off"), vault=None)
+    assert session.state.volunteering == {"claude": "selection-off"}
+    session.publish(VolunteeringSet("*", "off"), VolunteeringSet("claude", "on"), vault=None)
+    assert [session.state.volunteering_of(name) for name in ("Claude", "other")] == ["on", "off"]
+    assert msgspec.to_builtins(session.view())["volunteering"] == {"*": "off", "claude": "on"}
+    assert session.publish(VolunteeringSet("*", "on"), vault=None).state.volunteering == {}
+
+
+def test_the_servers_that_gemini_cli_talks_to_are_one_client() -> None:
+    session = Session(V1).publish(SharingSet("gemini-cli-mcp-client", "names"), vault=None)
+    assert session.state.sharing_of("gemini-cli-mcp-client-workspaced-notes") == "names"
 
 
 def test_levels_are_kept_for_so_many_clients() -> None:
@@ -1117,6 +1136,7 @@ def random_action(rng: random.Random, notes: list[NoteId], sub: VaultState, vaul
         lambda: rng.choice([VaultClosed(vault), VaultOpened(vault, vault, f"/{vault}")]),
         lambda: NoteChanged(note=note, size=3, mtime_ns="17"),
         lambda: SharingSet(rng.choice(["*", "Agent", "editor"]), rng.choice(["all", "names", "none"])),
+        lambda: VolunteeringSet(rng.choice(["*", "Agent"]), rng.choice(["on", "selection-off", "off"])),
         lambda: ClockStepped(time_at(rng.random() * 1_000), time_at(rng.random() * 1_000)),
         lambda: EventForgotten(rng.choice(["none", "updated", "left"])),
         lambda: rng.choice([TemporaryTabsCleared(), rename(note, NoteId(f"moved {rng.random()}.md"))]),

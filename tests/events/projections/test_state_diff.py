@@ -18,7 +18,7 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data
 
 NOTES = [NoteId(f"{name}.md") for name in "abcde"]
 VAULTS = [VaultId("v1"), VaultId("v2")]
-KEYED = ("pinnedNotes", "temporaryTabs", "recentNotes", "archived", "vaults", "sharing")
+KEYED = ("pinnedNotes", "temporaryTabs", "recentNotes", "archived", "vaults", "sharing", "volunteering")
 
 
 def time_of(seq: int) -> str:
@@ -99,6 +99,9 @@ AN_ACTION: st.SearchStrategy[Data] = st.one_of(
     st.builds(c.VaultClosed, vault_id=A_VAULT),
     st.builds(c.VaultSwitched, vault_id=A_VAULT),
     st.builds(c.SharingSet, client=st.sampled_from(["one", "two"]), level=st.sampled_from(["all", "none"])),
+    st.builds(
+        c.VolunteeringSet, client=st.sampled_from(["one", "two"]), volunteering=st.sampled_from(["on", "off"])
+    ),
 )
 
 
@@ -111,13 +114,13 @@ def test_the_changes_lead_from_any_state_to_any_other(
     pair = [states[min(first, len(states) - 1)], states[-1]]
     before, after = (to_json(state) for state in (reversed(pair) if backwards else pair))
     found = changes(before, after)
-    told, wanted = ({"sharing": {}, **msgspec.to_builtins(each)} for each in (before, after))
+    told, wanted = ({"sharing": {}, "volunteering": {}, **msgspec.to_builtins(each)} for each in (before, after))
     for field, value in told.items():
         here = [each for each in found if each.field == field]
         if field in KEYED:
             ends = patched(keyed(value), here)
             assert ends == keyed(wanted[field])
-            assert field == "sharing" or list(ends) == list(keyed(wanted[field]))
+            assert field in ("sharing", "volunteering") or list(ends) == list(keyed(wanted[field]))
         elif here:
             (only,) = here
             assert (only.before, only.after) == (value, wanted[field]) and value != wanted[field]
@@ -182,6 +185,7 @@ SEARCH_A = c.TemporaryTabOpened(note=NOTES[0], source="search")
         ),
         ([c.NoteArchived(note=NOTES[0])], ["archived + a.md"]),
         ([c.SharingSet("Claude", "none")], ["shared + claude: none"]),
+        ([c.VolunteeringSet("Claude", "off")], ["volunteered + claude: off"]),
         ([c.SharingSet("x", "none"), c.SharingSet("x", "names")], ["shared x none -> names"]),
         ([*pinned("a.md"), SEARCH_A], [f"last updated {time_of(2)} -> {time_of(3)}"]),
         ([c.DaemonStopped("SIGTERM")], []),

@@ -108,6 +108,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "note_archived": (U, True, {"note": "a.md"}),
     "note_unarchived": (U, True, {"note": "a.md"}),
     "sharing_set": (D, True, {"client": "agent", "level": "names"}),
+    "volunteering_set": (D, True, {"client": "agent", "volunteering": "selection-off"}),
     "event_forgotten": (D, True, {"effect": "left"}),
     "record_forgotten": (D, False, {}),
     "conversation_started": (
@@ -205,6 +206,25 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "answerVersion": 2,
         },
     ),
+    "context_volunteered": (
+        D,
+        False,
+        {
+            "tool": "volunteer_context",
+            "caller": "claude-code",
+            "arguments": {"whole": False},
+            "asOfSeq": 41,
+            "resultSha256": SHA256,
+            "bytes": 1_024,
+            "durationUs": 300,
+            "ok": True,
+            "now": "2026-03-01T11:59:59.000000Z",
+            "session": "s-1",
+            "event": "UserPromptSubmit",
+            "from": 17,
+            "textSha256": SHA256,
+        },
+    ),
     "clock_stepped": (
         D,
         True,
@@ -260,8 +280,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_nine_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 9
+def test_version_ten_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 10
     assert set(ROWS) == set(CATALOGUE)
 
 

@@ -120,6 +120,7 @@ class TestAGoldenLog:
         later |= {ENTRY_OF[data].name: 4 for data in (*CONVERSATION_TYPES, c.ArtifactRecorded)}
         later["context_folded"] = 7
         later |= dict.fromkeys(("memory_written", "memory_write_ended", "conversation_branched"), 9)
+        later |= dict.fromkeys(("context_volunteered", "volunteering_set"), 10)
         assert {event.type for event in events} == {name for name in CATALOGUE if later.get(name, 1) <= version}
 
     def test_reads_the_same_as_its_export(self, directory: Path, version: int) -> None:

@@ -47,7 +47,7 @@ class Wanted(msgspec.Struct, frozen=True):
         """Whether the event is a call that passes the filter."""
         called = event.data
         return (
-            type(called) is ToolCalled
+            isinstance(called, ToolCalled)
             and not self.is_before(event)
             and (self.tool is None or called.tool == self.tool)
             and (self.caller is None or client_key(called.caller) == client_key(self.caller))
@@ -106,7 +106,7 @@ def checked_call(event: Event | None, seq: int) -> Event:
     """
     if event is None:
         raise InvalidArgument(f"The log holds no event {seq}.", hint="`workspaced calls` lists the calls.")
-    if type(event.data) is not ToolCalled:
+    if not isinstance(event.data, ToolCalled):
         raise InvalidArgument(
             f"Event {seq} is {event.type}, no call of a tool.", hint="`workspaced calls` lists the calls."
         )

@@ -185,7 +185,8 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
     current = state.current
     if current is None:
         return state
-    return replace(state, by_vault={current: without(state.of(current), recording.left_out)}, sharing={})
+    by_vault = {current: without(state.of(current), recording.left_out)}
+    return replace(state, by_vault=by_vault, sharing={}, volunteering={})
 
 
 def _visits(recording: Recording, state: WorkspaceState, visits: VisitsOf) -> Sequence[Visit]:

@@ -157,7 +157,7 @@ def verify(
     def first(events: list[Event]) -> None:
         for event in events:
             moments.take(event)
-            if type(event.data) is ToolCalled:
+            if isinstance(event.data, ToolCalled):
                 try:
                     each(verify_call(source.blob, notes, moments, event.seq, event.data))
                 except StateNotRetained:

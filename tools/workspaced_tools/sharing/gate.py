@@ -212,11 +212,11 @@ def _shared_state(
     after, count = _without(before, withheld, lists)
     if level != "all" and after.selection is not None:
         after = msgspec.structs.replace(after, selection=None)
-    if after is before and len(state.by_vault) <= 1 and not state.sharing:
+    if after is before and len(state.by_vault) <= 1 and not (state.sharing or state.volunteering):
         return state, 0
     by_vault = {current: after} if current is not None else {}
     # The state of other vaults and the levels of other clients do not concern this call.
-    return msgspec.structs.replace(state, by_vault=by_vault, sharing={}), count
+    return msgspec.structs.replace(state, by_vault=by_vault, sharing={}, volunteering={}), count
 
 
 def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, int]:
