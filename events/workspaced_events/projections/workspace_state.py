@@ -115,7 +115,7 @@ class WorkspaceState(msgspec.Struct, frozen=True):
 
 
 def client_key(client: str) -> str:
-    """The key of a client's share level. Gemini CLI's names differ by the server it talks to; they have one key."""
+    """The key of a client's share level. Gemini CLI's names differ by MCP server; they have one key."""
     key = client.strip().casefold()
     return GEMINI if key.startswith(GEMINI) else key
 

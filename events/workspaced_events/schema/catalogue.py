@@ -370,8 +370,10 @@ class ToolCalled(Data, frozen=True):
 
 @entry("context_volunteered", Publisher.DAEMON, changes_state=False)
 class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
-    """What an agent was told without asking. The daemon answered it as a call of the tool `volunteer_context`, which
-    no list shows; so it is recorded and replayed like a call. Appended after the agent's runtime had taken the text.
+    """What an agent was told without asking.
+
+    The text is the answer of the tool `volunteer_context`, which no list shows, so it is recorded and replayed as a
+    call is. Appended after the agent's runtime had taken the text.
     """
 
     session: Annotated[str, Redact.ID]
