@@ -372,8 +372,8 @@ class ToolCalled(Data, frozen=True):
 class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
     """What an agent was told without asking.
 
-    The text is the answer of the tool `volunteer_context`, which no list shows, so it is recorded and replayed as a
-    call is. Appended after the agent's runtime had taken the text.
+    The text is the answer of the tool `volunteer_context`, which no list shows, so it is recorded and replayed as
+    a call is. Appended after the agent's runtime had taken the text.
     """
 
     session: Annotated[str, Redact.ID]
