@@ -159,6 +159,17 @@ SURROUNDINGS_CHARS_MAX: Final = 12_000
 SUMMARY_TOKENS_MAX: Final = 300
 """A longer summary of a conversation is included whole, with a warning."""
 
+# What an agent is told without asking.
+VOLUNTEERED_BYTES_MAX: Final = 6_000
+"""Of one text. Above 10,000 characters one runtime shows its model a file's name instead."""
+VOLUNTEERED_PINS_MAX: Final = 50
+VOLUNTEERED_LIST_BYTES_MAX: Final = 600
+"""Of one list of names in it, unless its first name alone is longer."""
+VOLUNTEERED_NAME_CHARS_MAX: Final = 150
+VOLUNTEERED_SELECTION_CHARS_MAX: Final = 1_000
+VOLUNTEERED_SELECTION_S: Final = 600.0
+"""An older selection is not told."""
+
 # The memory folder. An agent's own texts: small, few, and each one readable in one answer.
 MEMORY_FILE_BYTES_MAX: Final = 64 * 1024
 """Of a file that an agent writes or reads."""

@@ -1,18 +1,23 @@
 """Entry point of the command, also as `python -m workspaced`.
 
-The bridge starts before the command line is imported: an agent waits for it, and there may be many bridges.
+The bridge and the hooks start before the command line is imported: an agent waits for them, and there may be many.
 """
 
 import sys
 
 
 def main() -> None:
-    """Runs the bridge if the arguments ask for the bridge only, else the command line."""
+    """Runs the bridge or a hook if the arguments ask for no more, else the command line."""
     if sys.argv[1:2] == ["mcp"]:
         from .bridge import stdio
 
         if (target := stdio.target_of(sys.argv[2:])) is not None:
             sys.exit(stdio.run(target))
+    if sys.argv[1:2] == ["hook"]:
+        from .hooks import hook
+
+        if (hooked := hook.target_of(sys.argv[2:])) is not None:
+            sys.exit(hook.run(hooked))
     from .cli import main as command_line
 
     command_line()

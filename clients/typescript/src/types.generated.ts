@@ -1488,6 +1488,7 @@ export interface ShareParams {
   /** (minLength 1, maxLength 200) */
   readonly client: string;
   readonly level?: "all" | "names" | "none" | null;
+  readonly volunteering?: "off" | "on" | "selection-off" | null;
 }
 
 export interface ShareAcceptParams {
@@ -1537,6 +1538,34 @@ export interface SubscribeParams {
 
 export interface UnsubscribeParams {
   readonly subscription: string;
+}
+
+export interface VolunteerParams {
+  /** (minLength 1, maxLength 64) */
+  readonly client: string;
+  /** (minLength 1, maxLength 200) */
+  readonly session: string;
+  /** (minLength 1, maxLength 64) */
+  readonly event: string;
+  /** (maxItems 32) */
+  readonly folders?: readonly string[] | null;
+  /** (default "difference") */
+  readonly tell?: "difference" | "nothing" | "whole";
+  /** (default "tagged") */
+  readonly form?: "plain" | "tagged";
+}
+
+export interface VolunteerConfirmParams {
+  readonly token: string;
+}
+
+export interface VolunteerPreviewParams {
+  /** (minLength 1, maxLength 64) */
+  readonly client: string;
+  /** (minLength 1, maxLength 200) */
+  readonly session?: string | null;
+  /** (default "tagged") */
+  readonly form?: "plain" | "tagged";
 }
 
 /** An envelope as it is answered. With a body it has no messages: the body has them. */
@@ -2447,6 +2476,9 @@ export interface MethodParams {
   "workspaced/status": StatusParams;
   "workspaced/subscribe": SubscribeParams;
   "workspaced/unsubscribe": UnsubscribeParams;
+  "workspaced/volunteer": VolunteerParams;
+  "workspaced/volunteer/confirm": VolunteerConfirmParams;
+  "workspaced/volunteer/preview": VolunteerPreviewParams;
 }
 
 /** Arguments by the name of the tool. */

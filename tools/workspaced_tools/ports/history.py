@@ -8,6 +8,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
+from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
 
 
@@ -47,6 +48,10 @@ class PastPort(Protocol):
             NotRecorded: no such version is kept.
             ArgumentInvalid: `since` is no moment of the log up to the view's sequence.
         """
+        ...
+
+    def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
+        """As the question `LinesChanged`."""
         ...
 
 

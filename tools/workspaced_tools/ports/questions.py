@@ -12,6 +12,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
+from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
 from .history import VersionAt
 from .images import NoteImages
@@ -185,6 +186,15 @@ class VersionOf(Question[VersionAt], frozen=True, array_like=True):
     """A sequence or a time; None: the last recorded version whose sha256 differs from `current`."""
     current: str
     """The sha256 of the present file."""
+
+
+class LinesChanged(Question[ChangedLines | None], frozen=True, array_like=True):
+    """How many lines of a note an edit added and removed. None: the text before it is not kept."""
+
+    name: ClassVar[str] = "lines_changed"
+    note: NoteId
+    before_sha256: str
+    """Of the text before the edit."""
 
 
 class ManifestOf(Question[ShownManifest], frozen=True, array_like=True):

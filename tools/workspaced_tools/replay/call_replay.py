@@ -22,6 +22,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .. import errors
 from ..errors import NotRecorded, ToolError
+from ..notes.line_changes import ChangedLines
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
@@ -32,6 +33,7 @@ from ..ports.questions import (
     Images,
     Incoming,
     IndexState,
+    LinesChanged,
     LinkTargets,
     ManifestOf,
     Members,
@@ -79,10 +81,12 @@ from ..recording.format import (
 from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
 from ..tools.registry import EVERY_TOOL
-from ..tools.tool import payload_of, run
+from ..tools.tool import Tool, payload_of, run
+from ..volunteering.tool import VOLUNTEER
 
 VisitsOf = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
+_TOOLS: Final[dict[str, Tool[Any]]] = {**EVERY_TOOL, VOLUNTEER.name: VOLUNTEER}
 _NOTES_BYTES_MAX: Final = 4 * 1024 * 1024
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 
@@ -166,7 +170,7 @@ def answer_from(
                 f"This version does not know {recording.refused.type}", hint="Use a newer workspaced."
             )
         return payload_of(refusal(error, called.as_of_seq))
-    tool = EVERY_TOOL.get(called.tool)
+    tool = _TOOLS.get(called.tool)
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
     view = View(
@@ -267,6 +271,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     ManifestOf.name: ShownManifest,
     Visits.name: tuple[int, ...],
     VersionOf.name: RecordedVersion,
+    LinesChanged.name: ChangedLines | None,
     UseMemory.name: MemoryAnswer,
 }
 """The type of the recorded answers to each question."""

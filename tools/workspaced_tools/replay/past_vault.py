@@ -240,6 +240,9 @@ class PastVersions:
             return self._version(present, note, since, current)
         return found
 
+    def lines_changed(self, note: NoteId, before_sha256: str) -> None:
+        """What an agent is told without asking is about the present only."""
+
     def _version(self, present: Past, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         if since is None:
             return present.other_version(note, current)

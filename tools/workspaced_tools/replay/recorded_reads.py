@@ -83,6 +83,15 @@ class Recordings:
         self._lock = Lock()
         self.notes = Notes(blob)
 
+    def text(self, sha256: str) -> str | None:
+        """A text that a call read; None: it is not kept."""
+        self._check()
+        try:
+            kept = self._blob(sha256)
+        except LogDamaged:
+            return None
+        return kept.decode(errors="replace") if kept is not None else None
+
     def of(self, called: ToolCalled, budget: ReadBudget | None = None) -> RecordedReads | None:
         """What a call read of the vault, counted in `budget`.
 

@@ -19,6 +19,7 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff, ToolError
+from ..notes.line_changes import ChangedLines
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
 from ..notes.note import Note
@@ -31,6 +32,7 @@ from ..ports.questions import (
     Images,
     Incoming,
     IndexState,
+    LinesChanged,
     LinkTargets,
     ManifestOf,
     Members,
@@ -289,6 +291,8 @@ class SharedVault:
                 answer = self.history.visits() if self.history is not None else ()
             case VersionOf():
                 answer = self._version(question)
+            case LinesChanged():
+                answer = self._lines_changed(question)
             case ManifestOf():
                 answer = self._manifest(question)
             case UseMemory():
@@ -314,6 +318,9 @@ class SharedVault:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         return self._past.version(question.note, question.since, question.current)
+
+    def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
+        return self._past.lines_changed(question.note, question.before_sha256) if self._past is not None else None
 
     def _use_memory(self, command: UseMemory) -> MemoryAnswer:
         if self._names_only:

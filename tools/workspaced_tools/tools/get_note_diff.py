@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, Final
 
 from pydantic import Field
-from rapidfuzz.distance import LCSseq
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..limits import REFERENCE_CHARS_MAX
+from ..notes.line_changes import LineChange, line_changes, lines_of
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note
 from ..ports.history import VersionAt
@@ -20,8 +20,6 @@ from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool
 
 CONTEXT_LINES: Final = 3
-COMPARED_LINES_MAX: Final = 10_000
-"""With more differing lines on one side, all lines count as replaced: comparing them takes quadratic time."""
 
 
 class GetNoteDiff(Arguments):
@@ -80,7 +78,7 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
         before: Note | None = note_or_error(then.note, missing=partial(NoteNotFound, ""))
     except NoteNotFound:
         before = None  # the note did not exist then
-    lines = list(unified(_lines(before), _lines(note)))
+    lines = list(unified(lines_of(before.text if before is not None else ""), lines_of(note.text)))
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     text, truncation = _page("".join(lines), arguments.max_content_length, arguments.offset)
@@ -103,17 +101,9 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
     return Answer(data, message, [], truncation)
 
 
-def _lines(note: Note | None) -> list[str]:
-    """The file's lines, each with its LF. A lone CR ends no line."""
-    if note is None or not note.text:
-        return []
-    *whole, rest = note.text.split("\n")
-    return [f"{line}\n" for line in whole] + ([rest] if rest else [])
-
-
 def unified(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     """The hunks of a unified diff with CONTEXT_LINES lines of context, no header. Every line ends with LF."""
-    for hunk in _hunks(_changes(before, after)):
+    for hunk in _hunks(line_changes(before, after)):
         first, last = hunk[0], hunk[-1]
         low, low_after = max(0, first[0] - CONTEXT_LINES), max(0, first[2] - CONTEXT_LINES)
         high = min(len(before), last[1] + CONTEXT_LINES)
@@ -128,39 +118,11 @@ def unified(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
         yield from _marked(" ", before[at:high])
 
 
-Change = tuple[int, int, int, int]
-"""Start and end in the old lines, start and end in the new lines."""
-
-
-def _changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:
-    """The ranges that differ, in order."""
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    if not old and not new:
-        return []
-    if max(len(old), len(new)) > COMPARED_LINES_MAX:
-        return [(start, start + len(old), start, start + len(new))]
-    changes: list[Change] = []
-    for each in LCSseq.opcodes(old, new):
-        if each.tag == "equal":
-            continue
-        low, low_after = start + each.src_start, start + each.dest_start
-        if changes and changes[-1][1] == low and changes[-1][3] == low_after:
-            low, _, low_after, _ = changes.pop()  # adjacent changes become one: removed lines, then added ones
-        changes.append((low, start + each.src_end, low_after, start + each.dest_end))
-    return changes
-
-
-def _hunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def _hunks(changes: Sequence[LineChange]) -> Iterator[list[LineChange]]:
     """Groups changes whose contexts touch."""
-    hunk: list[Change] = []
+    hunk: list[LineChange] = []
     for change in changes:
-        if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT_LINES:
+        if hunk and change.start - hunk[-1].end > 2 * CONTEXT_LINES:
             yield hunk
             hunk = []
         hunk.append(change)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
 from ..ports.prompts import StoredManifest
@@ -126,6 +127,9 @@ class NonBlockingPast:
     """Implements `PastPort`. Always raises `WouldBlock`, because the past is read from files."""
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        raise WouldBlock
+
+    def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
         raise WouldBlock
 
 

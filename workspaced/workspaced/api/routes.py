@@ -10,7 +10,7 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, memory, sharing
+from . import calls, conversations, memory, sharing, volunteering
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
@@ -47,6 +47,9 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/memory/undo": Method(memory.Undo, memory.undo),
     "workspaced/status": Method(Nothing, status),
     "workspaced/reconcile": Method(Nothing, reconcile),
+    "workspaced/volunteer": Method(volunteering.Volunteer, volunteering.volunteer),
+    "workspaced/volunteer/confirm": Method(volunteering.Confirm, volunteering.confirm),
+    "workspaced/volunteer/preview": Method(volunteering.Preview, volunteering.preview),
     "workspaced/share": Method(sharing.Share, sharing.share),
     "workspaced/share/why": Method(sharing.Why, sharing.why),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept),

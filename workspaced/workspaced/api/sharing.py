@@ -8,8 +8,8 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import client_key
-from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.sharing.levels import setting
+from workspaced_events.schema.catalogue import Sharing, Volunteering
+from workspaced_tools.sharing.levels import setting, volunteering
 from workspaced_tools.vault.vault import Reason
 
 from ..ipc.jsonrpc import RequestId
@@ -23,6 +23,8 @@ from ..vaults.served_vault import ServedVault
 class Share(Params, frozen=True):
     client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
     level: Sharing | None = None
+    volunteering: Volunteering | None = None
+    """Whether the client is told of the workspace without asking."""
 
 
 class Why(Params, frozen=True):
@@ -39,8 +41,15 @@ async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
     service = session.service
     if params.level is not None:
         await service.publishing.record(setting(params.client, params.level))
-    level = service.tail.state.sharing_of(params.client)
-    return {"client": client_key(params.client), "level": level, "clock": service.tail.clock()}
+    if params.volunteering is not None:
+        await service.publishing.record(volunteering(params.client, params.volunteering))
+    state = service.tail.state
+    return {
+        "client": client_key(params.client),
+        "level": state.sharing_of(params.client),
+        "volunteering": state.volunteering_of(params.client),
+        "clock": service.tail.clock(),
+    }
 
 
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:

@@ -9,7 +9,6 @@ Imports only a small part of the standard library, because every agent has its o
 """
 
 import _thread
-import errno
 import os
 import socket
 import sys
@@ -22,7 +21,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..discovery.records import Record, is_listening, running, serving
 from ..errors import NoDaemon
-from ..ipc.peer import check_daemon
+from ..ipc.peer import open_socket
 from ..ipc.tool_choice import CHOICES, chosen
 from ..limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
 
@@ -88,7 +87,7 @@ def connect(target: Target) -> socket.socket:
 
     def reach() -> socket.socket | None:
         socket_found = path or _locate(workspace, target.vaults)
-        return _open(socket_found) if socket_found is not None else None
+        return open_socket(socket_found) if socket_found is not None else None
 
     if (connection := reach()) is not None:
         return connection
@@ -165,25 +164,6 @@ def _settings_name_vaults() -> bool:
     with suppress(OSError, ValueError), open(config, "rb") as file:
         return bool(tomllib.load(file).get("vaults"))
     return False
-
-
-def _open(path: str) -> socket.socket | None:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        if os.stat(path).st_uid != os.getuid():  # the default socket may be in a directory that all can write to
-            raise PermissionError(errno.EPERM, "it belongs to another user")
-        connection.connect(path)
-        check_daemon(connection, path)
-    except (FileNotFoundError, ConnectionRefusedError):
-        connection.close()
-        return None
-    except OSError as error:
-        connection.close()
-        raise NoDaemon(f"Cannot connect to {path}: {error.strerror or error}.", hint="Check --socket.") from None
-    except NoDaemon:
-        connection.close()
-        raise
-    return connection
 
 
 # -- copying --

@@ -11,6 +11,7 @@ from workspaced_events.clock import Clock
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_tools.notes.line_changes import ChangedLines
 from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -205,6 +206,9 @@ class _PastOf:
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         return self._past.version(self._served, self._state, note, since, current)
+
+    def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
+        return self._past.lines_changed(self._served, note, before_sha256)
 
 
 class _MemoryOf:

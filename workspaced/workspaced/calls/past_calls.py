@@ -12,6 +12,8 @@ from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
+from workspaced_tools.notes.line_changes import ChangedLines, changed_lines
+from workspaced_tools.notes.note import Note
 from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -156,6 +158,13 @@ class PastCalls:
         self._wait_until_recorded()
         until = Moment(self._moments.tail, self._clock(), lasts=True)
         return self._versions(served, present, until).version(note, since, current)
+
+    def lines_changed(self, served: ServedVault, note: NoteId, before_sha256: str) -> ChangedLines | None:
+        """What an edit changed since a text that an earlier call read (`PastPort.lines_changed`)."""
+        before, [present] = self._recordings.text(before_sha256), served.vault.read([note])
+        if before is None or not isinstance(present, Note):
+            return None
+        return changed_lines(before, present.text)
 
     def _versions(self, served: ServedVault, present: WorkspaceState, until: Moment) -> PastVersions:
         withheld = _WithheldAtPresent(served, present)

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
     "context": ("prompts.context", "What prompts held, layer by layer, and what became of the provider's cache."),
     "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
+    "hook": ("workspace.hook", "Answer a hook of an agent's runtime: tell what changed before the user's eyes."),
     "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
     "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
     "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),

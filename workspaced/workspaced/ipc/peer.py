@@ -1,9 +1,10 @@
 """The user at the other end of a socket. The daemon and all our clients check it before the first byte: the kernel
 knows it, while a path may be in a folder that others can write to.
 
-Imports only a small part of the standard library, because the bridge uses this module.
+Imports only a small part of the standard library, because the bridge and the hooks use this module.
 """
 
+import errno
 import os
 import socket
 import struct
@@ -45,3 +46,27 @@ def check_daemon(connection: socket.socket, path: str | os.PathLike[str]) -> Non
             f"What listens on {place} belongs to another user ({uid}; we are {os.getuid()}). Nothing was sent.",
             hint="Name your own daemon's socket with --socket or WORKSPACED_SOCKET.",
         )
+
+
+def open_socket(path: str) -> socket.socket | None:
+    """Connects to a daemon of this user; None if nobody listens there.
+
+    Raises:
+        NoDaemon: it cannot be connected to, or is another user's. Nothing was sent.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if os.stat(path).st_uid != os.getuid():  # the default socket may be in a directory that all can write to
+            raise PermissionError(errno.EPERM, "it belongs to another user")
+        connection.connect(path)
+        check_daemon(connection, path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    except OSError as error:
+        connection.close()
+        raise NoDaemon(f"Cannot connect to {path}: {error.strerror or error}.", hint="Check --socket.") from None
+    except NoDaemon:
+        connection.close()
+        raise
+    return connection

@@ -11,12 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
-from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, ToolCalled
 from workspaced_tools.recording.format import refused
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
@@ -43,6 +44,15 @@ _LAST_S: Final = 60.0
 """How long a remembered recording is used without being stored again: later a sweep may have removed it."""
 
 
+class VolunteeredTo(msgspec.Struct, frozen=True):
+    """What `context_volunteered` says beside the call."""
+
+    session: str
+    event: str
+    from_seq: int | None
+    text_sha256: str
+
+
 class Call(msgspec.Struct, frozen=True):
     """One answered call."""
 
@@ -51,6 +61,8 @@ class Call(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     answer: ToolAnswer
     duration_us: int
+    volunteered: VolunteeredTo | None = None
+    """Set if nobody called: the answer was told without asking."""
 
 
 class _Waiting(NamedTuple):
@@ -183,7 +195,9 @@ def _are_long(arguments: bytes) -> bool:
 def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     call, answer = waiting.call, waiting.call.answer
     long = _are_long(waiting.arguments)
-    return ToolCalled(
+    to = call.volunteered
+    make = ToolCalled if to is None else partial(ContextVolunteered, **msgspec.structs.asdict(to))
+    return make(
         tool=call.tool,
         caller=call.caller,
         arguments={} if long else call.arguments,

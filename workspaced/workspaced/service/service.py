@@ -35,6 +35,7 @@ from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
+from ..volunteering.volunteering import Volunteering
 from .sent_contexts import SentContextsByClient
 from .uploads import Uploads
 
@@ -107,6 +108,7 @@ class Service:
         self.calls = Calls(
             self.tail, self.served, answers, past, checks, threads, self.call_recorder, self._reconcile
         )
+        self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
 
     # -- the log --
 

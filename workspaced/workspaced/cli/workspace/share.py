@@ -14,10 +14,20 @@ LEVELS = ("all", "names", "none")
 @click.command()
 @click.argument("words", nargs=-1, metavar="[CLIENT [LEVEL] | why PATH | accept-rules VAULT]")
 @click.option("--vault", metavar="ID", help="Of `why`: the vault of PATH (default: the current one).")
+@click.option(
+    "--volunteer",
+    type=click.Choice(["on", "selection-off", "off"]),
+    help="Of CLIENT: whether it is told without asking what changed before your eyes.",
+)
 @daemon_options
 @json_option
 def share_command(
-    words: tuple[str, ...], vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+    words: tuple[str, ...],
+    vault: str | None,
+    volunteer: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
 ) -> None:
     """How much a client of the tools is shown; with a LEVEL, from now on.
 
@@ -25,6 +35,9 @@ def share_command(
     all     everything but notes that are withheld from every agent
     names   paths and titles only
     none    nothing: its calls fail with SHARING_OFF
+
+    With --volunteer: whether its hooks tell it what changed before your eyes without being asked. The levels hold
+    for that, too.
 
     CLIENT is the name the client gives itself; '*' is every client without a level of its own. Without CLIENT:
     the levels of all. It lasts until it is set anew.
@@ -35,6 +48,10 @@ def share_command(
     if vault is not None and words[:1] != ("why",):
         raise click.UsageError("--vault belongs to `share why PATH`.")
     method, params = _request_of(words, vault)
+    if volunteer is not None:
+        if method != "workspaced/share":
+            raise click.UsageError("--volunteer belongs to `share CLIENT`.")
+        params["volunteering"] = volunteer
     with daemon(socket_path, workspace, write=_is_write(method, params), always_named=True) as connected:
         answer = connected.call(method, params)
     if not words:
@@ -48,7 +65,7 @@ def share_command(
     elif method == "workspaced/share/accept":
         click.echo(f"{escape_control(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
     else:
-        click.echo(f"{escape_control(answer['client'])} {answer['level']}")
+        click.echo(f"{escape_control(answer['client'])} {answer['level']}, volunteering {answer['volunteering']}")
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
@@ -79,7 +96,7 @@ def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[st
 
 
 def _is_write(method: str, params: dict[str, Any]) -> bool:
-    return method == "workspaced/share/accept" or "level" in params
+    return method == "workspaced/share/accept" or not params.keys().isdisjoint({"level", "volunteering"})
 
 
 def _print_reasons(answer: dict[str, Any]) -> None:
@@ -92,7 +109,9 @@ def _print_reasons(answer: dict[str, Any]) -> None:
 
 def print_sharing(sharing: dict[str, Any]) -> None:
     """Prints the levels for people."""
-    click.echo(f"*          {sharing['default']}")
+    click.echo(f"*          {sharing['default']:<5} volunteering {sharing['volunteering']}")
     for each in sharing["clients"]:
         marks = [word for word in ("set", "connected") if each[word]]
+        if each["volunteering"] != "on":
+            marks.insert(0, f"volunteering {each['volunteering']}")
         click.echo(f"{escape_control(each['client']):<10} {each['level']:<5} {', '.join(marks)}".rstrip())

@@ -1,0 +1,1 @@
+"""What an agent is told without asking: how what the user looks at differs from what the agent was told before."""

@@ -1,0 +1,84 @@
+"""`Sight`: what the user has before them, as far as an agent is told of it without asking."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from workspaced_events.clock import microseconds
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_fold import visible_tabs
+from workspaced_events.projections.workspace_state import Selection
+
+from ..limits import VOLUNTEERED_PINS_MAX, VOLUNTEERED_SELECTION_S
+from ..notes.note import Note, NoteFailure
+from ..ports.questions import Read
+from ..ports.view import View
+from ..tools.tool import Model
+
+
+class Selected(Model):
+    """Lines that are selected in the active note."""
+
+    start_line: int
+    end_line: int
+    text_sha256: str | None
+    """Of the whole selected text, where the editor told it."""
+
+
+class Sight(Model):
+    """A part of the state, in values that can be compared later. Also what a session was told last."""
+
+    active: str | None
+    selection: Selected | None
+    pins: list[str]
+    """The first VOLUNTEERED_PINS_MAX."""
+    more_pins: int
+    tabs: list[str]
+    versions: dict[str, str]
+    """For each of these notes that can be read, the sha256 of its text."""
+
+
+class Seen:
+    """The sight of a view, and the notes behind it."""
+
+    def __init__(self, view: View, *, with_selection: bool) -> None:
+        """`with_selection`: whether what is selected may be told."""
+        state = view.vault_state
+        pins = list(state.pins)
+        listed = pins[:VOLUNTEERED_PINS_MAX]
+        tabs = [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)]
+        active = state.active.id if state.active is not None else None
+        self.notes = _read(view, dict.fromkeys([*([active] if active else ()), *listed, *tabs]))
+        self.selection = state.selection if with_selection and _is_recent(state.selection, view.now) else None
+        self.sight = Sight(
+            active=active,
+            selection=_selected(self.selection),
+            pins=[str(note) for note in listed],
+            more_pins=len(pins) - len(listed),
+            tabs=[str(note) for note in tabs],
+            versions={note: found.source_sha256 for note, found in self.notes.items() if type(found) is Note},
+        )
+
+
+def _read(view: View, notes: Iterable[NoteId]) -> dict[str, Note | NoteFailure]:
+    wanted = list(notes)
+    found: list[Any] = view.vault.ask(Read(wanted)) if wanted else []
+    return dict(zip(wanted, found, strict=True))
+
+
+def _is_recent(selection: Selection | None, now: str) -> bool:
+    """Whether a selection is so new that the user still means it. One of the future is from before the clock was
+    set back, and its age is unknown."""
+    if selection is None:
+        return False
+    age_us = microseconds(now) - microseconds(selection.at)
+    return 0 <= age_us <= VOLUNTEERED_SELECTION_S * 1e6
+
+
+def _selected(selection: Selection | None) -> Selected | None:
+    if selection is None:
+        return None
+    known = selection.text_sha256
+    if selection.text is not None:
+        known = sha256(selection.text.encode()).hexdigest()
+    return Selected(start_line=selection.start_line, end_line=selection.end_line, text_sha256=known)

@@ -1,0 +1,89 @@
+"""The hidden tool `volunteer_context`: its answer is the text that an agent is told without asking.
+
+No list shows it and no client may call it; the daemon calls it for a runtime's hook. As a tool it sees the
+workspace through a `View`, so the share policy holds, and its answer is recorded and replayed as any other.
+"""
+
+from typing import Any, Final
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import Selection
+
+from ..notes.line_changes import ChangedLines, lines_of
+from ..notes.note import Note
+from ..ports.questions import LinesChanged, Names
+from ..ports.view import View
+from ..tools.note_answers import served_vault
+from ..tools.tool import Answer, Model, PresentArguments, Tool
+from .difference import Difference, difference
+from .sight import Seen, Sight
+from .wording import Form, SelectedText, block, changed_lines_of, whole_lines
+
+
+class VolunteerContext(PresentArguments):
+    told: Sight | None = None
+    """What the session was told last; without it, it is told everything."""
+    form: Form = "tagged"
+    selection: bool = True
+    """Whether what is selected may be told."""
+
+
+class Volunteered(Model):
+    text: str | None
+    """Null: nothing changed."""
+    sight: Sight
+    """What the session has been told once it got the text."""
+
+
+def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
+    """
+    Raises:
+        NoActiveVault.
+    """
+    vault, state = served_vault(view)
+    seen = Seen(view, with_selection=arguments.selection)
+    sight, told = seen.sight, arguments.told
+    selected = _selected(seen.selection, seen.notes.get(sight.active) if sight.active is not None else None)
+    if told is None:
+        current = view.current
+        assert current is not None, "A served vault is current."
+        folder = current.path if view.sharing == "all" else None
+        lines = whole_lines(sight, selected, vault=current.name, folder=folder)
+    else:
+        changed = difference(told, sight, pins=state.pins, moved_to=lambda old: state.current_path(NoteId(old)))
+        nameable = _nameable(view, changed)
+
+        def edit_of(note: str, before: str) -> ChangedLines | None:
+            return vault.ask(LinesChanged(NoteId(note), before))
+
+        lines = changed_lines_of(changed, sight, selected, may_name=lambda note: note in nameable, edit_of=edit_of)
+    text = block(lines, as_of_seq=view.as_of_seq, form=arguments.form) if lines else None
+    data = {"text": text, "sight": sight.model_dump(by_alias=True)}
+    return Answer(data, "Nothing changed." if text is None else f"{len(text)} characters.")
+
+
+def _nameable(view: View, changed: Difference) -> set[str]:
+    """Which of the notes that went may be named: those that exist, and are not withheld by now."""
+    gone = list(dict.fromkeys(map(NoteId, (*changed.unpinned, *changed.closed))))
+    if not gone:
+        return set()
+    return {note for note, ref in zip(gone, view.vault.ask(Names(gone)), strict=True) if ref is not None}
+
+
+def _selected(selection: Selection | None, note: Any) -> SelectedText | None:
+    """The selection with its text: the editor's, which may not be saved yet, else the file's."""
+    if selection is None:
+        return None
+    text = selection.text
+    if text is None and isinstance(note, Note):
+        text = "".join(lines_of(note.text)[selection.start_line - 1 : selection.end_line])
+    return SelectedText(selection.start_line, selection.end_line, (text or "").rstrip("\n"))
+
+
+VOLUNTEER: Final[Tool[Any]] = Tool(
+    name="volunteer_context",
+    description="What an agent is told without asking.",
+    arguments=VolunteerContext,
+    data=Volunteered,
+    function=volunteer_context,
+)

@@ -1,0 +1,60 @@
+"""`workspaced hook`. If its arguments only name runtime and daemon, `__main__` runs the hook without this."""
+
+import click
+
+from ...hooks.hook import HookTarget, run
+from ...hooks.runtimes import RUNTIMES
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_json
+
+_WHY = {
+    "nothingNew": "nothing changed since it was told",
+    "offered": "it is being told at this moment",
+    "off": "volunteering is off for this client: see `workspaced share CLIENT --volunteer on`",
+    "refused": "nothing is shared with this client: see `workspaced share`",
+    "otherVault": "no vault is current",
+}
+
+
+@click.command()
+@click.argument("runtime", type=click.Choice(list(RUNTIMES)))
+@click.option(
+    "--vault", "vaults", multiple=True, metavar="DIR", help="Asked about where the agent works elsewhere."
+)
+@click.option("--show", is_flag=True, help="Show what the agent would be told at its next prompt; tell nobody.")
+@daemon_options
+@json_option
+def hook_command(
+    runtime: str,
+    vaults: tuple[str, ...],
+    show: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Answer a hook of an agent's runtime: tell the agent what changed before the user's eyes.
+
+    The runtime runs this. It reads the hook's JSON from standard input; whatever fails, it prints nothing and
+    exits with 0.
+
+    \b
+    workspaced connect claude --vault ~/notes
+    workspaced hook claude --show
+    """
+    if not show:
+        if as_json:
+            raise click.UsageError("--json goes with --show: standard output is the runtime's.")
+        return run(HookTarget(runtime, vaults, socket_path, workspace))
+    if vaults:
+        raise click.UsageError("--show tells of the current vault; --vault goes without it.")
+    known = RUNTIMES[runtime]
+    with daemon(socket_path, workspace) as connected:
+        answer = connected.call("workspaced/volunteer/preview", {"client": known.client, "form": known.form})
+    if as_json:
+        print_json(answer)
+    elif answer["text"] is not None:
+        click.echo(answer["text"])
+    else:
+        click.echo(f"{known.client} would be told nothing: {_WHY[answer['reason']]}", err=True)
+    return 0

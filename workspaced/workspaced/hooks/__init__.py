@@ -1,0 +1,1 @@
+"""`workspaced hook`: gives an agent's runtime what to tell the agent, when a hook of the runtime runs."""

@@ -1,0 +1,126 @@
+"""`workspaced hook RUNTIME`: reads a hook's JSON from standard input, asks the daemon what to tell the agent, and
+writes the runtime's answer.
+
+It is never in the way: whatever fails, it prints nothing and exits with 0, at the latest after GIVE_UP_S. It
+starts no daemon. The prompt and the transcript's path never leave this process.
+
+Imports only a small part of the standard library, because it runs at every prompt.
+"""
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from ..discovery.records import running, serving
+from ..ipc.peer import open_socket
+from .runtimes import RUNTIMES, Moment, moment
+
+GIVE_UP_S: Final = 0.5
+INPUT_BYTES_MAX: Final = 1024 * 1024
+"""A longer input is read to its end, so that the runtime is not kept waiting, and not answered."""
+_CHUNK_BYTES: Final = 64 * 1024
+_USAGE_EXIT: Final = 2
+
+
+class HookTarget(NamedTuple):
+    """The runtime that a hook was installed for, and the daemon that it asks."""
+
+    runtime: str
+    vaults: tuple[str, ...] = ()
+    """Folders that the hook was installed for: asked about where the agent works in no served folder."""
+    socket_path: str | None = None
+    workspace: str | None = None
+
+
+def target_of(arguments: Sequence[str]) -> HookTarget | None:
+    """Parses plain arguments; None if there are others, which the full command line handles."""
+    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults"}
+    found: dict[str, list[str]] = {name: [] for name in names.values()}
+    words, rest = list[str](), list(arguments)
+    while rest:
+        option, equals, value = rest.pop(0).partition("=")
+        if option not in names:
+            words.append(option)
+        elif equals or rest:
+            found[names[option]].append(value if equals else rest.pop(0))
+        else:
+            return None
+    if len(words) != 1 or words[0] not in RUNTIMES:
+        return None
+    last = {name: values[-1] for name, values in found.items() if values and name != "vaults"}
+    return HookTarget(words[0], tuple(found["vaults"]), **last)
+
+
+def run(target: HookTarget) -> int:
+    """Answers one hook; returns 0."""
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, GIVE_UP_S)
+    with suppress(Exception):
+        sent = _input()
+        found = moment(target.runtime, json.loads(sent)) if sent else None
+        if found is not None:
+            _tell(target, found)
+    return 0
+
+
+def _input() -> bytes:
+    """Standard input; empty if it is longer than INPUT_BYTES_MAX."""
+    parts, size = list[bytes](), 0
+    while part := os.read(0, _CHUNK_BYTES):
+        size += len(part)
+        if size <= INPUT_BYTES_MAX:
+            parts.append(part)
+    return b"".join(parts) if size <= INPUT_BYTES_MAX else b""
+
+
+def _tell(target: HookTarget, found: Moment) -> None:
+    folders = [os.path.realpath(folder) for folder in (found.folder, *target.vaults) if folder is not None]
+    path = _socket_of(target, folders)
+    connection = open_socket(path) if path is not None else None
+    if connection is None:
+        return
+    with connection, connection.makefile("rb") as answers:
+        offer = {
+            "client": found.runtime.client,
+            "session": found.session,
+            "event": found.event,
+            "folders": folders,
+            "tell": found.tell,
+            "form": found.runtime.form,
+        }
+        _send(connection, "workspaced/volunteer", offer, 1)
+        result = json.loads(answers.readline()).get("result") or {}
+        text, token = result.get("text"), result.get("token")
+        if not text:
+            return
+        _write(json.dumps(found.output(text)).encode() + b"\n")
+        _send(connection, "workspaced/volunteer/confirm", {"token": token}, 2)
+
+
+def _socket_of(target: HookTarget, folders: Sequence[str]) -> str | None:
+    """The socket of the daemon that serves the first of the folders that any daemon serves."""
+    named = target.socket_path or os.environ.get("WORKSPACED_SOCKET")
+    if named:
+        return named
+    records = running()
+    if target.workspace is not None:
+        records = [each for each in records if each.workspace == target.workspace]
+    for folder in folders:
+        if (record := serving(records, [folder])) is not None:
+            return record.socket
+    return None
+
+
+def _send(connection: socket.socket, method: str, params: dict[str, Any], number: int) -> None:
+    request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    connection.sendall(json.dumps(request).encode() + b"\n")
+
+
+def _write(answer: bytes) -> None:
+    left = memoryview(answer)
+    while left:
+        left = left[os.write(1, left) :]

@@ -1,0 +1,159 @@
+"""`Volunteering`: offers a text to a runtime's hook, and records it once the runtime has taken it.
+
+A hook may die between the offer and the runtime. So a session counts as told, and the log says so, only when the
+hook confirms; until then the next offer tells the same again.
+"""
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_tools.volunteering.tool import VOLUNTEER
+from workspaced_tools.volunteering.wording import Form
+
+from ..calls.calls import Calls
+from ..recording.call_recorder import Call, VolunteeredTo
+from .sessions import SessionKey, Sessions, Told
+
+OFFERS_MAX: Final = 256
+"""Offers that are not confirmed yet; beyond that the oldest is given up."""
+ON_ITS_WAY_S: Final = 1.0
+"""For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
+
+Reason = Literal["nothingNew", "offered", "off", "refused", "otherVault"]
+"""Why there is no text: nothing changed; it was offered a moment ago; the user has turned it off for the client;
+the client is shown nothing; the user looks at another vault."""
+
+
+class Offer(NamedTuple):
+    """A text for a session that is not confirmed yet."""
+
+    key: SessionKey
+    call: Call
+    told: Told
+    """What the session was told once it has the text."""
+
+
+class Offered(NamedTuple):
+    """The answer to a hook: a text and the token that confirms it, or why there is none."""
+
+    text: str | None
+    token: str | None = None
+    reason: Reason | None = None
+
+
+class _Data(msgspec.Struct, frozen=True):
+    text: str | None
+    sight: dict[str, Any]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    data: _Data
+
+
+_ANSWER: Final = msgspec.json.Decoder(_Answer)
+
+
+class Volunteering:
+    """One for each daemon. Belongs to the loop's thread."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        state: Callable[[], WorkspaceState],
+        record: Callable[[Call], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.sessions = Sessions()
+        self._calls = calls
+        self._state = state
+        self._record = record
+        self._clock = clock
+        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._begun: OrderedDict[SessionKey, float] = OrderedDict()
+        """When an offer for a session began that is not confirmed yet."""
+
+    async def offer(self, key: SessionKey, client: str, event: str, *, whole: bool, form: Form) -> Offered:
+        """What to tell a session now; `confirm` says that it was told.
+
+        Args:
+            client: its name, which decides the sharing level.
+            event: the runtime's name of the moment.
+            whole: tell everything, since the agent has lost what it was told.
+
+        Raises:
+            WorkspacedError: as a call of a tool.
+        """
+        if self._clock() - self._begun.get(key, -ON_ITS_WAY_S) < ON_ITS_WAY_S:
+            return Offered(None, reason="offered")
+        self._begin(key)
+        told = None if whole else self.sessions.told(key)
+        try:
+            call, data, reason = await self._ask(key, client, told, form)
+        except BaseException:
+            self._begun.pop(key, None)
+            raise
+        if data is None or data.text is None or call is None:
+            self._begun.pop(key, None)
+            return Offered(None, reason=reason)
+        to = VolunteeredTo(
+            session=key.session,
+            event=event,
+            from_seq=told.as_of_seq if told is not None else None,
+            text_sha256=sha256(data.text.encode()).hexdigest(),
+        )
+        token = secrets.token_hex(8)
+        self._offers[token] = Offer(key, replace(call, volunteered=to), Told(data.sight, call.answer.as_of_seq))
+        if len(self._offers) > OFFERS_MAX:
+            self._offers.popitem(last=False)
+        return Offered(data.text, token)
+
+    async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
+        """What the session would be told now. Nobody is told, so the session stays as it is."""
+        _call, data, reason = await self._ask(key, client, self.sessions.told(key), form)
+        return Offered(data.text if data is not None else None, reason=reason)
+
+    def confirm(self, token: str) -> bool:
+        """Records that the runtime has taken the text; False: the offer is not known any more."""
+        offer = self._offers.pop(token, None)
+        if offer is None:
+            return False
+        self._begun.pop(offer.key, None)
+        self.sessions.tell(offer.key, offer.told)
+        self._record(offer.call)
+        return True
+
+    def _begin(self, key: SessionKey) -> None:
+        self._begun[key] = self._clock()
+        self._begun.move_to_end(key)
+        if len(self._begun) > OFFERS_MAX:
+            self._begun.popitem(last=False)
+
+    async def _ask(
+        self, key: SessionKey, client: str, told: Told | None, form: Form
+    ) -> tuple[Call | None, _Data | None, Reason | None]:
+        """The call that answers, what it answered, and why there is no text."""
+        state = self._state()
+        setting = state.volunteering_of(client)
+        if setting == "off":
+            return None, None, "off"
+        if state.current != key.vault:
+            return None, None, "otherVault"
+        arguments: dict[str, Any] = {"form": form, "selection": setting == "on"}
+        if told is not None:
+            arguments["told"] = told.sight
+        started = time.perf_counter_ns()
+        answer = await self._calls.preview(VOLUNTEER, arguments, client)
+        if not answer.ok:
+            return None, None, "refused"
+        duration_us = (time.perf_counter_ns() - started) // 1000
+        data = _ANSWER.decode(answer.payload).data
+        call = Call(VOLUNTEER.name, client, arguments, answer, duration_us)
+        return call, data, "nothingNew" if data.text is None else None
