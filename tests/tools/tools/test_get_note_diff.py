@@ -13,13 +13,13 @@ from support.profiles import examples
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.notes.line_changes import COMPARED_LINES_MAX
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.get_note_diff import TOOL, _page, unified
+from workspaced_tools.tools.line_changes import COMPARED_LINES_MAX
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
 

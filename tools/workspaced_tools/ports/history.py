@@ -8,7 +8,6 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
-from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
 
 
@@ -31,6 +30,13 @@ class VersionAt(msgspec.Struct, frozen=True):
     at: str
     """The time of `seq`."""
     note: Note | NoteFailure
+
+
+class ChangedLines(msgspec.Struct, frozen=True):
+    """How many lines an edit added and removed."""
+
+    added: int
+    removed: int
 
 
 class PastPort(Protocol):

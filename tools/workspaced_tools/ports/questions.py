@@ -12,9 +12,8 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
-from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
-from .history import VersionAt
+from .history import ChangedLines, VersionAt
 from .images import NoteImages
 from .memory import MemoryAnswer, MemoryVerb
 from .prompts import ShownManifest

@@ -22,10 +22,9 @@ from workspaced_events.schema.decoding import decoded
 
 from .. import errors
 from ..errors import NotRecorded, ToolError
-from ..notes.line_changes import ChangedLines
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
-from ..ports.history import VersionAt
+from ..ports.history import ChangedLines, VersionAt
 from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.memory import MemoryAnswer
 from ..ports.prompts import ShownManifest

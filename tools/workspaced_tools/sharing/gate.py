@@ -19,12 +19,11 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff, ToolError
-from ..notes.line_changes import ChangedLines
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
 from ..notes.note import Note
 from ..ports.asking import MemoryPort, VaultSource
-from ..ports.history import SWITCHED_ON, HistoryPort, PastPort, VersionAt
+from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.images import NoteImages
 from ..ports.memory import MemoryAnswer
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest

@@ -8,13 +8,13 @@ from pydantic import Field
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..limits import REFERENCE_CHARS_MAX
-from ..notes.line_changes import LineChange, line_changes, lines_of
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note
 from ..ports.history import VersionAt
 from ..ports.questions import Read, Resolve, VersionOf
 from ..ports.vault import NoteRef
 from ..ports.view import View
+from .line_changes import LineChange, line_changes, lines_of
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
 from .tool import Answer, Arguments, Json, Model, Tool

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..notes.line_changes import ChangedLines
 from ..notes.note import Note, NoteFailure
-from ..ports.history import VersionAt
+from ..ports.history import ChangedLines, VersionAt
 from ..ports.prompts import StoredManifest
 from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom
 from ..ports.vault import NoteRef, Resolution

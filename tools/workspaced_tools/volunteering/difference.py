@@ -37,15 +37,15 @@ def difference(
     is_elsewhere = now.active != before.active or (now.selection is not None and now.selection != before.selection)
     return Difference(
         looks_elsewhere=is_elsewhere,
-        pinned=[note for note in now.pins if note not in before.pins],
+        pinned=tuple(note for note in now.pins if note not in before.pins),
         more_pinned=max(0, now.more_pins - before.more_pins),
-        unpinned=[note for note in before.pins if note not in pins],
-        opened=[note for note in now.tabs if note not in before_eyes and note != now.active],
-        closed=[note for note in before.tabs if note not in (now.active, *now.tabs) and note not in pins],
-        renamed=[(old, new) for old, new in moves.items() if new in {now.active, *now.pins, *now.tabs}],
-        edited=[
+        unpinned=tuple(note for note in before.pins if note not in pins),
+        opened=tuple(note for note in now.tabs if note not in before_eyes and note != now.active),
+        closed=tuple(note for note in before.tabs if note not in (now.active, *now.tabs) and note not in pins),
+        renamed=tuple((old, new) for old, new in moves.items() if new in {now.active, *now.pins, *now.tabs}),
+        edited=tuple(
             (note, known) for note, sha in now.versions.items() if (known := before.versions.get(note, sha)) != sha
-        ],
+        ),
     )
 
 

@@ -9,10 +9,11 @@ from typing import Any, Final
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import Selection
 
-from ..notes.line_changes import ChangedLines, lines_of
 from ..notes.note import Note
+from ..ports.history import ChangedLines
 from ..ports.questions import LinesChanged, Names
 from ..ports.view import View
+from ..tools.line_changes import lines_of
 from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
 from .difference import Difference, difference

@@ -15,7 +15,7 @@ from ..limits import (
     VOLUNTEERED_NAME_CHARS_MAX,
     VOLUNTEERED_SELECTION_CHARS_MAX,
 )
-from ..notes.line_changes import ChangedLines
+from ..ports.history import ChangedLines
 from ..prompts.model.untrusted_text import escape_body
 from .difference import Difference
 from .sight import Sight

@@ -11,8 +11,7 @@ from workspaced_events.clock import Clock
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_tools.notes.line_changes import ChangedLines
-from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.ports.view import View

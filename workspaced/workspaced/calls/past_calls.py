@@ -12,9 +12,8 @@ from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.notes.line_changes import ChangedLines, changed_lines
 from workspaced_tools.notes.note import Note
-from workspaced_tools.ports.history import VersionAt
+from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
@@ -23,6 +22,7 @@ from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import AllWithheld, shared_view, sharing_off
+from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 

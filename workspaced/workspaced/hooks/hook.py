@@ -20,6 +20,7 @@ from ..ipc.peer import open_socket
 from .runtimes import RUNTIMES, Moment, moment
 
 GIVE_UP_S: Final = 0.5
+TIMEOUT_S_MAX: Final = 60.0
 INPUT_BYTES_MAX: Final = 1024 * 1024
 """A longer input is read to its end, so that the runtime is not kept waiting, and not answered."""
 _CHUNK_BYTES: Final = 64 * 1024
@@ -34,11 +35,17 @@ class HookTarget(NamedTuple):
     """Folders that the hook was installed for: asked about where the agent works in no served folder."""
     socket_path: str | None = None
     workspace: str | None = None
+    timeout_s: float = GIVE_UP_S
 
 
 def target_of(arguments: Sequence[str]) -> HookTarget | None:
     """Parses plain arguments; None if there are others, which the full command line handles."""
-    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults"}
+    names = {
+        "--socket": "socket_path",
+        "--workspace": "workspace",
+        "--vault": "vaults",
+        "--timeout": "timeout",
+    }
     found: dict[str, list[str]] = {name: [] for name in names.values()}
     words, rest = list[str](), list(arguments)
     while rest:
@@ -49,21 +56,31 @@ def target_of(arguments: Sequence[str]) -> HookTarget | None:
             found[names[option]].append(value if equals else rest.pop(0))
         else:
             return None
-    if len(words) != 1 or words[0] not in RUNTIMES:
+    if len(words) != 1 or words[0] not in RUNTIMES or not all(map(_is_timeout, found["timeout"])):
         return None
-    last = {name: values[-1] for name, values in found.items() if values and name != "vaults"}
-    return HookTarget(words[0], tuple(found["vaults"]), **last)
+    last = {name: values[-1] for name, values in found.items() if values}
+    timeout_s = float(last.get("timeout", GIVE_UP_S))
+    vaults = tuple(found["vaults"])
+    return HookTarget(words[0], vaults, last.get("socket_path"), last.get("workspace"), timeout_s)
+
+
+def _is_timeout(text: str) -> bool:
+    try:
+        return 0 < float(text) <= TIMEOUT_S_MAX
+    except ValueError:
+        return False
 
 
 def run(target: HookTarget) -> int:
     """Answers one hook; returns 0."""
     signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
-    signal.setitimer(signal.ITIMER_REAL, GIVE_UP_S)
+    signal.setitimer(signal.ITIMER_REAL, target.timeout_s)
     with suppress(Exception):
         sent = _input()
         found = moment(target.runtime, json.loads(sent)) if sent else None
         if found is not None:
             _tell(target, found)
+    signal.setitimer(signal.ITIMER_REAL, 0)  # an interpreter that ends has no handler any more
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from ...hooks.hook import HookTarget, run
+from ...hooks.hook import GIVE_UP_S, TIMEOUT_S_MAX, HookTarget, run
 from ...hooks.runtimes import RUNTIMES
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
@@ -22,12 +22,21 @@ _WHY = {
 @click.option(
     "--vault", "vaults", multiple=True, metavar="DIR", help="Asked about where the agent works elsewhere."
 )
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, TIMEOUT_S_MAX, min_open=True),
+    default=GIVE_UP_S,
+    show_default=True,
+    help="Seconds after which it gives up.",
+)
 @click.option("--show", is_flag=True, help="Show what the agent would be told at its next prompt; tell nobody.")
 @daemon_options
 @json_option
 def hook_command(
     runtime: str,
     vaults: tuple[str, ...],
+    timeout_s: float,
     show: bool,
     socket_path: str | None,
     workspace: str | None,
@@ -45,7 +54,7 @@ def hook_command(
     if not show:
         if as_json:
             raise click.UsageError("--json goes with --show: standard output is the runtime's.")
-        return run(HookTarget(runtime, vaults, socket_path, workspace))
+        return run(HookTarget(runtime, vaults, socket_path, workspace, timeout_s))
     if vaults:
         raise click.UsageError("--show tells of the current vault; --vault goes without it.")
     known = RUNTIMES[runtime]

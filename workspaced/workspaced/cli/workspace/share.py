@@ -65,7 +65,7 @@ def share_command(
     elif method == "workspaced/share/accept":
         click.echo(f"{escape_control(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
     else:
-        click.echo(f"{escape_control(answer['client'])} {answer['level']}, volunteering {answer['volunteering']}")
+        click.echo(f"{escape_control(answer['client'])} {answer['level']}{_volunteering(answer)}")
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
@@ -109,9 +109,13 @@ def _print_reasons(answer: dict[str, Any]) -> None:
 
 def print_sharing(sharing: dict[str, Any]) -> None:
     """Prints the levels for people."""
-    click.echo(f"*          {sharing['default']:<5} volunteering {sharing['volunteering']}")
+    click.echo(f"*          {sharing['default']}{_volunteering(sharing)}")
     for each in sharing["clients"]:
         marks = [word for word in ("set", "connected") if each[word]]
-        if each["volunteering"] != "on":
-            marks.insert(0, f"volunteering {each['volunteering']}")
-        click.echo(f"{escape_control(each['client']):<10} {each['level']:<5} {', '.join(marks)}".rstrip())
+        line = f"{escape_control(each['client']):<10} {each['level']:<5}{_volunteering(each)} {', '.join(marks)}"
+        click.echo(line.rstrip())
+
+
+def _volunteering(of: dict[str, Any]) -> str:
+    """Words for a client that is not told everything without asking."""
+    return "" if of["volunteering"] == "on" else f", volunteering {of['volunteering']}"

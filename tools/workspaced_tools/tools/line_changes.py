@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
+from ..ports.history import ChangedLines
+
 COMPARED_LINES_MAX: Final = 10_000
 """With more differing lines on one side, all lines count as replaced: comparing them takes quadratic time."""
 
@@ -16,13 +18,6 @@ class LineChange(NamedTuple):
     end: int
     start_after: int
     end_after: int
-
-
-class ChangedLines(NamedTuple):
-    """How many lines an edit added and removed."""
-
-    added: int
-    removed: int
 
 
 def lines_of(text: str) -> list[str]:

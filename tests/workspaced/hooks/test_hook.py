@@ -1,0 +1,246 @@
+"""`workspaced hook`: tells what changed, once, records it, and is never in the way."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "What is this?"}
+NOTES = {"Plan.md": "# Plan\n\none\ntwo\n", "Budget.md": "# Budget\n", "Ideas.md": "# Ideas\n"}
+
+
+@pytest.fixture
+def world(daemon: Any) -> Any:
+    running = daemon(notes=NOTES)
+    show(running, "active_note_set", note="Plan.md")
+    return running
+
+
+def show(running: Any, kind: str, **data: Any) -> None:
+    with running.connect() as client:
+        client.publish([{"type": kind, "data": data}])
+
+
+def hook(
+    running: Any, runtime: str = "claude", sent: Any = None, *options: str, **fields: Any
+) -> dict[str, Any] | None:
+    """What the hook writes: the runtime's answer, or None for nothing."""
+    whole = {**CLAUDE, "cwd": str(running.vault), **fields} if sent is None else sent
+    stdin = whole if isinstance(whole, bytes) else json.dumps(whole).encode()
+    done = running.cli("hook", runtime, "--timeout", "30", *options, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def told(running: Any, runtime: str = "claude", **fields: Any) -> str:
+    """The text that the agent is given; empty for nothing."""
+    answer = hook(running, runtime, **fields)
+    return answer["hookSpecificOutput"]["additionalContext"] if answer is not None else ""
+
+
+def volunteered(running: Any) -> list[dict[str, Any]]:
+    with running.connect() as client:
+        client.call("workspaced/calls")  # waits until all is recorded
+        events = client.call("workspaced/log", {"from": 1, "limit": 500})["events"]
+    return [{**each["data"], "seq": each["seq"]} for each in events if each["type"] == "context_volunteered"]
+
+
+def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(world: Any) -> None:
+    first = told(world)
+    assert first.splitlines()[1:] == [
+        f"vault: {world.vault} (read its notes as files, or ask workspaced's get_note_by_reference)",
+        "looking at: Plan.md",
+        "</workspace>",
+    ]
+    assert told(world) == ""
+    show(world, "note_pinned", note="Budget.md")
+    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=4)
+    assert told(world).splitlines()[1:] == [
+        "looking at: Plan.md, lines 3-4 selected:",
+        "| one",
+        "| two",
+        "pinned since: Budget.md",
+        "</workspace>",
+    ]
+    assert told(world) == ""
+    assert "pinned: Budget.md" in told(world, session_id="another")
+
+
+def test_an_edit_is_counted_in_lines(world: Any) -> None:
+    assert told(world)
+    with world.connect() as client:
+        client.call("workspaced/calls")  # the text that was read is kept by then
+    world.add({"Plan.md": "# Plan\n\none\n2\n3\n"})
+    assert told(world).splitlines()[1:-1] == ["edited: Plan.md (+2 -1)"]
+
+
+def test_what_was_told_is_in_the_log_and_replays(world: Any) -> None:
+    first = told(world)
+    show(world, "note_pinned", note="Budget.md")
+    second = told(world)
+    one, two = volunteered(world)
+    assert [one["caller"], one["session"], one["event"]] == ["claude-code", "s-1", "UserPromptSubmit"]
+    assert "from" not in one and two["from"] == one["asOfSeq"]
+    assert world.stop() == 0
+    done = world.cli("replay", "--verify", str(world.data))
+    assert done.returncode == 0 and "2 answer the same" in done.stdout
+    shown = world.cli("calls", "show", "--result", str(two["seq"]), str(world.data))
+    assert "pinned since: Budget.md" in shown.stdout and "pinned since: Budget.md" in second and first != second
+
+
+def test_what_a_runtime_did_not_take_is_told_again(world: Any) -> None:
+    with world.connect() as client:
+        asked = {
+            "client": "claude-code",
+            "session": "s-1",
+            "event": "UserPromptSubmit",
+            "folders": [str(world.vault)],
+        }
+        offered = client.call("workspaced/volunteer", asked)
+        assert client.call("workspaced/volunteer", asked)["reason"] == "offered"
+        preview = client.call("workspaced/volunteer/preview", {"client": "claude-code", "session": "s-1"})
+        assert preview["text"] == offered["text"] and not volunteered(world)
+        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": True}
+        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": False}
+        assert client.call("workspaced/volunteer", asked)["reason"] == "nothingNew"
+    assert len(volunteered(world)) == 1
+
+
+def test_after_a_compaction_everything_is_told_again(world: Any) -> None:
+    first = told(world)
+    assert told(world, hook_event_name="SessionStart", source="compact") == first
+    assert told(world) == ""
+    for source in ("startup", "resume", "clear"):
+        assert told(world, hook_event_name="SessionStart", source=source) == ""
+
+
+def test_what_no_person_typed_gets_nothing(world: Any) -> None:
+    assert told(world, agent_id="a-7") == ""
+    assert told(world, hook_event_name="PreToolUse") == ""
+    assert told(world, prompt="") == ""
+    assert told(world)
+
+
+GEMINI = {"hook_event_name": "BeforeAgent", "session_id": "g-1", "prompt": "Hi", "timestamp": "t"}
+CURSOR = {"hook_event_name": "sessionStart", "conversation_id": "c-1", "cursor_version": "2", "generation_id": "g"}
+VSCODE = {"hookEventName": "SessionStart", "sessionId": "v-1", "source": "new"}
+
+
+def test_each_runtime_gets_its_own_form(world: Any) -> None:
+    place = {"cwd": str(world.vault)}
+    gemini = hook(world, "gemini", {**GEMINI, **place})
+    assert gemini is not None and gemini["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+    assert "<" not in gemini["hookSpecificOutput"]["additionalContext"]
+    cursor = hook(world, "cursor", {**CURSOR, "workspace_roots": [str(world.vault)]})
+    assert cursor is not None and list(cursor) == ["additional_context"]
+    codex = hook(world, "codex", {**CLAUDE, **place, "turn_id": "t", "model": "m", "transcript_path": None})
+    assert codex is not None and list(codex["hookSpecificOutput"]) == ["hookEventName", "additionalContext"]
+    assert [each["caller"] for each in volunteered(world)] == [
+        "gemini-cli-mcp-client",
+        "cursor-vscode",
+        "codex-mcp-client",
+    ]
+
+
+def test_a_hook_of_claudes_settings_knows_who_else_runs_it(world: Any) -> None:
+    cursor = hook(world, "claude", {**CURSOR, "workspace_roots": [str(world.vault)]})
+    assert cursor is not None and list(cursor) == ["additional_context"]
+    vscode = hook(world, "claude", {**VSCODE, "cwd": str(world.vault)})
+    assert vscode is not None and "hookSpecificOutput" in vscode
+    assert [each["caller"] for each in volunteered(world)] == ["cursor-vscode", "Visual Studio Code"]
+
+
+def test_only_an_agent_that_works_for_a_vault_is_told_of_it(world: Any) -> None:
+    outside = world.root / "elsewhere"
+    outside.mkdir()
+    (world.vault / "out").symlink_to(outside)
+    assert told(world, cwd=str(outside)) == ""
+    assert told(world, cwd=str(world.vault / "out")) == ""
+    assert hook(world, "claude", None, "--vault", str(world.vault), cwd=str(outside)) is not None
+    (world.vault / "deep").mkdir()
+    assert "Plan.md" in told(world, cwd=str(world.vault / "deep"), session_id="s-2")
+
+
+def test_a_clients_level_and_setting_hold(world: Any) -> None:
+    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=3)
+    assert world.cli("share", "claude-code", "--volunteer", "selection-off").returncode == 0
+    assert "selected" not in told(world)
+    assert world.cli("share", "claude-code", "--volunteer", "off").returncode == 0
+    assert told(world, session_id="s-2") == ""
+    assert world.cli("share", "claude-code", "names", "--volunteer", "on").returncode == 0
+    names = told(world, session_id="s-3")
+    assert "Plan.md" in names and str(world.vault) not in names and "selected" not in names
+    assert world.cli("share", "claude-code", "none").returncode == 0
+    assert told(world, session_id="s-4") == ""
+
+
+def test_a_withheld_note_is_not_named_and_what_was_told_of_it_before_is_not_repeated(daemon: Any) -> None:
+    secret = {"Secret.md": "---\nworkspaced: private\n---\n# Secret\n"}
+    running = daemon(notes={**NOTES, **secret})
+    for note in ("Plan.md", "Secret.md"):
+        show(running, "temporary_tab_opened", note=note, source="search")
+    show(running, "active_note_set", note="Secret.md")
+    assert "Secret" not in told(running) and "open: Plan.md" in told(running, session_id="s-2")
+    running.add({"Plan.md": "---\nworkspaced: private\n---\n# Plan\n"})
+    show(running, "temporary_tab_closed", note="Plan.md")
+    assert told(running) == ""
+
+
+def test_a_preview_shows_what_the_next_prompt_would_be_told(world: Any) -> None:
+    assert "looking at: Plan.md" in world.cli("hook", "claude", "--show").stdout
+    assert told(world)
+    done = world.cli("hook", "claude", "--show")
+    assert done.stdout == "" and "nothing changed" in done.stderr
+    assert json.loads(world.cli("hook", "claude", "--show", "--json").stdout)["reason"] == "nothingNew"
+
+
+HOSTILE = {
+    "no JSON": b"{",
+    "nothing": b"",
+    "a list": b"[]",
+    "nested": b"[" * 100_000,
+    "no UTF-8": b"\xff\xfe",
+    "other types": json.dumps({**CLAUDE, "session_id": 7}).encode(),
+    "a folder that is none": json.dumps({**CLAUDE, "cwd": "a\0b"}).encode(),
+    "a folder of numbers": json.dumps({**CLAUDE, "cwd": 7}).encode(),
+    "too long": json.dumps({**CLAUDE, "prompt": "x" * 2_000_000}).encode(),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_bad_input_gets_nothing_and_no_error(world: Any, case: str) -> None:
+    assert hook(world, "claude", HOSTILE[case]) is None
+
+
+def test_a_session_of_ten_thousand_characters_is_one_session(world: Any) -> None:
+    assert told(world, session_id="x" * 10_000)
+    assert told(world, session_id="x" * 10_000) == ""
+    assert len(volunteered(world)[0]["session"]) == 64
+
+
+def test_without_a_daemon_and_with_one_that_hangs_it_prints_nothing(world: Any) -> None:
+    world.send_signal(signal.SIGSTOP)
+    try:
+        assert hook(world, "claude", None, "--timeout", "0.2") is None
+    finally:
+        world.send_signal(signal.SIGCONT)
+    assert world.stop() == 0
+    assert told(world) == ""
+
+
+def test_the_prompt_never_leaves_the_process(world: Any) -> None:
+    assert told(world, prompt="a very private question", transcript_path="/home/me/private.jsonl")
+    assert world.stop() == 0
+    for place, _folders, names in os.walk(world.data):
+        if place.endswith("cache"):
+            continue  # the vault's index
+        for name in names:
+            assert b"private" not in Path(place, name).read_bytes(), name
+
+
+def test_wrong_options_are_the_users_and_get_an_error(world: Any) -> None:
+    assert world.cli("hook", "emacs").returncode == 2
+    assert world.cli("hook", "claude", "--json").returncode == 2
