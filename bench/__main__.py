@@ -14,6 +14,7 @@ from typing import Final
 from . import (
     context,
     definitions,
+    hooks,
     mcp_calls,
     peers,
     privacy,
@@ -66,6 +67,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.long": prompt_cost.cost,
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
+    "hooks": hooks.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
     "search": search.search,
