@@ -244,3 +244,35 @@ def test_the_prompt_never_leaves_the_process(world: Any) -> None:
 def test_wrong_options_are_the_users_and_get_an_error(world: Any) -> None:
     assert world.cli("hook", "emacs").returncode == 2
     assert world.cli("hook", "claude", "--json").returncode == 2
+
+
+def test_a_redacted_bundle_tells_the_same_under_other_names(world: Any) -> None:
+    told(world)
+    with world.connect() as client:
+        client.call("workspaced/calls")
+    world.add({"Plan.md": "# Plan\n\none\n2\n3\n"})
+    show(world, "note_pinned", note="Budget.md")
+    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=4, text="one\n2")
+    assert "edited: Plan.md (+2 -1)" in told(world)
+    bundle = world.root / "bug.wsb"
+    assert world.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
+    done = world.cli("replay", "--verify", str(bundle))
+    assert done.returncode == 0 and "2 answer the same" in done.stdout, done.stdout
+    content = b"".join(path.read_bytes() for path in [bundle])
+    assert b"Plan.md" not in content and b"Budget" not in content
+    last = json.loads(world.cli("replay", "--json", str(bundle)).stdout)
+    assert last["pinnedNotes"][0]["id"] != "Budget.md"
+
+
+def test_a_forgotten_note_is_gone_from_what_was_told(world: Any) -> None:
+    show(world, "note_pinned", note="Budget.md")
+    assert "Budget.md" in told(world)
+    show(world, "note_unpinned", note="Budget.md")
+    assert told(world)
+    assert world.stop() == 0
+    (world.vault / "Budget.md").unlink()
+    assert world.cli("forget", "Budget.md", "--data-dir", str(world.data), "--yes").returncode == 0
+    for place, _folders, names in os.walk(world.data):
+        for name in names:
+            assert "cache" in place or b"Budget" not in Path(place, name).read_bytes(), name
+    assert world.cli("replay", "--verify", str(world.data)).returncode in (0, 3)

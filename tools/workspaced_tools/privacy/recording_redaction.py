@@ -19,7 +19,7 @@ recording.
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -55,7 +55,7 @@ from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..ports.images import IMAGE_NOT_SENT
 from ..ports.manifest import ManifestEntry, ManifestLayer
-from ..ports.questions import VersionOf
+from ..ports.questions import LinesChanged, VersionOf
 from ..ports.vault import Resolution
 from ..recording.format import (
     Exchange,
@@ -72,6 +72,7 @@ from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
+from ..volunteering.tool import VOLUNTEER
 from .rephrased_answers import Rephrased
 
 _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
@@ -92,6 +93,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
 """Fields that stay, because they hold times or words of this program."""
+_TOOLS: Final = {**EVERY_TOOL, VOLUNTEER.name: VOLUNTEER}
 _PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
 _TIMES: Final = frozenset({"at", "sinceTime"})
 """The arguments of tools that may be times."""
@@ -135,7 +137,7 @@ class _Redaction:
         self._pseudonyms = pseudonyms
         self._text = pseudonyms.text
         self._store = store
-        names = {name for tool in EVERY_TOOL.values() for name in tool.input_schema["properties"]}
+        names = {name for tool in _TOOLS.values() for name in tool.input_schema["properties"]}
         self._redactor = Redactor(pseudonyms, names)
         self._notes = Notes(store.get)
         self._renamed: dict[str, str | None] = {}
@@ -159,6 +161,8 @@ class _Redaction:
             arguments = arguments_of(original, self._blob)
             redacted = self._redactor.event(replace(event, data=replace(original, arguments=arguments)))
             plain = _plain_arguments(original.tool, arguments)
+            if isinstance(told := arguments.get("told"), dict) and original.tool == VOLUNTEER.name:
+                plain["told"] = self._told(told)
             called = replace(redacted.data, arguments={**redacted.data.arguments, **plain})
             if original.inputs_sha256 is not None:
                 called = self._replayed(original, called, moments)
@@ -234,6 +238,9 @@ class _Redaction:
                 since if _is_time(since) else self._json(since),
                 self._pseudonyms.digest(current),
             ]
+        if exchange.ask == LinesChanged.name:
+            note, before = question
+            return [self._text(note), self._text_name(before)]
         return self._json(question)
 
     # -- values --
@@ -262,7 +269,8 @@ class _Redaction:
             return self._struct(RecordedImageFailure(value.path, IMAGE_NOT_SENT, IMAGE_REMOVED, value.path))
         special: dict[str, Any] = {}
         if isinstance(value, WorkspaceState):
-            special["sharing"] = {client_key(self._text(name)): level for name, level in value.sharing.items()}
+            special["sharing"] = self._by_client(value.sharing)
+            special["volunteering"] = self._by_client(value.volunteering)
         elif isinstance(value, Vault):
             special["path"] = self._pseudonyms.secret(value.path)
         elif isinstance(value, Selection):
@@ -282,6 +290,23 @@ class _Redaction:
         plain = _PLAIN.get(type(value), frozenset()) | special.keys()
         hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
         return replace(value, **hidden, **special)
+
+    def _by_client(self, settings: Mapping[str, str]) -> dict[str, str]:
+        return {client_key(self._text(name)): setting for name, setting in settings.items()}
+
+    def _told(self, told: dict[str, Any]) -> dict[str, Any]:
+        """What a session had been told (`Sight`), so that it differs from the redacted state as it did before."""
+        selection, versions = told.get("selection"), told.get("versions", {})
+        return {
+            **self._json({name: each for name, each in told.items() if name not in ("selection", "versions")}),
+            "selection": {**selection, "textSha256": self._json(selection["textSha256"])} if selection else None,
+            "versions": {self._text(note): self._text_name(sha256) for note, sha256 in versions.items()},
+        }
+
+    def _text_name(self, sha256: str) -> str:
+        """The hash of a note's redacted text; a pseudonym if the text is not kept."""
+        redacted = self._renamed_blob(sha256, partial(redacted_markdown, self._text))
+        return redacted if redacted is not None else self._pseudonyms.digest(sha256)
 
     def _note(self, kept: RecordedNote) -> RecordedNote:
         text = self._renamed_blob(kept.text, partial(redacted_markdown, self._text))
@@ -341,7 +366,7 @@ def _outcome(result: bytes) -> tuple[bool, str | None]:
 
 def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that stay, because they are enumerated words, times or ranges of lines."""
-    properties = EVERY_TOOL[tool].input_schema["properties"] if tool in EVERY_TOOL else {}
+    properties = _TOOLS[tool].input_schema["properties"] if tool in _TOOLS else {}
     return {
         name: value
         for name, value in arguments.items()
