@@ -53,6 +53,7 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
         open_note("a.md")
         await tools(client)
         await resources(client)
+        await prompts(client)
         if modern:
             async with client.listen(resource_subscriptions=[CURRENT, CONTEXT]) as subscription:
                 assert set(subscription.honored.resource_subscriptions or ()) == {CURRENT, CONTEXT}
@@ -98,6 +99,16 @@ async def resources(client: Client) -> None:
         assert isinstance(content, types.TextResourceContents) and json.loads(content.text)["success"]
     assert "# Alpha" in await current(client)
     assert await refused(client.read_resource("workspace://note/none")) == -32602
+
+
+async def prompts(client: Client) -> None:
+    """Every prompt is listed and inserts its text."""
+    assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["workspace", "current-note"]
+    for name, shown in (("workspace", "Looking at: a.md"), ("current-note", "# Alpha")):
+        (message,) = (await client.get_prompt(name)).messages
+        assert message.role == "user" and isinstance(message.content, types.TextContent)
+        assert shown in message.content.text, message
+    assert await refused(client.get_prompt("none")) == -32602
 
 
 async def current(client: Client) -> str:

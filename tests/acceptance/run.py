@@ -97,6 +97,8 @@ def inspector(daemon: Any, mode: str, record: Path) -> None:
             ["resources/list"],
             ["resources/templates/list"],
             ["resources/read", "--uri", "workspace://note/current"],
+            ["prompts/list"],
+            ["prompts/get", "--prompt-name", "current-note"],
         )
     ):
         one = record.with_name(f"{record.name}.{number}")  # each is a connection of its own

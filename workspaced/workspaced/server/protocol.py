@@ -23,7 +23,7 @@ from ..api.routes import METHODS
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..ipc.tool_choice import TOOLS_CHOSEN
-from ..mcp import handshake, resource_subscriptions, resources, tools
+from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
@@ -221,6 +221,8 @@ _SHARED: Final = {
     "resources/list": Method(tools.Page, resources.list_resources, _LIST),
     "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST),
     "resources/read": Method(resources.Uri, resources.read_resource, _READ),
+    "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST),
+    "prompts/get": Method(prompts.GetPrompt, prompts.get_prompt),
 }
 _WATCHING: Final = {
     "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe),
