@@ -46,6 +46,15 @@ def python_sdk(daemon: Any, mode: str, record: Path) -> None:
     python(daemon, record, "python_sdk.py", mode, publishing(daemon))
 
 
+def python_http(daemon: Any, mode: str, record: Path) -> None:
+    """Raises Unreachable or CalledProcessError."""
+    client = [str(python_program()), str(HERE / "python_sdk.py"), mode, publishing(daemon), "--"]
+    environment = {**daemon.env, "PYTHONWARNINGS": "ignore"}
+    subprocess.run(
+        [*client, f"unix:{daemon.socket}"], check=True, timeout=RUN_S, env=environment, cwd=daemon.vault
+    )
+
+
 def agent_loop(daemon: Any, mode: str, record: Path) -> None:
     """Raises Unreachable or CalledProcessError."""
     editor: list[str] = []
@@ -119,6 +128,7 @@ class Client:
 
 CLIENTS = {
     "python-sdk": Client(python_sdk, MODES),
+    "python-http": Client(python_http, MODES),
     "typescript-sdk": Client(typescript_sdk, MODES),
     "inspector": Client(inspector, ("legacy", "modern")),
     "agent-loop": Client(agent_loop, ("legacy", "2026-07-28"), lambda factory: factory(notes=NOTES)),

@@ -253,6 +253,12 @@ class Dispatcher:
             if each.closing_response is not None:
                 self._outlet.send(each.closing_response)
 
+    def abandon(self) -> None:
+        """Cancels the open requests of a client who has gone, and closes."""
+        for scope in list(self._running.values()):
+            scope.cancel()
+        self.close()
+
     def close(self) -> None:
         """Ends the subscriptions of a client who has gone. Open requests go on; their answers go nowhere."""
         self._outlet = _NOWHERE  # otherwise outlet and dispatcher would keep each other in memory
