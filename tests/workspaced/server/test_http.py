@@ -6,8 +6,11 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import mcp_schema
 from support.http_socket import JSON, META, MODERN, HttpWire, event, message, modern, read
+from support.profiles import examples
 
 from workspaced.limits import HTTP_SESSIONS_MAX
 
@@ -321,3 +324,54 @@ def test_a_body_that_is_no_message_is_refused(http: HttpWire, body: bytes, numbe
     http.request("POST", "/mcp", body, JSON)
     status, answer = read(http.getresponse())
     assert status == 400 and answer["error"]["code"] == number and "id" not in answer
+
+
+HEADERS = {
+    "Accept": ["*/*", "application/json", "text/event-stream, application/json", ""],
+    "Content-Type": ["application/json", "text/plain", ""],
+    "MCP-Protocol-Version": [MODERN, "2025-11-25", "2024-11-05", "x", ""],
+    "Mcp-Session-Id": ["OURS", "x", ""],
+    "Mcp-Method": ["tools/list", "tools/call", "initialize", "ping", "\xff"],
+    "Mcp-Name": ["get_current_note", "=?base64?eA==?=", "=?base64?\xff?=", "workspace"],
+    "Origin": ["http://localhost", "http://x"],
+}
+BODIES = [
+    *(
+        message(method)
+        for method in ("ping", "tools/list", "initialize", "subscriptions/listen", "workspaced/state")
+    ),
+    *(modern(method, name="workspace")[0] for method in ("tools/list", "tools/call", "prompts/get", "initialize")),
+    message("initialize", HELLO),
+    message("notifications/cancelled", {"requestId": 1}, None),
+    message("resources/subscribe", {"uri": CURRENT}),
+    {"jsonrpc": "2.0", "id": 1, "result": {}},
+    {"jsonrpc": "2.0", "id": None, "method": "ping"},
+    [message("ping")],
+    None,
+]
+STATUSES = {200, 202, 204, 400, 403, 404, 405, 406, 415}
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(
+    verb=st.sampled_from(["POST", "POST", "POST", "GET", "DELETE", "PUT"]),
+    headers=st.fixed_dictionaries({}, optional={name: st.sampled_from(texts) for name, texts in HEADERS.items()}),
+    body=st.sampled_from(BODIES),
+)
+def test_any_mixture_of_headers_and_messages_has_a_status_and_a_json_rpc_answer(
+    shared: Any, verb: str, headers: dict[str, str], body: Any
+) -> None:
+    with closing(HttpWire(shared.socket)) as http:
+        if headers.get("Mcp-Session-Id") == "OURS":
+            headers = {**headers, "Mcp-Session-Id": begin(http)["Mcp-Session-Id"]}
+        response = http.ask(verb, body, headers)
+        assert response.status in STATUSES
+        if response.headers["Content-Type"] == "text/event-stream":
+            assert response.status == 200
+            return
+        status, answer = read(response)
+        if answer is None:
+            assert status in (202, 204)
+        else:
+            assert "error" in answer or status == 200
+            assert answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer)
