@@ -178,6 +178,14 @@ def test_a_session_ends_by_delete_and_is_unknown_then(http: HttpWire) -> None:
     assert begin(http)["Mcp-Session-Id"] != headers["Mcp-Session-Id"]
 
 
+def test_a_version_that_is_not_spoken_is_refused_in_a_session_too(http: HttpWire) -> None:
+    headers = {**begin(http), "MCP-Protocol-Version": "1999-01-01", "Accept": "*/*"}
+    for verb, body in (("POST", message("ping")), ("GET", None), ("DELETE", None)):
+        status, answer = read(http.ask(verb, body, headers))
+        assert status == 400 and answer["error"]["code"] == -32022
+        assert answer["error"]["data"]["requested"] == "1999-01-01"
+
+
 def test_without_a_session_only_initialize_is_taken(http: HttpWire) -> None:
     for verb, body in (("POST", message("ping")), ("GET", None), ("DELETE", None)):
         status, answer = read(http.ask(verb, body, {**JSON, "MCP-Protocol-Version": "2025-11-25"}))

@@ -217,6 +217,21 @@ def test_a_client_that_does_not_read_is_dropped_and_costs_no_memory(hurried: Any
         assert http.modern("tools/list")[0] == 200
 
 
+def test_a_client_that_sends_ahead_of_an_open_stream_is_not_read(shared: Any) -> None:
+    ahead = 64 * 1024
+    with closing(Raw(shared)) as raw:
+        raw.send(modern_post("subscriptions/listen", notifications={}))
+        assert raw.socket.recv(65_536).startswith(b"HTTP/1.1 200 OK")
+        raw.socket.settimeout(0.3)
+        sent = 0
+        with suppress(TimeoutError):
+            while sent < 16 * MEGABYTE:
+                sent += raw.socket.send(b"x" * ahead)
+        assert sent < 2 * MEGABYTE
+    with closing(HttpWire(shared.socket)) as http:
+        assert http.modern("tools/list")[0] == 200
+
+
 @pytest.mark.thorough
 def test_row_45_memory_is_flat_over_ten_thousand_requests(daemon: Any) -> None:
     running = daemon()

@@ -111,7 +111,7 @@ def current_note_text(answer: ToolAnswer, log_id: str) -> str:
             f"from offset {cut.next_offset}."
         )
     if found.warnings:
-        fields["reading_notes"] = " ".join(found.warnings)
+        fields["tool_warnings"] = " ".join(found.warnings)
     fence = f"{log_id}\n{answer.as_of_seq}"
     block = render_block("active_note", fields, note.content or "", fence=fence)
     return f"This is the note that I am looking at. {_NOT_INSTRUCTIONS}\n\n{block}"

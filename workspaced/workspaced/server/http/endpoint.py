@@ -62,6 +62,7 @@ class Endpoint:
                     return None
                 message_id = message.id
                 return self._post(request, message, response)
+            _check_version(request)
             session = self._session_of(request)
             if request.method == "GET":
                 check_accepts(request, EVENTS)
@@ -87,14 +88,8 @@ class Endpoint:
             raise refusal(405, f"MCP {MODERN} has only POST.", "Send a POST.", ("Allow", "POST"))
 
     def _post(self, request: HttpRequest, message: Request, response: HttpResponse) -> str | None:
+        _check_version(request)
         stated, meant = request.headers.get(VERSION), version_of(message)
-        if stated is not None and stated not in SUPPORTED:
-            raise UnsupportedVersion(
-                "Unsupported protocol version.",
-                hint=f"Send {MODERN}, or begin a session with initialize.",
-                supported=SUPPORTED,
-                requested=stated[:ECHO_CHARS_MAX],
-            )
         if stated == MODERN or (meant is not None and SESSION not in request.headers):
             check_mirrored(request.headers, message, meant)
             return self._post_alone(message, response, len(request.body))
@@ -147,6 +142,21 @@ class Endpoint:
                 404, UnknownSession("There is no such session any more.", hint="Begin another with initialize.")
             )
         return session
+
+
+def _check_version(request: HttpRequest) -> None:
+    """
+    Raises:
+        UnsupportedVersion: the header names a version that is not spoken here.
+    """
+    stated = request.headers.get(VERSION)
+    if stated is not None and stated not in SUPPORTED:
+        raise UnsupportedVersion(
+            "Unsupported protocol version.",
+            hint=f"Send {MODERN}, or begin a session with initialize.",
+            supported=SUPPORTED,
+            requested=stated[:ECHO_CHARS_MAX],
+        )
 
 
 def _message(request: HttpRequest) -> Request | None:
