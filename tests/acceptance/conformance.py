@@ -1,4 +1,4 @@
-"""The official conformance suite, over a relay that puts a daemon behind HTTP.
+"""The official conformance suite, on a daemon's Streamable HTTP.
 
 What fails must be in `conformance.yml` with a reason, and what is there must fail.
 """

@@ -1,4 +1,5 @@
-"""The official Python SDK's client against a daemon: `python_sdk.py MODE PUBLISH -- COMMAND...`.
+"""The official Python SDK's client against a daemon: `python_sdk.py MODE PUBLISH -- COMMAND...`, over pipes, or
+`python_sdk.py MODE PUBLISH -- unix:SOCKET`, by Streamable HTTP.
 
 Runs in an environment that has the SDK, and needs nothing of ours. MODE is the client's (`legacy`, `auto`, or a
 version); PUBLISH is a JSON list: the command that publishes an action, without its last arguments.
@@ -10,7 +11,9 @@ import sys
 from typing import Any
 
 import anyio
+import httpx2
 from mcp import Client, StdioServerParameters, types
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 WAIT_S = 10
@@ -41,7 +44,7 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
     def open_note(note: str) -> None:
         subprocess.run([*publish, "active_note_set", f"note={note}"], check=True, stdout=subprocess.DEVNULL)
 
-    server = StdioServerParameters(command=command[0], args=command[1:])
+    server = reached_by(command)
     info = types.Implementation(name="acceptance", version="1")
     async with updates, updated, Client(server, mode=mode, client_info=info, message_handler=heard) as client:
         modern = client.protocol_version == "2026-07-28"
@@ -53,6 +56,7 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
         open_note("a.md")
         await tools(client)
         await resources(client)
+        await prompts(client)
         if modern:
             async with client.listen(resource_subscriptions=[CURRENT, CONTEXT]) as subscription:
                 assert set(subscription.honored.resource_subscriptions or ()) == {CURRENT, CONTEXT}
@@ -67,6 +71,16 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
             await client.send_ping()
         assert "# Beta" in await current(client)
         await cancelled(client)
+
+
+def reached_by(command: list[str]) -> Any:
+    """What the client connects to."""
+    if not command[0].startswith("unix:"):
+        return StdioServerParameters(command=command[0], args=command[1:])
+    transport = httpx2.AsyncHTTPTransport(uds=command[0].removeprefix("unix:"))
+    return streamable_http_client(
+        "http://localhost/mcp", http_client=httpx2.AsyncClient(transport=transport, timeout=WAIT_S)
+    )
 
 
 async def tools(client: Client) -> None:
@@ -98,6 +112,16 @@ async def resources(client: Client) -> None:
         assert isinstance(content, types.TextResourceContents) and json.loads(content.text)["success"]
     assert "# Alpha" in await current(client)
     assert await refused(client.read_resource("workspace://note/none")) == -32602
+
+
+async def prompts(client: Client) -> None:
+    """Every prompt is listed and inserts its text."""
+    assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["workspace", "current-note"]
+    for name, shown in (("workspace", "Looking at: a.md"), ("current-note", "# Alpha")):
+        (message,) = (await client.get_prompt(name)).messages
+        assert message.role == "user" and isinstance(message.content, types.TextContent)
+        assert shown in message.content.text, message
+    assert await refused(client.get_prompt("none")) == -32602
 
 
 async def current(client: Client) -> str:

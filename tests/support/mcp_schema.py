@@ -24,6 +24,8 @@ NAMES = {
     "resources/read": "ReadResource",
     "resources/subscribe": "Subscribe",
     "resources/unsubscribe": "Unsubscribe",
+    "prompts/list": "ListPrompts",
+    "prompts/get": "GetPrompt",
     "subscriptions/listen": "SubscriptionsListen",
 }
 """Methods, and what the schemas' definitions of them begin with."""

@@ -26,6 +26,16 @@ LATE_S: Final = 1.0
 FLUSH_BYTES: Final = 64 * 1024
 """A larger buffer is written at once: only a write shows whether the client reads."""
 
+# HTTP on the socket.
+HTTP_HEAD_BYTES_MAX: Final = 32 * 1024
+"""Of a request's target and headers. The header `Mcp-Name` may hold a long URI in base64."""
+HTTP_AHEAD_BYTES_MAX: Final = 64 * 1024
+"""What a client may send before its last request was answered; then the daemon reads nothing more."""
+HTTP_SESSIONS_MAX: Final = 64
+"""Sessions of MCP's versions with a handshake; beyond that the longest unused ends."""
+STREAM_COMMENT_S: Final = 15.0
+"""Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
+
 MIN_SEQ_WAIT_S: Final = 2.0
 RECORD_WAIT_S: Final = 30.0
 """How long a write to the memory folder waits for its event to be synced."""

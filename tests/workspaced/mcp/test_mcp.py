@@ -54,7 +54,7 @@ def callers(client: Any) -> list[str]:
 def test_a_request_with_a_version_in_its_meta_opens_2026_07_28(shared: Any, modern: Any) -> None:
     result = modern(shared).result("server/discover")
     assert result["supportedVersions"] == SUPPORTED
-    assert result["capabilities"] == {"tools": {}, "resources": {"subscribe": True}}
+    assert result["capabilities"] == {"tools": {}, "resources": {"subscribe": True}, "prompts": {}}
     assert result["instructions"] and result["ttlMs"] > 0 and result["cacheScope"] == "public"
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] == __version__
     assert modern(shared).result("tools/list")["tools"]
@@ -212,7 +212,7 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(peer: Any) -> None:
 
 
 def test_a_method_that_is_none_is_not_found(peer: Any) -> None:
-    for method in ("prompts/list", "completion/complete", "logging/setLevel", "tasks/get", "rpc.discover"):
+    for method in ("completion/complete", "logging/setLevel", "tasks/get", "rpc.discover"):
         assert peer.error(method)["code"] == -32601
 
 

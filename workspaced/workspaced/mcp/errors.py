@@ -5,12 +5,21 @@ WorkspacedError
   McpError
     UnsupportedVersion     UNSUPPORTED_VERSION, -32022: `supported` and `requested`, as the specification wants
     MetaMissing            META_MISSING, -32602: a request without what MCP 2026-07-28 needs in `_meta`
-    ResourceRefused        the code of the tool that answered, -32602 or -32603, with `uri`
+    HeaderMismatch         HEADER_MISMATCH, -32020: a header of HTTP does not say what the body says
+    UnknownSession         UNKNOWN_SESSION, -32602: no session of HTTP has that id, or it has ended
+    Refused                UNKNOWN_RESOURCE, UNKNOWN_PROMPT, or the code of the tool that answered; -32602 or
+                           -32603, with `uri` or `prompt`
 """
 
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from ..errors import McpError
+from ..recording.tool_answer import ToolAnswer
+
+_TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
+"""Errors on our side, not the caller's."""
 
 
 class UnsupportedVersion(McpError):
@@ -22,10 +31,38 @@ class MetaMissing(McpError):
     code = "META_MISSING"
 
 
-class ResourceRefused(McpError):
-    """A resource that does not exist, or cannot be read now."""
+class HeaderMismatch(McpError):
+    code = "HEADER_MISMATCH"
+    jsonrpc = -32020
+
+
+class UnknownSession(McpError):
+    code = "UNKNOWN_SESSION"
+
+
+class Refused(McpError):
+    """A resource or a prompt that does not exist, or cannot be made now."""
 
     def __init__(self, code: str, message: str, *, hint: str, jsonrpc: int = -32602, **details: Any) -> None:
         super().__init__(message, hint=hint, **details)
         self.code = code  # type: ignore[misc]  # the code of the tool that answered
         self.jsonrpc = jsonrpc
+
+
+class _Refusal(msgspec.Struct):
+    """A failed tool's answer."""
+
+    message: str
+    error: str = ""
+    code: str = "INTERNAL"
+
+
+_REFUSAL: Final = msgspec.json.Decoder(_Refusal)
+
+
+def refused_by_tool(answer: ToolAnswer, **details: Any) -> Refused:
+    """The error for a tool's failed answer."""
+    refusal = _REFUSAL.decode(answer.payload)
+    number = -32603 if refusal.code in _TRANSIENT else -32602
+    message = f"{refusal.error.rstrip('.')}."
+    return Refused(refusal.code, message, hint=refusal.message, jsonrpc=number, **details)

@@ -21,7 +21,7 @@ from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
 from ..recording.tool_answer import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
-from .errors import ResourceRefused
+from .errors import Refused
 from .resources import Resource, Uri, resource
 from .tools import moment
 
@@ -60,7 +60,7 @@ class ResourceWatch:
             meta: goes into `_meta` of every notification.
 
         Raises:
-            ResourceRefused: UNKNOWN_RESOURCE.
+            Refused: UNKNOWN_RESOURCE.
         """
         self.closing_response = closing_response
         self._service = service
@@ -175,7 +175,7 @@ async def subscribe(session: Session, _id: RequestId | None, params: Uri) -> Any
     """Notifies of changes of one resource from now on; subscribing again changes nothing.
 
     Raises:
-        ResourceRefused: UNKNOWN_RESOURCE.
+        Refused: UNKNOWN_RESOURCE.
     """
     if params.uri not in session.subscriptions:
         watch = ResourceWatch(session.service, session, session.client, [params.uri])
@@ -215,6 +215,6 @@ async def _open(
 def _is_ours(uri: str) -> bool:
     try:
         resource(uri)
-    except ResourceRefused:
+    except Refused:
         return False
     return True

@@ -20,7 +20,7 @@ from ..ipc.jsonrpc import RequestId
 from ..recording.tool_answer import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
-from .errors import ResourceRefused
+from .errors import Refused, refused_by_tool
 from .tools import Page, moment
 
 CONTEXT: Final = "workspace://context"
@@ -67,8 +67,6 @@ _TEMPLATES: Final = msgspec.Raw(
         ]
     )
 )
-_TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
-"""Errors on our side, not the caller's."""
 
 
 class Resource(NamedTuple):
@@ -84,24 +82,13 @@ class Uri(msgspec.Struct, frozen=True):
     uri: str
 
 
-class _Refusal(msgspec.Struct):
-    """A failed tool's answer."""
-
-    message: str
-    error: str = ""
-    code: str = "INTERNAL"
-
-
-_REFUSAL: Final = msgspec.json.Decoder(_Refusal)
-
-
 def resource(uri: str) -> Resource:
     """The tool call for `uri`; does not check whether the note exists.
 
     `?at=` with a sequence or time at the end of the URI requests a past moment.
 
     Raises:
-        ResourceRefused: UNKNOWN_RESOURCE: no URI of ours.
+        Refused: UNKNOWN_RESOURCE: no URI of ours.
     """
     past = _AT.search(uri)
     named = uri[: past.start()] if past else uri
@@ -112,7 +99,7 @@ def resource(uri: str) -> Resource:
         return Resource(TOOLS["get_current_note"], moment)
     if named.startswith(NOTE) and (reference := _decoded(named.removeprefix(NOTE))):
         return Resource(TOOLS["get_note_by_reference"], {"reference": reference, **_REFERENCED, **moment})
-    raise ResourceRefused(
+    raise Refused(
         "UNKNOWN_RESOURCE",
         "There is no such resource.",
         hint=f"Resources: {CONTEXT}, {CURRENT}, {NOTE}{{+reference}}.",
@@ -158,14 +145,6 @@ async def _read_blocking(service: Service, uri: str, requested: Resource, caller
 
 def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:
     if not answer.ok:
-        refusal = _REFUSAL.decode(answer.payload)
-        number = -32603 if refusal.code in _TRANSIENT else -32602
-        raise ResourceRefused(
-            refusal.code,
-            f"{refusal.error.rstrip('.')}.",
-            hint=refusal.message,
-            jsonrpc=number,
-            uri=uri[:ECHO_CHARS_MAX],
-        )
+        raise refused_by_tool(answer, uri=uri[:ECHO_CHARS_MAX])
     content = {"uri": uri, "mimeType": _JSON, "text": answer.payload.decode()}
     return {"contents": [content], "_meta": moment(service)}

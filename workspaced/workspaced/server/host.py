@@ -10,7 +10,10 @@ from ..service.service import Service
 class Accepted(Protocol):
     """A connection, as its server uses it."""
 
-    client: str
+    @property
+    def client(self) -> str:
+        """The client's name."""
+        ...
 
     def flush(self) -> None:
         """Writes the queued lines."""

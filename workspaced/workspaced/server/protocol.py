@@ -23,7 +23,7 @@ from ..api.routes import METHODS
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..ipc.tool_choice import TOOLS_CHOSEN
-from ..mcp import handshake, resource_subscriptions, resources, tools
+from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing, UnsupportedVersion
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
@@ -65,6 +65,7 @@ class _Cancelled(msgspec.Struct, frozen=True, rename="camel"):
 
 _CARRIER: Final = msgspec.json.Decoder(_Carrier)
 _HINT: Final = msgspec.json.Decoder(_Hint)
+_TEXT: Final = msgspec.json.Decoder(str)
 _INITIALIZE: Final = msgspec.json.Decoder(handshake.Initialize)
 _CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
 _HELLO: Final = msgspec.json.Decoder(Hello)
@@ -221,6 +222,8 @@ _SHARED: Final = {
     "resources/list": Method(tools.Page, resources.list_resources, _LIST),
     "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST),
     "resources/read": Method(resources.Uri, resources.read_resource, _READ),
+    "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST),
+    "prompts/get": Method(prompts.GetPrompt, prompts.get_prompt),
 }
 _WATCHING: Final = {
     "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe),
@@ -239,10 +242,10 @@ _OF_MODERN: Final = {
 }
 
 _NATIVE: Final = ProtocolVersion({**METHODS, **_SHARED, **_WATCHING})
-_HANDSHAKE: Final = _Mcp(
+HANDSHAKE_MCP: Final = _Mcp(
     {"initialize": Method(handshake.Initialize, handshake.initialize), **_PING, **_SHARED, **_WATCHING, **_OURS}
 )
-_MODERN: Final = _Modern(_OF_MODERN)
+MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)
 _UNDECIDED: Final = _Undecided(_PING)
 
@@ -254,15 +257,15 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         MetaMissing: the request does not decide it.
     """
     if request.method == "initialize":
-        return _HANDSHAKE
+        return HANDSHAKE_MCP
     if request.method.startswith(NATIVE_PREFIX):
-        return _NATIVE if before is not _DISCOVERING else _MODERN
+        return _NATIVE if before is not _DISCOVERING else MODERN_MCP
     if request.id is msgspec.UNSET:
         return before or _UNDECIDED
     if request.method == "ping" and before is not _DISCOVERING and not _is_modern(request):
         return _UNDECIDED
     if before is _DISCOVERING or _is_modern(request):
-        return _DISCOVERING if request.method == "server/discover" else _MODERN
+        return _DISCOVERING if request.method == "server/discover" else MODERN_MCP
     raise MetaMissing(
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
@@ -271,7 +274,18 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
 
 def _is_modern(request: Request) -> bool:
     """Whether the request names its version; an incomplete `_meta` counts."""
+    return version_of(request) is not None
+
+
+def version_of(request: Request) -> str | None:
+    """The version that a request's `_meta` names; empty if that is no string; None if it names none."""
     try:
-        return _VERSION in _HINT.decode(request.params).meta
+        meta = _HINT.decode(request.params).meta
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
+        return None
+    if _VERSION not in meta:
+        return None
+    try:
+        return _TEXT.decode(meta[_VERSION])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""

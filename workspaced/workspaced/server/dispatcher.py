@@ -1,0 +1,282 @@
+"""From a client's requests to handlers, and from their results to answers, whatever carries the messages.
+
+Blocking work (tools, reading the log) runs as a task of the daemon's task group; all else is answered at once. The
+first request decides the protocol (protocol.py): our own methods, or one of the two generations of MCP.
+"""
+
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import anyio
+import msgspec
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_tools.tools.registry import ToolSet
+
+from ..errors import RequestError
+from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_response, parse_request, response
+from ..ipc.param_hints import choices
+from ..limits import ANSWER_BYTES_MAX
+from ..service.method import DEFERRED, Method
+from ..service.session import Follower
+from .host import Host
+from .protocol import ProtocolVersion, decide
+
+logger = logging.getLogger(__name__)
+
+
+class Outlet(Protocol):
+    """What carries a dispatcher's messages to its client."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client reads fast enough."""
+        ...
+
+    def send(self, line: bytes) -> None:
+        """Sends a message that answers no request."""
+        ...
+
+    def reply(self, request_id: RequestId | None, line: bytes, error: WorkspacedError | None) -> None:
+        """Sends the answer to a request; without an id if that was unreadable. `error`: what the answer says."""
+        ...
+
+    def ended(self, request_id: RequestId | None) -> None:
+        """Called when a request has ended, answered or not."""
+        ...
+
+
+class _Nowhere:
+    """The outlet after the client has gone."""
+
+    writable = False
+
+    def send(self, line: bytes) -> None:
+        pass
+
+    def reply(self, request_id: RequestId | None, line: bytes, error: WorkspacedError | None) -> None:
+        pass
+
+    def ended(self, request_id: RequestId | None) -> None:
+        pass
+
+
+_NOWHERE: Final = _Nowhere()
+
+
+class Dispatcher:
+    """One client's requests: a `Session` for their handlers. Runs on the loop's thread only."""
+
+    def __init__(self, host: Host, outlet: Outlet, protocol: ProtocolVersion | None = None) -> None:
+        """`protocol`: None: the first request decides."""
+        self.service = host.service
+        self.client = "unknown"
+        """The client's name, from the current or the last request."""
+        self.tools: ToolSet = "all"
+        """The tools that this client's list shows."""
+        self.line_bytes = 0
+        """The length of the current or the last message."""
+        self.subscriptions: dict[RequestId, Follower] = {}
+        self.in_flight = 0
+        self._host = host
+        self._outlet: Outlet = outlet
+        self._protocol = protocol
+        self._running: dict[RequestId, anyio.CancelScope] = {}
+        """Requests that can be cancelled."""
+
+    # -- requests --
+
+    def take(self, line: bytes) -> None:
+        """Handles one message of the client."""
+        self.line_bytes = len(line)
+        try:
+            request = parse_request(line)
+        except RequestError as error:
+            if self._protocol is not None and self._protocol.is_mcp and is_response(line):
+                return
+            self.in_flight += 1
+            self.fail(error.details.get("request_id"), error, reply_without_id=True)
+            return
+        self.handle(request)
+
+    def handle(self, request: Request) -> None:
+        """Handles one request or notification."""
+        request_id = None if request.id is msgspec.UNSET else request.id
+        protocol = self._protocol
+        try:
+            if protocol is None or not protocol.settled:
+                protocol = decide(request, protocol)
+            method = protocol.begin(self, request)
+            if method is None:
+                return
+            params = _decode_params(method, request)
+            self._protocol = protocol
+            result = method.handler(self, request_id, params)
+        except WorkspacedError as error:
+            self.in_flight += 1
+            self.fail(request_id, error)
+            return
+        except Exception:
+            logger.exception("a method failed")
+            self.in_flight += 1
+            self.fail(request_id, _internal())
+            return
+        self.in_flight += 1
+        if result is DEFERRED:
+            return
+        if not inspect.iscoroutine(result):
+            self.answer(request_id, protocol.decorate(method, result))
+        elif request_id is not None and (protocol.is_mcp or method.is_cancellable):
+            scope = self._running[request_id] = anyio.CancelScope()
+            self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
+        else:
+            self._host.start_soon(self._finish, request_id, result, protocol, method)
+
+    async def _finish(
+        self, request_id: RequestId | None, result: Any, protocol: ProtocolVersion, method: Method
+    ) -> None:
+        try:
+            value = protocol.decorate(method, await result)
+        except WorkspacedError as error:
+            self.fail(request_id, error)
+        except Exception:
+            logger.exception("a method failed")
+            self.fail(request_id, _internal())
+        else:
+            self.answer(request_id, value)
+
+    async def _finish_unless_cancelled(
+        self,
+        scope: anyio.CancelScope,
+        request_id: RequestId,
+        result: Any,
+        protocol: ProtocolVersion,
+        method: Method,
+    ) -> None:
+        cancelled = scope.cancel_called
+        if cancelled:  # before it began: one that never waits would not notice
+            result.close()
+        else:
+            with scope:
+                await self._finish(request_id, result, protocol, method)
+            cancelled = scope.cancelled_caught
+        if self._running.get(request_id) is scope:
+            del self._running[request_id]
+        if cancelled:
+            self._ended(request_id)
+
+    def cancel(self, request_id: RequestId) -> None:
+        """Ends an open request without an answer, at its client's request."""
+        follower = self.subscriptions.get(request_id)
+        if follower is not None and follower.closing_response is not None:
+            follower.close()
+            del self.subscriptions[request_id]
+        if (scope := self._running.get(request_id)) is not None:
+            scope.cancel()
+
+    # -- answers --
+
+    def answer(self, request_id: RequestId | None, result: Any) -> None:
+        """Ends a request with its result; sends nothing for a notification or for NO_ANSWER."""
+        if request_id is not None and result is not NO_ANSWER:
+            try:
+                line = response(request_id, result)
+            except Exception:  # an unencodable answer is our bug, so the client stays connected
+                logger.exception("an answer cannot be written")
+                self.fail(request_id, _internal())
+                return
+            if len(line) > ANSWER_BYTES_MAX:
+                self.fail(
+                    request_id,
+                    InvalidArgument(
+                        f"The answer would be {len(line)} bytes; at most {ANSWER_BYTES_MAX} are sent.",
+                        hint="Ask for less at a time.",
+                    ),
+                )
+                return
+            self._outlet.reply(request_id, line, None)
+        self._ended(request_id)
+
+    def fail(
+        self, request_id: RequestId | None, error: WorkspacedError, *, reply_without_id: bool = False
+    ) -> None:
+        """Answers with an error. A notification gets none, except for a message that could not be parsed
+        (`reply_without_id`), as JSON-RPC 2.0, section 5, requires."""
+        if request_id is not None:
+            self._outlet.reply(request_id, error_response(request_id, error), error)
+        elif reply_without_id:
+            self._outlet.reply(None, error_response(self.unknown_request_id, error), error)
+        else:
+            logger.debug("a notification failed: %s", error)
+        self._ended(request_id)
+
+    @property
+    def unknown_request_id(self) -> msgspec.UnsetType | None:
+        """The id of a reply to an unparsable message: null, or absent for MCP."""
+        return msgspec.UNSET if self._protocol is not None and self._protocol.is_mcp else None
+
+    def _ended(self, request_id: RequestId | None) -> None:
+        self.in_flight -= 1
+        self._outlet.ended(request_id)
+
+    # -- the rest of Session --
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client reads fast enough."""
+        return self._outlet.writable
+
+    def send(self, line: bytes) -> None:
+        """Sends a message that answers no request."""
+        self._outlet.send(line)
+
+    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs a coroutine function in the daemon's task group."""
+        self._host.start_soon(function, *args)
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Calls a function on the loop after a delay."""
+        self._host.loop.call_later(delay_s, function)
+
+    def tail_moved(self) -> None:
+        """Lets every subscription send new events."""
+        for subscription in list(self.subscriptions.values()):
+            subscription.tail_moved()
+
+    # -- ends --
+
+    def say_goodbye(self) -> None:
+        """Sends what each subscription owes its client when the daemon ends it."""
+        for each in self.subscriptions.values():
+            if each.closing_response is not None:
+                self._outlet.send(each.closing_response)
+
+    def abandon(self) -> None:
+        """Cancels the open requests of a client who has gone, and closes."""
+        for scope in list(self._running.values()):
+            scope.cancel()
+        self.close()
+
+    def close(self) -> None:
+        """Ends the subscriptions of a client who has gone. Open requests go on; their answers go nowhere."""
+        self._outlet = _NOWHERE  # otherwise outlet and dispatcher would keep each other in memory
+        for subscription in self.subscriptions.values():
+            subscription.close()
+        self.subscriptions.clear()
+
+
+def _decode_params(method: Method, request: Request) -> Any:
+    try:
+        return method.decode(request.params)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"{request.method}: {error}.", hint=choices(method.params, error)) from None
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{request.method}: {error}.") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None
+
+
+def _internal() -> WorkspacedError:
+    return WorkspacedError("The daemon failed at this request; its log says more.", hint="Please report it.")
