@@ -1105,6 +1105,8 @@ export interface CallsParams {
   readonly caller?: string | null;
 }
 
+export type ClientsParams = Record<string, never>;
+
 export interface ContextAgentsParams {
   /** (minLength 1, maxLength 128) */
   readonly vault?: string | null;
@@ -2371,6 +2373,7 @@ export interface MethodParams {
   "workspaced/blob/put": BlobPutParams;
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
+  "workspaced/clients": ClientsParams;
   "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/cite": ContextCiteParams;

@@ -14,6 +14,8 @@ from ...connecting.settings_files import Change, write
 from ...errors import VaultUnusable
 from ..shared.options import json_option
 from ..shared.output import escape_control, print_json
+from ..shared.terminal import utc_option
+from .connections import list_connections
 
 
 def _parts(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[Part, ...]:
@@ -30,6 +32,7 @@ def _parts(_context: click.Context, _option: click.Parameter, text: str | None) 
 @click.option("--name", metavar="NAME", help="Name of the MCP entry (default: after the folder).")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--remove", is_flag=True, help="Take out what connects the folder; without --vault, every folder.")
+@utc_option
 @json_option
 def connect_command(
     runtime: str | None,
@@ -40,7 +43,7 @@ def connect_command(
     remove: bool,
     as_json: bool,
 ) -> int:
-    """Connect an agent's program with a folder of notes.
+    """Connect an agent's program with a folder of notes. Without a program: list them, and what is connected.
 
     Its settings get an MCP entry, so that it can ask; and those of claude, codex, gemini and cursor get hooks, by
     which it is told what changed.
@@ -53,7 +56,10 @@ def connect_command(
     workspaced connect claude --vault ~/notes --remove
     """
     if runtime is None:
-        raise click.UsageError(f"Name a program: {', '.join(RUNTIMES)}.")
+        if vault is not None or name is not None or dry_run or remove:
+            raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
+        list_connections(as_json=as_json)
+        return 0
     if vault is None and not remove:
         raise click.UsageError("Give the folder to connect: --vault DIR.")
     if remove:
