@@ -379,7 +379,12 @@ def test_nothing_to_remove_is_no_error_and_no_file(connect: Command, home: Path)
 
 @pytest.mark.parametrize(
     "arguments",
-    [["claude"], ["emacs", "--vault", "."], ["claude", "--vault", ".", "--only", "mcp,bread"]],
+    [
+        ["claude"],
+        ["emacs", "--vault", "."],
+        ["claude", "--vault", ".", "--only", "mcp,bread"],
+        ["zed", "--vault", ".", "--only", "hook"],
+    ],
     ids=" ".join,
 )
 def test_what_cannot_be_meant_is_usage(connect: Command, arguments: list[str]) -> None:
@@ -483,15 +488,31 @@ def test_a_file_that_another_program_changes_meanwhile_stops_the_whole(home: Pat
     assert all_files(home) == {".cursor/mcp.json": b"{}", ".cursor/hooks.json": b'{"a": 1}'}
 
 
-def test_where_the_second_file_cannot_be_replaced_the_first_is_as_before(home: Path, vault: Path) -> None:
-    write(home / ".cursor/mcp.json", '{"a": 1}')
-    changes = plans.plan_connection("cursor", str(vault))
-    second = changes[1].path
-    blocked = [changes[0], changes[1]._replace(before=None, after="{}", path=second)]
-    second.mkdir()
-    with pytest.raises(SettingsInvalid):
-        settings_files.write(blocked)
-    assert all_files(home) == {".cursor/mcp.json": b'{"a": 1}'}
+@pytest.mark.parametrize("is_there", [True, False])
+def test_where_the_second_file_cannot_be_replaced_the_first_is_as_before(
+    home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    if is_there:
+        write(home / ".cursor/mcp.json", '{"a": 1}')
+    before = all_files(home)
+    replace = Path.replace
+
+    def fails_for_hooks(draft: Path, target: Path) -> Path:
+        if target.name == "hooks.json":
+            raise OSError(28, "No space left on device", str(target))
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", fails_for_hooks)
+    with pytest.raises(SettingsInvalid, match="No space left"):
+        settings_files.write(plans.plan_connection("cursor", str(vault)))
+    assert all_files(home) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_we_may_not_read_is_named(connect: Command, home: Path, vault: Path) -> None:
+    write(home / ".codex/hooks.json", "{}").chmod(0)
+    code, _out, err = connect("codex", "--vault", vault)
+    assert code == 2 and "hooks.json" in err and not (home / ".codex/config.toml").exists()
 
 
 def test_a_path_that_is_not_utf8_is_refused(connect: Command, home: Path, tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def _opencode_settings() -> Path:
     return with_comments if with_comments.exists() and not plain.exists() else plain
 
 
+# Codex trusts a hook by a hash of what is written here: a change of it makes every user trust it anew.
 _CLAUDES: Final = (HookEvent("SessionStart", "compact"), HookEvent("UserPromptSubmit"))
 """Sessions begin without a hook: what is told then is stale by the first prompt, which has a hook of its own."""
 

@@ -60,27 +60,33 @@ def connect_command(
             raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
         list_connections(as_json=as_json)
         return 0
-    if vault is None and not remove:
-        raise click.UsageError("Give the folder to connect: --vault DIR.")
+    spec = RUNTIMES[runtime]
+    if parts == ("hook",) and spec.hooks is None:
+        raise click.UsageError(f"{spec.title} has no hooks: leave --only out.")
     if remove:
-        changes = plan_removal(runtime, vault, parts, name)
+        changes, unneeded = plan_removal(runtime, vault, parts, name), "holds nothing of ours to take out"
+    elif vault is None:
+        raise click.UsageError("Give the folder to connect: --vault DIR.")
     else:
-        assert vault is not None
         _check_folder(vault)
-        changes = plan_connection(runtime, vault, parts, name)
-    results = apply(changes, dry_run=dry_run, is_quiet=as_json)
+        changes, unneeded = plan_connection(runtime, vault, parts, name), "has it already"
+    results = apply(changes, dry_run=dry_run, is_quiet=as_json, unneeded=unneeded)
     if as_json:
         print_json({"runtime": runtime, "files": results})
     elif any(each["written"] for each in results):
-        spec = RUNTIMES[runtime]
         click.echo(f"Start {spec.title} anew to see it.", err=True)
         if spec.next_step and not remove and "hook" in parts:
             click.echo(spec.next_step, err=True)
     return 0
 
 
-def apply(changes: Sequence[Change], *, dry_run: bool, is_quiet: bool) -> list[dict[str, Any]]:
+def apply(
+    changes: Sequence[Change], *, dry_run: bool, is_quiet: bool, unneeded: str = "has it already"
+) -> list[dict[str, Any]]:
     """Shows changes, writes them unless `dry_run`, and returns what became of each file.
+
+    Args:
+        unneeded: what is said of a file that stays as it is.
 
     Raises:
         SettingsInvalid: a file cannot be written; then none is.
@@ -93,7 +99,7 @@ def apply(changes: Sequence[Change], *, dry_run: bool, is_quiet: bool) -> list[d
     backups = {} if dry_run else dict(zip([each.path for each in needed], write(needed), strict=True))
     if not is_quiet:
         for change in changes:
-            click.echo(_outcome(change, backups.get(change.path), dry_run=dry_run), err=True)
+            click.echo(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
     return [
         {
             "path": str(change.path),
@@ -106,10 +112,10 @@ def apply(changes: Sequence[Change], *, dry_run: bool, is_quiet: bool) -> list[d
     ]
 
 
-def _outcome(change: Change, backup: Path | None, *, dry_run: bool) -> str:
+def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: str) -> str:
     path = escape_control(str(change.path))
     if not change.is_needed:
-        return f"{path} has it already" if change.after is not None else f"{path} is not there"
+        return f"{path} {unneeded}"
     if dry_run:
         return f"{path} would {'go' if change.after is None else 'be changed like this'}; nothing was written"
     if change.after is None:
