@@ -128,6 +128,19 @@ def test_without_a_daemon_what_arrived_is_unknown(
     assert found[""]["arrivalsKnown"] is False and found["codex"]["untrusted"] is False
 
 
+@pytest.mark.parametrize("odd", ["/a\\u0000b", "/\\ud800", "~nobody-at-all/x", "", "/" + "x" * 5_000])
+def test_whatever_a_file_says_the_listing_works(
+    listed: Callable[[], Listed], home: Path, odd: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / PLACES["claude"]
+    entry = f'{{"command": "/x/workspaced", "args": ["mcp", "--vault", "{odd}"]}}'
+    path.write_text(f'{{"mcpServers": {{"a": {entry}, "\\ud800": {{"command": "workspaced", "args": ["mcp"]}}}}}}')
+    names = [each["name"] for each in listed()["claude"]["mcp"]]
+    assert names[-1] == "\\ud800" and len(names) == (1 if "\\" in odd else 2)
+    assert run(["connect"]) == 0 and run(["doctor"]) in (0, 1)
+    assert run(["connect", "claude", "--remove"]) == 0
+
+
 def test_options_of_a_change_need_a_program(home: Path) -> None:
     for option in (["--vault", "."], ["--remove"], ["--dry-run"], ["--name", "x"]):
         assert run(["connect", *option]) == 2

@@ -93,9 +93,16 @@ def is_same_folder(one: str, other: str) -> bool:
     return os.path.realpath(os.path.expanduser(one)) == os.path.realpath(os.path.expanduser(other))
 
 
+def is_folder(path: str) -> bool:
+    """Whether the path leads to a folder; false for whatever is no path at all."""
+    return os.path.isdir(absolute(path))
+
+
 def _split(argv: Sequence[str], subcommand: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Program and arguments of a command line of ours with this subcommand."""
     words = list(argv)
+    if not all(map(_can_be_an_argument, words)):
+        return None
     match words:
         case [program, word, *_] if Path(program).name == "workspaced" and word == subcommand:
             length = 1
@@ -106,3 +113,11 @@ def _split(argv: Sequence[str], subcommand: str) -> tuple[tuple[str, ...], tuple
         case _:
             return None
     return tuple(words[:length]), tuple(words[length + 1 :])
+
+
+def _can_be_an_argument(word: str) -> bool:
+    """Whether a process could get the word: settings files can hold texts that no system call takes."""
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import SettingsInvalid
 from . import hooks, json_text, servers
-from .command_lines import OwnCommand, absolute
+from .command_lines import OwnCommand, is_folder
 from .json_text import Unmergeable
 from .plans import Part
 from .runtimes import RUNTIMES, Runtime
@@ -34,7 +34,7 @@ class Connection(NamedTuple):
         if shutil.which(program) is None:
             yield f"the command {program} does not exist"
         for vault in self.vaults:
-            if not Path(absolute(vault)).is_dir():
+            if not is_folder(vault):
                 yield f"the folder {vault} does not exist"
 
 
@@ -82,7 +82,7 @@ def _servers(spec: Runtime) -> list[Connection]:
         found = servers.find(spec.servers, servers.parse(spec.servers, text or ""))
     except Unmergeable as error:
         raise SettingsInvalid(f"{path} {error}.") from None
-    return [Connection("mcp", path, each.name, each.command) for each in found]
+    return [Connection("mcp", path, _printable(each.name), each.command) for each in found]
 
 
 def _hooks(spec: Runtime) -> list[Connection]:
@@ -96,4 +96,9 @@ def _hooks(spec: Runtime) -> list[Connection]:
         raise SettingsInvalid(f"{path} {error}.") from None
     lines = {each.line: each.command for each in found}
     events = {line: ", ".join(each.event for each in found if each.line == line) for line in lines}
-    return [Connection("hook", path, events[line], command) for line, command in lines.items()]
+    return [Connection("hook", path, _printable(events[line]), command) for line, command in lines.items()]
+
+
+def _printable(text: str) -> str:
+    """The text, whatever JSON's escapes made of it."""
+    return text.encode("utf-8", "backslashreplace").decode()

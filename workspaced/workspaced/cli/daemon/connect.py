@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import click
 
-from ...connecting.command_lines import absolute
+from ...connecting.command_lines import absolute, is_folder
 from ...connecting.plans import PARTS, Part, plan_connection, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, write
@@ -128,9 +128,8 @@ def _check_folder(vault: str) -> None:
     Raises:
         VaultUnusable: there is no such folder, or we may not look into it.
     """
-    folder = Path(absolute(vault))
-    if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
-        raise VaultUnusable(f"{escape_control(vault)} {what}.", hint="Give the folder of your notes: --vault DIR.")
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise VaultUnusable(f"{escape_control(vault)} cannot be read.", hint="Check its permissions.")
+    shown = escape_control(vault)
+    if not is_folder(vault):
+        raise VaultUnusable(f"{shown} is no folder.", hint="Give the folder of your notes: --vault DIR.")
+    if not os.access(absolute(vault), os.R_OK | os.X_OK):
+        raise VaultUnusable(f"{shown} cannot be read.", hint="Check its permissions.")
