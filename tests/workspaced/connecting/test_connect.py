@@ -86,8 +86,28 @@ def test_the_entry_is_named_after_the_folder_and_runs_the_bridge_for_it(
 def test_opencode_gets_one_list_and_no_arguments_beside(connect: Command, home: Path, vault: Path) -> None:
     connect("opencode", "--vault", vault)
     command = [PROGRAM, "mcp", "--vault", str(vault)]
-    entry = {"type": "local", "command": command, "enabled": True}
+    entry = {"type": "local", "command": command}
     assert settings_of(home, "opencode") == {"mcp": {"workspaced-notes": entry}}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"mcp": {"servers": {}}}', '{"mcp": {"timeout": 5, "servers": {"x": {"type": "y"}}}}']
+)
+def test_opencode_of_version_2_has_its_servers_one_key_deeper(
+    connect: Command, home: Path, vault: Path, text: str
+) -> None:
+    path = write(home / PLACES["opencode"], text)
+    connect("opencode", "--vault", vault)
+    assert "workspaced-notes" in settings_of(home, "opencode")["mcp"]["servers"]
+    assert "already" in connect("opencode", "--vault", vault)[2]
+    connect("opencode", "--remove")
+    assert path.read_text() == text
+
+
+def test_a_server_of_opencode_that_is_called_servers_is_one(connect: Command, home: Path, vault: Path) -> None:
+    write(home / PLACES["opencode"], '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}')
+    connect("opencode", "--vault", vault)
+    assert list(settings_of(home, "opencode")["mcp"]) == ["servers", "workspaced-notes"]
 
 
 @pytest.mark.parametrize("runtime", ["claude", "codex"])

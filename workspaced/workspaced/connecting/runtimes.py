@@ -24,6 +24,8 @@ class ServerFile(NamedTuple):
     syntax: Literal["json", "toml"] = "json"
     command_is_list: bool = False
     """Whether `command` holds the arguments too, instead of `args`."""
+    newer_key: str | None = None
+    """A key below `key` that holds the servers instead, in files that have it."""
 
 
 class HookEvent(NamedTuple):
@@ -200,7 +202,9 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ("opencode",),
         _opencode,
         ("opencode",),
-        ServerFile(_opencode_settings, "mcp", {"type": "local", "enabled": True}, command_is_list=True),
+        ServerFile(
+            _opencode_settings, "mcp", {"type": "local"}, command_is_list=True, newer_key="servers"
+        ),  # version 2 reads entries in both places
         None,
         "2026-11-23",
     ),
@@ -208,4 +212,4 @@ RUNTIMES: Final[dict[str, Runtime]] = {
 """Sources: code.claude.com/docs/en/{mcp,hooks}; developers.openai.com/codex/mcp and Codex's own hooks engine;
 geminicli.com/docs/{tools/mcp-server,hooks/reference}; cursor.com/docs/{mcp,hooks};
 code.visualstudio.com's reference of the MCP configuration; zed.dev/docs/ai/mcp; modelcontextprotocol.io (Claude
-Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers."""
+Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers and v2/docs/migrate-v1."""

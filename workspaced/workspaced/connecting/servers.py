@@ -36,8 +36,7 @@ def parse(spec: ServerFile, text: str) -> dict[str, Any]:
 
 def find(spec: ServerFile, whole: Mapping[str, Any]) -> list[Server]:
     """The entries of ours, in the order of the file."""
-    servers = whole.get(spec.key)
-    return list(_ours(servers)) if isinstance(servers, dict) else []
+    return list(_ours(_all(spec, whole)))
 
 
 def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str | None = None) -> str:
@@ -46,8 +45,7 @@ def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str
     Raises:
         SettingsInvalid: `wanted` is no name, or stands for something else.
     """
-    taken = whole.get(spec.key)
-    taken = taken if isinstance(taken, dict) else {}
+    taken = _all(spec, whole)
     ours = {each.name: each for each in find(spec, whole)}
     if wanted is not None:
         _check(wanted, taken, ours, vault)
@@ -69,7 +67,7 @@ def wanted_argv(spec: ServerFile, whole: Mapping[str, Any], name: str, vault: st
 def entry(spec: ServerFile, argv: list[str]) -> dict[str, Any]:
     """The entry's fields."""
     if spec.command_is_list:
-        return {"type": spec.fixed["type"], "command": argv, "enabled": spec.fixed["enabled"]}
+        return {**spec.fixed, "command": argv}
     return {**spec.fixed, "command": argv[0], "args": argv[1:]}
 
 
@@ -81,15 +79,14 @@ def add(spec: ServerFile, text: str, name: str, argv: list[str]) -> str:
     """
     whole = parse(spec, text)
     fields = entry(spec, argv)
-    servers = whole.get(spec.key, {})
-    present = servers.get(name) if isinstance(servers, dict) else None
+    present = _all(spec, whole).get(name)
     if present is not None and not isinstance(present, dict):
         raise Unmergeable(f"holds something else than an object under '{spec.key}.{name}'")
     merged = {**(present or {}), **fields}
     if merged == present:
         return text
     if spec.syntax == "json":
-        return json_text.put(text, (spec.key, name), merged)
+        return json_text.put(text, (*_place(spec, whole), name), merged)
     if present is not None:
         if own_bridge(_argv(present)) is None or merged != fields:
             raise Unmergeable(f"has another [{spec.key}.{name}]")
@@ -104,14 +101,33 @@ def remove(spec: ServerFile, text: str, names: list[str]) -> str:
         Unmergeable: the text cannot be changed without loss.
     """
     for name in names:
-        take = toml_text.take if spec.syntax == "toml" else _take_json
-        text = take(text, spec.key, name)
+        text = toml_text.take(text, spec.key, name) if spec.syntax == "toml" else _take_json(spec, text, name)
     return text
 
 
-def _take_json(text: str, key: str, name: str) -> str:
-    text = json_text.take(text, (key, name))
-    return json_text.take(text, (key,)) if not json_text.parse(text)[key] else text
+def _take_json(spec: ServerFile, text: str, name: str) -> str:
+    place = _place(spec, json_text.parse(text))
+    text = json_text.take(text, (*place, name))
+    return json_text.take(text, place) if not _all(spec, json_text.parse(text)) and len(place) == 1 else text
+
+
+def _place(spec: ServerFile, whole: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the servers stand."""
+    servers = whole.get(spec.key)
+    newer = servers.get(spec.newer_key) if spec.newer_key is not None and isinstance(servers, dict) else None
+    if (
+        spec.newer_key is not None and isinstance(newer, dict) and "type" not in newer
+    ):  # else a server of that name
+        return (spec.key, spec.newer_key)
+    return (spec.key,)
+
+
+def _all(spec: ServerFile, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The servers, ours and others."""
+    found: Any = whole
+    for key in _place(spec, whole):
+        found = found.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 # -- ours, or not --
