@@ -36,6 +36,15 @@ class HookEvent(NamedTuple):
     """Which of the event's kinds; None: all."""
 
 
+class Switch(NamedTuple):
+    """A member of a settings file that switches all hooks of a program off."""
+
+    path: Callable[[], Path]
+    keys: tuple[str, ...]
+    off: bool
+    """The value that does."""
+
+
 class HookFile(NamedTuple):
     """Where and how a program configures hooks. Always JSON."""
 
@@ -47,6 +56,7 @@ class HookFile(NamedTuple):
     """Fields that the file must have beside `hooks`."""
     is_grouped: bool = True
     """Whether hooks stand in groups, each with a matcher, or directly in the list of their event."""
+    switch: Switch | None = None
 
 
 class Runtime(NamedTuple):
@@ -123,7 +133,11 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         _claude,
         ("claude-code",),
         ServerFile(_claude_servers, "mcpServers", {"type": "stdio"}),
-        HookFile(lambda: _claude() / "settings.json", _CLAUDES),
+        HookFile(
+            lambda: _claude() / "settings.json",
+            _CLAUDES,
+            switch=Switch(lambda: _claude() / "settings.json", ("disableAllHooks",), True),
+        ),
         "2026-11-22",
     ),
     "codex": Runtime(
@@ -132,7 +146,11 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         _codex,
         ("codex-mcp-client",),
         ServerFile(lambda: _codex() / "config.toml", "mcp_servers", syntax="toml"),
-        HookFile(lambda: _codex() / "hooks.json", _CLAUDES),
+        HookFile(
+            lambda: _codex() / "hooks.json",
+            _CLAUDES,
+            switch=Switch(lambda: _codex() / "config.toml", ("features", "hooks"), False),
+        ),
         "2026-11-22",
         next_step="Open /hooks in Codex and trust the hook: until then Codex skips it.",
     ),
@@ -143,7 +161,10 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ("gemini-cli-mcp-client",),
         ServerFile(lambda: _gemini() / "settings.json", "mcpServers"),
         HookFile(
-            lambda: _gemini() / "settings.json", (HookEvent("BeforeAgent"), HookEvent("PreCompress")), timeout=2000
+            lambda: _gemini() / "settings.json",
+            (HookEvent("BeforeAgent"), HookEvent("PreCompress")),
+            timeout=2000,
+            switch=Switch(lambda: _gemini() / "settings.json", ("hooksConfig", "enabled"), False),
         ),
         "2026-11-23",
     ),

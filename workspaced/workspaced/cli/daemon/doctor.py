@@ -217,7 +217,7 @@ def _connections() -> Iterator[Finding]:
             about, where = f"connection {program.runtime}", f"{each.name} in {each.path}"
             faults = list(each.faults())
             for fault in faults:
-                again = f"workspaced connect {program.runtime} --vault DIR, or with --remove"
+                again = f"Mend it; or `workspaced connect {program.runtime}` with --vault DIR or --remove"
                 yield Finding("warning", about, f"{where}: {fault}", again)
             if not faults:
                 yield Finding("ok", about, where)
