@@ -389,6 +389,15 @@ def test_comments_and_tables_behind_ours_stay_in_toml(connect: Command, home: Pa
     assert path.read_text() == 'model = "o"\n\n# theirs\n[tui]\nnotifications = true\n'
 
 
+def test_a_name_takes_out_that_entry_alone(connect: Command, home: Path, vault: Path, tmp_path: Path) -> None:
+    for each in (vault, folder(tmp_path / "work")):
+        connect("cursor", "--vault", each)
+    hooks = (home / ".cursor/hooks.json").read_bytes()
+    assert connect("cursor", "--remove", "--name", "workspaced-work")[0] == 0
+    assert list(settings_of(home, "cursor")["mcpServers"]) == ["workspaced-notes"]
+    assert (home / ".cursor/hooks.json").read_bytes() == hooks
+
+
 def test_nothing_to_remove_is_no_error_and_no_file(connect: Command, home: Path) -> None:
     assert [connect(runtime, "--remove")[0] for runtime in RUNTIMES] == [0] * len(RUNTIMES)
     assert all_files(home) == {}

@@ -72,7 +72,7 @@ def plan_entry(runtime: str, target: Target) -> list[Change]:
 def plan_removal(
     runtime: str, vault: str | None = None, parts: Collection[Part] = PARTS, name: str | None = None
 ) -> list[Change]:
-    """The changes that take out our entries and hooks for a vault; None: for all.
+    """The changes that take out our entries and hooks for a vault; None: for all; with a name alone, that entry.
 
     A file that then holds what it held before us gets its former bytes; one that only we filled goes.
 
@@ -89,7 +89,8 @@ def plan_removal(
             return servers.remove(at, text, [each.name for each in found if _is_meant(each, vault, name)])
 
         files.edit(at.path(), without_entries)
-    if "hook" in parts and (hook := spec.hooks) is not None:
+    is_entry_only = name is not None and vault is None
+    if "hook" in parts and (hook := spec.hooks) is not None and not is_entry_only:
         files.edit(
             hook.path(),
             lambda text: hooks.remove(hook, text, lambda each: vault is None or each.command.serves(vault)),
